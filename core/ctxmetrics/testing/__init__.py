@@ -1,0 +1,37 @@
+"""Tools for testing what judges with language models: loaded on first use, never by ``import ctxmetrics``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ctxmetrics.testing.chat import ChatRequest, Reply
+    from ctxmetrics.testing.faults import CONTENT_FAULTS, FAULTS, TRANSPORT_FAULTS, Fault
+    from ctxmetrics.testing.server import FakeOpenAIServer
+
+_HOMES = {
+    "CONTENT_FAULTS": "faults",
+    "ChatRequest": "chat",
+    "FAULTS": "faults",
+    "FakeOpenAIServer": "server",
+    "Fault": "faults",
+    "Reply": "chat",
+    "TRANSPORT_FAULTS": "faults",
+}
+
+__all__ = [
+    "CONTENT_FAULTS",
+    "FAULTS",
+    "TRANSPORT_FAULTS",
+    "ChatRequest",
+    "FakeOpenAIServer",
+    "Fault",
+    "Reply",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
