@@ -7,7 +7,10 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 REASONING_MODELS = ("o1", "o3", "o4", "gpt-5")
 """Model name prefixes that take no ``temperature`` but 1 and no ``max_tokens``."""
@@ -117,13 +120,17 @@ def parse_chat(payload: bytes, headers: Mapping[str, str]) -> ChatRequest:
     if not _is_list_of_objects(tools):
         raise InvalidRequestError("Invalid type for 'tools': expected an array of objects.", param="tools")
     wanted = body.get("response_format")
-    wanted = wanted if isinstance(wanted, dict) else {}
+    wanted = {} if wanted is None else wanted
+    if not isinstance(wanted, dict) or (wanted and not isinstance(wanted.get("type"), str)):
+        raise InvalidRequestError(
+            "Missing required parameter: 'response_format.type'.", param="response_format"
+        )
     json_schema = wanted.get("json_schema")
     return ChatRequest(
         index=0,
         model=model,
         messages=tuple(messages),
-        system="\n".join(_text_of(m) for m in messages if m.get("role") in {"system", "developer"}),
+        system="\n".join(_text_of(m) for m in messages if m.get("role") in ("system", "developer")),
         user="\n".join(_text_of(m) for m in messages if m.get("role") == "user"),
         response_format=wanted.get("type"),
         schema=json_schema.get("schema") if isinstance(json_schema, dict) else None,
@@ -141,7 +148,7 @@ def check_supported(request: ChatRequest, supports: frozenset[str]) -> None:
 
     Raises:
         InvalidRequestError: Output form not in ``supports``; a parameter a reasoning model does not
-            take; JSON mode without the word "json" in the messages.
+            take; JSON mode without the word "json" in the messages; a strict schema that is not one.
     """
     kind = request.response_format
     if kind not in {None, "text"} and kind not in supports:
@@ -155,6 +162,7 @@ def check_supported(request: ChatRequest, supports: frozenset[str]) -> None:
             "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
             param="messages",
         )
+    _check_strict_schema(request)
     if request.tools and "tools" not in supports:
         raise InvalidRequestError(
             "Invalid parameter: 'tools' is not supported with this model.",
@@ -165,8 +173,40 @@ def check_supported(request: ChatRequest, supports: frozenset[str]) -> None:
         _check_reasoning_parameters(request.body)
 
 
+def _check_strict_schema(request: ChatRequest) -> None:
+    """OpenAI's rule for ``"strict": true``: every object closed, every property required."""
+    if request.schema is None:
+        return
+    wanted = request.body["response_format"]["json_schema"]
+    if wanted.get("strict") is not True:
+        return
+    for schema in _objects_in(request.schema):
+        properties = schema.get("properties")
+        if not isinstance(properties, dict):
+            continue
+        if schema.get("additionalProperties") is not False:
+            problem = "'additionalProperties' is required to be supplied and to be false."
+        elif set(schema.get("required", ())) != set(properties):
+            problem = (
+                "'required' is required to be supplied and to be an array including every key in properties."
+            )
+        else:
+            continue
+        raise InvalidRequestError(
+            f"Invalid schema for response_format '{wanted.get('name')}': {problem}", param="response_format"
+        )
+
+
+def _objects_in(value: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, Mapping):
+        yield value
+    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for child in children:
+        yield from _objects_in(child)
+
+
 def _check_reasoning_parameters(body: Mapping[str, Any]) -> None:
-    if body.get("temperature", 1) not in {1, None}:
+    if body.get("temperature", 1) not in (1, None):
         hint = "Only the default (1) value is supported."
         param = "temperature"
     elif body.get("max_tokens") is not None:
@@ -242,7 +282,7 @@ def _forced_tool(tools: list[Mapping[str, Any]], choice: object) -> str | None:
     names = [str(tool["function"].get("name")) for tool in tools if isinstance(tool.get("function"), Mapping)]
     if isinstance(choice, Mapping) and isinstance(choice.get("function"), Mapping):
         return str(choice["function"].get("name"))
-    return names[0] if names and choice in {"required", "any"} else None
+    return names[0] if names and choice in ("required", "any") else None
 
 
 def _text_of(message: Mapping[str, Any]) -> str:

@@ -14,6 +14,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics.errors import ParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -53,7 +55,7 @@ class Fault:
         contains: Hit only requests whose messages contain this text.
 
     Raises:
-        ValueError: An unknown kind or a number out of its range.
+        ParameterError: An unknown kind or a number out of its range.
     """
 
     kind: str
@@ -68,18 +70,22 @@ class Fault:
     def __post_init__(self) -> None:
         if self.kind not in FAULTS:
             near = difflib.get_close_matches(self.kind, FAULTS, n=1) or FAULTS
-            raise ValueError(
+            raise ParameterError(
                 f"Fault: unknown kind {self.kind!r}; did you mean {near[0]!r}? All: {', '.join(FAULTS)}"
             )
         if not 0 <= self.rate <= 1:
-            raise ValueError(f"Fault: rate is {self.rate!r}; write a share from 0 to 1")
+            raise ParameterError(f"Fault: rate is {self.rate!r}; write a share from 0 to 1")
         for name, number in (("every", self.every), ("times", self.times)):
             if number is not None and number < 1:
-                raise ValueError(f"Fault: {name} is {number!r}; write a whole number from 1, or leave it out")
+                raise ParameterError(
+                    f"Fault: {name} is {number!r}; write a whole number from 1, or leave it out"
+                )
         if self.param is not None and self.param < 0:
-            raise ValueError(f"Fault: param is {self.param!r}; write a number from 0")
+            raise ParameterError(f"Fault: param is {self.param!r}; write a number from 0")
         if self.sticky and self.every is not None:
-            raise ValueError("Fault: sticky goes by the text and every by the order; write only one of them")
+            raise ParameterError(
+                "Fault: sticky goes by the text and every by the order; write only one of them"
+            )
 
     @property
     def amount(self) -> float:
@@ -264,20 +270,24 @@ def _drop_last(items: list[Any], amount: int) -> list[Any]:
 
 
 def _without_flags(value: Any) -> Any:
-    """The value without its verdict fields; without any in it, without the last field of each object."""
-    if _dumps(_map_flags(value, _opposite)) == _dumps(value):
-        return _map_objects(value, lambda item: dict(list(item.items())[:-1]))
-    return _map_objects(value, lambda item: {k: v for k, v in item.items() if _flag(k, v) is None})
+    """The value without its verdicts; where it has none, without the last field of each innermost object."""
+    if _dumps(_map_flags(value, _opposite)) != _dumps(value):
+        return _map_objects(value, lambda item: {k: v for k, v in item.items() if _flag(k, v) is None})
+    return _map_objects(value, lambda item: item if _has_objects(item) else dict(list(item.items())[:-1]))
 
 
 def _map_objects(value: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """The value with its innermost objects changed: those without an object or a list of objects in them."""
+    """The value with every object in it changed, the innermost first."""
     if isinstance(value, list):
         return [_map_objects(item, change) for item in value]
-    if not isinstance(value, dict):
-        return value
-    changed = {name: _map_objects(item, change) for name, item in value.items()}
-    return change(changed)
+    if isinstance(value, dict):
+        return change({name: _map_objects(item, change) for name, item in value.items()})
+    return value
+
+
+def _has_objects(value: dict[str, Any]) -> bool:
+    items = (item for field in value.values() for item in (field if isinstance(field, list) else [field]))
+    return any(isinstance(item, dict) for item in items)
 
 
 def _rename_keys(value: Any) -> Any:
