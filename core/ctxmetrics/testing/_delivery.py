@@ -102,9 +102,10 @@ async def _trickle(
 ) -> None:
     writer.write(response.head(keep_alive=keep_alive))
     size = max(1, -(-len(response.body) // _TRICKLE_PIECES))
-    for start in range(0, len(response.body), size):
-        await asyncio.sleep(seconds / _TRICKLE_PIECES)
-        if start + size >= len(response.body):
+    pieces = [response.body[start : start + size] for start in range(0, len(response.body), size)]
+    for left, piece in zip(range(len(pieces) - 1, -1, -1), pieces, strict=True):
+        await asyncio.sleep(seconds / len(pieces))
+        if not left:
             on_last()
-        writer.write(response.body[start : start + size])
+        writer.write(piece)
         await writer.drain()
