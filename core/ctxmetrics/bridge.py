@@ -1,0 +1,131 @@
+"""The one bridge from sync to async: a background thread with an event loop, started on first use.
+
+Sync calls run there, so they work in a script, in a notebook whose own loop is running, and in any thread;
+nothing of anybody's loop is patched. Our own models' requests run there too, whichever loop asks, so that one
+pooled client serves the whole process. After a fork the child starts a thread of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from ctxmetrics.errors import CtxMetricsError
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Coroutine
+    from contextlib import AbstractContextManager
+
+    from anyio.from_thread import BlockingPortal
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Background:
+    """The thread and its loop."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._portal: BlockingPortal | None = None
+        self._context: AbstractContextManager[BlockingPortal] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def portal(self) -> BlockingPortal:
+        """Return the running portal, starting it if need be."""
+        with self._lock:
+            if self._portal is None:
+                from anyio.from_thread import start_blocking_portal
+
+                self._context = start_blocking_portal("asyncio", name="ctxmetrics")
+                self._portal = self._context.__enter__()
+                self._loop = self._portal.call(_running_loop)
+            return self._portal
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The loop, once it runs."""
+        return self._loop
+
+
+async def _running_loop() -> asyncio.AbstractEventLoop:
+    import asyncio
+
+    return asyncio.get_running_loop()
+
+
+_background = _Background()
+
+
+def _after_fork() -> None:
+    """Let the child start its own: threads do not survive a fork."""
+    global _background  # noqa: PLW0603 - the one state of this module
+    _background = _Background()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def run_sync(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
+    """Run a coroutine function to its end on the background loop and return its result.
+
+    Context variables of the caller are visible in it. Ctrl-C cancels it.
+
+    Raises:
+        CtxMetricsError: Called from the background loop itself, where waiting would never end.
+    """
+    from contextvars import copy_context
+
+    if on_background_loop():
+        raise CtxMetricsError(
+            "A sync call inside the library's own event loop would wait for itself. Use await."
+        )
+    portal = _background.portal()
+    context = copy_context()
+
+    async def call() -> T:
+        import asyncio
+
+        task = context.run(lambda: asyncio.get_running_loop().create_task(function(*args)))
+        try:
+            return await task
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+
+    future = portal.start_task_soon(call)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+async def on_background(
+    function: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Await a coroutine function on the background loop, from whatever loop this is."""
+    if on_background_loop():
+        return await function(*args, **kwargs)
+    import asyncio
+
+    portal = _background.portal()
+
+    async def call() -> T:
+        return await function(*args, **kwargs)
+
+    future = portal.start_task_soon(call)
+    return await asyncio.wrap_future(future)
+
+
+def on_background_loop() -> bool:
+    """Whether the running loop is the background one."""
+    import asyncio
+
+    try:
+        return asyncio.get_running_loop() is _background.loop
+    except RuntimeError:
+        return False

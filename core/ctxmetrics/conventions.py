@@ -1,0 +1,182 @@
+"""How published systems turn verdicts into their number, as data.
+
+A convention chooses the unit, the scale, the pass mark, the bands and what an empty side means. It never
+chooses how anything is judged. Where a source leaves a cell open, ``ours`` names what we decided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, Union
+
+from ctxmetrics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Unit = Literal["sentence", "claim"]
+Family = Literal["recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"]
+Empty = Union[float, Literal["undefined", "judge"]]  # noqa: UP007 - `float | Literal` is no expression on Python 3.10
+"""What an empty side is worth on the 0-1 scale, ``"undefined"`` (None), or ``"judge"``: ask all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A wording for values from ``edge`` (inclusive) up to the next band."""
+
+    edge: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmptySides:
+    """What a metric is worth when a side is empty; ``both`` when both are."""
+
+    nothing_retrieved: Empty
+    no_reference: Empty
+    both: Empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convention:
+    """One system's way from verdicts to a number.
+
+    Attributes:
+        name: What ``convention=`` takes.
+        source: Where the rules come from.
+        unit: What recall counts, unless the metric says otherwise.
+        scale: The value of a perfect score.
+        threshold: The pass mark on that scale, or None.
+        epsilon: Added to the denominator of average precision.
+        strict_string_recall: Whether string recall needs *more* than ``min_similarity``.
+        bands: Wordings of a recall, highest edge first, edges on the scale. The pages word recall only ("facts
+            in the context"), so a precision has none.
+        empty: The value of empty sides by metric family.
+        signals: Name of the result object it adds to a recall score (`ctxmetrics.signals`).
+        percent: Whether a value is shown with its percentage.
+        ours: The cells that the source leaves open and we decided.
+    """
+
+    name: str
+    source: str
+    empty: Mapping[Family, EmptySides]
+    unit: Unit = "sentence"
+    scale: float = 1.0
+    threshold: float | None = None
+    epsilon: float = 0.0
+    strict_string_recall: bool = False
+    bands: tuple[Band, ...] = ()
+    signals: str | None = None
+    percent: bool = False
+    ours: tuple[str, ...] = ()
+
+    def band(self, value: float | None, family: Family) -> str | None:
+        """Return the wording for a recall on this convention's scale, or None."""
+        if value is None or not family.endswith("recall"):
+            return None
+        return next((band.text for band in self.bands if value >= band.edge), None)
+
+
+_FAMILIES: tuple[Family, ...] = (
+    "recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision",
+)  # fmt: skip
+
+
+def _same(sides: EmptySides) -> Mapping[Family, EmptySides]:
+    return MappingProxyType(dict.fromkeys(_FAMILIES, sides))
+
+
+_UNDEFINED_WITHOUT_REFERENCE = _same(EmptySides(0.0, "undefined", "undefined"))
+_ALWAYS_ZERO = _same(EmptySides(0.0, 0.0, 0.0))
+
+
+def _judged(judged: EmptySides) -> Mapping[Family, EmptySides]:
+    return MappingProxyType({**_UNDEFINED_WITHOUT_REFERENCE, "recall": judged, "precision": judged})
+
+
+CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
+    {
+        convention.name: convention
+        for convention in (
+            Convention(name="default", source="ctxmetrics", empty=_UNDEFINED_WITHOUT_REFERENCE),
+            Convention(
+                name="ragas",
+                source="Ragas 0.4.3, evaluate(), variant by variant; its NaN and exceptions are None here",
+                epsilon=1e-10,
+                strict_string_recall=True,
+                empty=MappingProxyType(
+                    {
+                        "recall": EmptySides(0.0, "undefined", "undefined"),
+                        "precision": EmptySides(0.0, "judge", 0.0),
+                        "string_recall": EmptySides("undefined", "undefined", "undefined"),
+                        "string_precision": EmptySides(0.0, "undefined", 0.0),
+                        "id_recall": EmptySides(0.0, "undefined", "undefined"),
+                        "id_precision": EmptySides("undefined", 0.0, "undefined"),
+                    }
+                ),
+                ours=("recall with nothing retrieved is 0.0 (Ragas asks its judge); a yes needs evidence",),
+            ),
+            Convention(
+                name="deepeval",
+                source="DeepEval 4.3.1",
+                threshold=0.5,
+                empty=_judged(EmptySides(0.0, 0.0, 0.0)),
+                ours=("nothing retrieved is 0.0 (DeepEval asks its judge)",),
+            ),
+            Convention(
+                name="axion",
+                source="Axion's page on ContextualRecall",
+                unit="claim",
+                threshold=0.5,
+                signals="axion",
+                bands=(
+                    Band(1.0, "All expected facts are in retrieved context"),
+                    Band(0.7, "Most expected facts supported, minor gaps"),
+                    Band(0.5, "Half the expected facts missing from context"),
+                    Band(0.0, "Significant information not retrieved"),
+                ),
+                empty=_UNDEFINED_WITHOUT_REFERENCE,
+                ours=("0.5 up to 0.7 has no band on the page; it is in the one of 0.5",),
+            ),
+            Convention(
+                name="aegis",
+                source="Aegis' page on ctx_recall",
+                scale=100.0,
+                threshold=80.0,
+                signals="aegis",
+                empty=_UNDEFINED_WITHOUT_REFERENCE,
+                ours=("average precision for precision", "both empty sides"),
+            ),
+            Convention(
+                name="ru",
+                source="the Russian page on context recall",
+                percent=True,
+                bands=(
+                    Band(0.9, "Вся необходимая информация найдена"),
+                    Band(0.7, "Большая часть информации найдена"),
+                    Band(0.5, "Часть ключевой информации отсутствует"),
+                    Band(0.0, "Большая часть информации отсутствует"),
+                ),
+                empty=_UNDEFINED_WITHOUT_REFERENCE,
+                ours=(
+                    "average precision for precision",
+                    "both empty sides",
+                    "an edge belongs to the band above it",
+                ),
+            ),
+        )
+    }
+)
+"""Every convention by name."""
+
+
+def get_convention(name: str) -> Convention:
+    """Return a convention by name.
+
+    Raises:
+        ParameterError: No such convention.
+    """
+    if name not in CONVENTIONS:
+        raise ParameterError(f"convention={name!r} is unknown. Choose from: {', '.join(CONVENTIONS)}.")
+    return CONVENTIONS[name]

@@ -1,0 +1,106 @@
+"""What can go wrong, one class a cause, each with a stable code.
+
+Misuse raises at once. Trouble with one sample's data or judge does not raise: it becomes a score without a
+value, and its ``reason_code`` says why (`ctxmetrics.scores.ReasonCode`).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class CtxMetricsError(ValueError):
+    """The root of every error this library raises.
+
+    Attributes:
+        code: A stable, machine-readable name of the cause; messages may be reworded, codes are not.
+    """
+
+    code: ClassVar[str] = "error"
+
+
+class ParameterError(CtxMetricsError):
+    """A metric, judge or function was given a parameter it cannot use."""
+
+    code = "invalid_parameter"
+
+
+class SampleError(CtxMetricsError):
+    """A sample holds a field of the wrong type, or a key nobody knows."""
+
+    code = "invalid_sample"
+
+
+class UnknownFieldError(SampleError):
+    """A sample has a key that is no field of the schema."""
+
+    code = "unknown_field"
+
+
+class AmbiguousFieldError(SampleError):
+    """A key means different things in different systems, and no schema was named."""
+
+    code = "ambiguous_field"
+
+
+class MissingFieldError(CtxMetricsError):
+    """No sample has a field that the metric needs."""
+
+    code = "missing_field"
+
+
+class CannotDecomposeError(ParameterError):
+    """``unit="claim"`` was asked of a judge that cannot break a text into claims."""
+
+    code = "cannot_decompose"
+
+
+class InputFileError(CtxMetricsError):
+    """An input file is missing, empty or not what its ending promises."""
+
+    code = "invalid_input"
+
+
+class MissingExtraError(CtxMetricsError, ImportError):
+    """An optional package is not installed; the message holds the install command."""
+
+    code = "missing_extra"
+
+
+class JudgeError(CtxMetricsError):
+    """A judge or its model could not answer.
+
+    Args:
+        message: What happened, without keys or request bodies.
+        reason_code: The code the affected verdicts get (see `ctxmetrics.scores.ReasonCode`).
+        retryable: Whether asking again may help.
+        retry_after: Seconds the server asked to wait, where it did.
+    """
+
+    code = "judge_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason_code: str = "judge_error",
+        retryable: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.reason_code = reason_code
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+class BudgetExceededError(CtxMetricsError):
+    """The run reached its ``max_calls`` or ``max_tokens``."""
+
+    code = "budget_exceeded"
+
+
+def missing_extra(package: str, extra: str) -> MissingExtraError:
+    """Build the error that names the install command for an optional package."""
+    return MissingExtraError(
+        f"{package} is not installed. Install it with: pip install 'ctxmetrics[{extra}]'"
+    )

@@ -1,0 +1,134 @@
+"""A score in words: for a terminal (`pretty`) and for a framework's reason field (`reason`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxmetrics.conventions import get_convention
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ctxmetrics.scores import Evidence, Score, Verdict
+
+_QUOTE = 80
+_TEXT = 100
+_GREEN, _RED, _YELLOW, _PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[0m"
+
+
+def pretty(score: Score, *, color: bool = False) -> str:
+    """Return value, band, pass mark and k of n, then one line a unit with its evidence or what is missing."""
+    lines = [f"{score.metric}: {shown(score)}"]
+    if score.sample_id is not None:
+        lines[0] += f"  [{_clean(score.sample_id, _TEXT)}]"
+    if score.band:
+        lines.append(f"  {score.band}")
+    if score.threshold is not None and score.passed is not None:
+        lines.append(f"  pass mark {score.threshold:g}: {'passed' if score.passed else 'failed'}")
+    if score.message:
+        lines.append(f"  {score.reason_code}: {_clean(score.message, 300)}")
+    if score.verdicts:
+        lines.append(f"  {count(score)}")
+    lines += [_line(verdict, score, color=color) for verdict in score.verdicts]
+    lines += [f"  ! {warning}" for warning in score.provenance.warnings]
+    return "\n".join(lines)
+
+
+def reason(score: Score) -> str:
+    """Return k of n, then what was missed or useless and why, one line each."""
+    lines = [f"{score.reason_code}: {score.message}"] if score.message else []
+    if score.verdicts:
+        lines.append(f"{count(score)}.")
+    lines += [
+        f"{verdict.id} {_state(verdict)}: {_subject(verdict)}{_because(verdict)}"
+        for verdict in _worth_telling(score)
+    ]
+    return "\n".join(lines)
+
+
+def shown(score: Score) -> str:
+    """Return the value as its convention shows it; rounding is display only."""
+    if score.value is None:
+        return f"no value ({score.reason_code})"
+    rules = get_convention(score.provenance.convention)
+    if rules.percent:
+        return f"{score.value:.2f} ({score.value:.0%})"
+    text = f"{score.value:.4f}".rstrip("0")
+    return text + "0" if text.endswith(".") else text
+
+
+def count(score: Score) -> str:
+    """Return how many of how many units are supported, or contexts useful."""
+    hits = sum(verdict.value is True for verdict in score.verdicts)
+    missing = sum(verdict.value is None for verdict in score.verdicts)
+    total = len(score.verdicts)
+    noun, state = _words(score)
+    text = f"{hits} of {total} {noun}{'' if total == 1 else 's'} {state}"
+    return f"{text}, {missing} not judged" if missing else text
+
+
+def _words(score: Score) -> tuple[str, str]:
+    name = score.metric.partition("(")[0]
+    if name == "context_recall":
+        unit = "claim" if score.provenance.splitter == "claims" else "sentence"
+        return unit, "supported"
+    if name == "non_llm_context_recall":
+        return "reference context", "found"
+    if name == "id_based_context_recall":
+        return "reference id", "retrieved"
+    if name == "id_based_context_precision":
+        return "retrieved id", "relevant"
+    return "context", "relevant" if name == "non_llm_context_precision" else "useful"
+
+
+def _line(verdict: Verdict, score: Score, *, color: bool) -> str:
+    mark, shade = {True: ("✓", _GREEN), False: ("✗", _RED), None: ("?", _YELLOW)}[verdict.value]
+    if color:
+        mark = f"{shade}{mark}{_PLAIN}"
+    text = f"  {mark} {verdict.id}"
+    if verdict.text != verdict.id:
+        text += f" {_clean(verdict.text, _TEXT)}"
+    spans = "; ".join(_span(span, verdict) for span in verdict.evidence)
+    if spans:
+        return f"{text}\n      {spans}"
+    why = _because(verdict).removeprefix(" - ")
+    return f"{text}\n      {why}" if why else text
+
+
+def _span(span: Evidence, verdict: Verdict) -> str:
+    where = f"c{span.context + 1} [{span.start}:{span.end}]"
+    if span.quote == verdict.text:
+        return f"{where} the whole text" if verdict.id.startswith("c") else f"{where} word for word"
+    return f'{where} "{_clean(span.quote, _QUOTE)}"'
+
+
+def _worth_telling(score: Score) -> Iterator[Verdict]:
+    """Misses and gaps first; then what was found."""
+    yield from (verdict for verdict in score.verdicts if not verdict.value)
+    yield from (verdict for verdict in score.verdicts if verdict.value)
+
+
+def _state(verdict: Verdict) -> str:
+    return {True: "yes", False: "no", None: "not judged"}[verdict.value]
+
+
+def _subject(verdict: Verdict) -> str:
+    return f'"{_clean(verdict.text, _QUOTE)}"'
+
+
+def _because(verdict: Verdict) -> str:
+    parts = []
+    if verdict.code:
+        parts.append(verdict.code)
+    if verdict.reason:
+        parts.append(_clean(verdict.reason, 200))
+    if verdict.value and verdict.evidence:
+        parts = [_span(span, verdict) for span in verdict.evidence]
+    return f" - {'; '.join(parts)}" if parts else ""
+
+
+def _clean(text: str, longest: int) -> str:
+    """Return one line without control characters: the text is untrusted and may be meant for a terminal."""
+    line = " ".join(text.split())
+    line = "".join(character if character.isprintable() else "\ufffd" for character in line)
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

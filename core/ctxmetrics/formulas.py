@@ -1,0 +1,676 @@
+"""The formulas: verdicts, ids or gains in, one number out.
+
+Pure functions over the standard library. They know no sample, no judge and no convention: what an undefined
+value means is for the caller to say.
+
+- A *verdict* is ``True`` or ``False``, or what equals them (``0``, ``1``, NumPy's booleans). Anything else, such
+  as ``2``, ``-1`` or ``None``, is an error and never counted: a sum over unchecked verdicts is how a recall of
+  1.5 comes about.
+- Lists of retrieved things are in rank order, best first.
+- ``k`` counts from the top. A ``k`` beyond the end is the whole list; ``k=0`` looks at nothing.
+- ``None`` means that the formula is 0/0 there. No function returns NaN.
+- Sums run over doubles in rank order, then there is one division, so the same verdicts give the same bits on
+  every Python: the built-in ``sum`` rounds differently since 3.12.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from ctxmetrics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Sequence
+
+_T = TypeVar("_T")
+
+__all__ = [
+    "IdHits",
+    "attribution_precision",
+    "attribution_recall",
+    "average_precision",
+    "average_precision_all",
+    "hit_rate",
+    "id_hits",
+    "ndcg",
+    "precision_at_k",
+    "recall_at_k",
+    "reciprocal_rank",
+    "redundancy",
+    "redundant_contexts",
+    "share",
+    "supported_units",
+    "unused_contexts",
+    "useful_contexts",
+]
+
+
+# --- verdicts -------------------------------------------------------------------------------------------------
+
+
+def share(verdicts: Sequence[bool]) -> float | None:
+    """Share of verdicts that are yes.
+
+    ``yes / total``, in 0..1. Context recall is the share over the units of the reference, plain (unranked)
+    precision the share over the retrieved contexts.
+
+    Args:
+        verdicts: One verdict per unit or context; the order does not matter.
+
+    Returns:
+        The share, or ``None`` for an empty list.
+
+    Raises:
+        ParameterError: A verdict is not true or false.
+
+    Source:
+        Context recall of Ragas (Es et al. 2024, arXiv:2309.15217) and DeepEval; context precision of RAGChecker
+        (Ru et al. 2024, arXiv:2408.08067).
+
+    >>> share([True, True, False, True])
+    0.75
+    >>> print(share([]))
+    None
+    """
+    checked = _verdicts(verdicts, "verdicts")
+    return _ratio(checked.count(True), len(checked))
+
+
+def average_precision(relevant: Sequence[bool], *, epsilon: float = 0.0) -> float | None:
+    """Average precision over the relevant contexts that were *retrieved*.
+
+    ``sum(P@i for every rank i that is relevant) / (relevant retrieved + epsilon)``, in 0..1. It tells whether
+    the relevant contexts stand above the others; a relevant context that was not retrieved costs nothing (that
+    is recall's part, or `average_precision_all`'s).
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+        epsilon: Added to the divisor. ``1e-10`` gives the digits of Ragas, whose perfect ranking is
+            0.9999999999.
+
+    Returns:
+        The average precision, 0.0 when nothing retrieved is relevant, ``None`` for an empty list.
+
+    Raises:
+        ParameterError: A verdict is not true or false, or `epsilon` is negative or not finite.
+
+    Source:
+        Context precision of Ragas, contextual precision of DeepEval. Not what information retrieval calls AP.
+
+    >>> average_precision([True, False, True]) == (1 / 1 + 2 / 3) / 2
+    True
+    >>> average_precision([False, True])
+    0.5
+    >>> average_precision([True], epsilon=1e-10)
+    0.9999999999
+    >>> average_precision([False, False])
+    0.0
+    """
+    checked = _verdicts(relevant, "relevant")
+    added = _not_negative(epsilon, "epsilon")
+    if not checked:
+        return None
+    hits = checked.count(True)
+    return _precision_sum(checked) / (hits + added) if hits else 0.0
+
+
+def average_precision_all(relevant: Sequence[bool], total_relevant: int) -> float | None:
+    """Average precision over *all* relevant contexts, retrieved or not: the AP of information retrieval.
+
+    ``sum(P@i for every rank i that is relevant) / total_relevant``, in 0..1. With one of two relevant contexts
+    at rank 2 this is 0.25 where `average_precision` is 0.5.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+        total_relevant: How many relevant contexts there are, the retrieved ones included.
+
+    Returns:
+        The average precision, 0.0 when nothing was retrieved, ``None`` when nothing is relevant at all.
+
+    Raises:
+        ParameterError: A verdict is not true or false, or `total_relevant` is not a whole number of at least
+            the relevant ones retrieved.
+
+    Source:
+        ``map`` of trec_eval, and with it ir-measures and ranx.
+
+    >>> average_precision_all([False, True], total_relevant=2)
+    0.25
+    >>> print(average_precision_all([False], total_relevant=0))
+    None
+    """
+    checked = _verdicts(relevant, "relevant")
+    total = _total(total_relevant, checked)
+    return _ratio(_precision_sum(checked), total)
+
+
+def precision_at_k(
+    relevant: Sequence[bool], k: int, *, denominator: Literal["k", "retrieved"]
+) -> float | None:
+    """Share of the first `k` contexts that are relevant.
+
+    ``relevant among the first k / k`` or ``/ min(k, retrieved)``, in 0..1. The two differ when fewer than `k`
+    contexts were retrieved, so there is no default: 2 relevant of 4 retrieved are 0.2 or 0.5 at ``k=10``.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+        k: How many contexts from the top count.
+        denominator: ``"k"`` (information retrieval: what was not retrieved is not relevant) or ``"retrieved"``
+            (Axion, MLflow, TruLens: only what was retrieved counts).
+
+    Returns:
+        The precision, or ``None`` when the denominator is 0: for ``k=0`` with both, and for an empty list with
+        ``"retrieved"``.
+
+    Raises:
+        ParameterError: A verdict is not true or false, `k` is not a whole number of at least 0, or
+            `denominator` is neither of the two.
+
+    Source:
+        ``P_k`` of trec_eval for ``"k"``.
+
+    >>> precision_at_k([True, False, True, False], 10, denominator="k")
+    0.2
+    >>> precision_at_k([True, False, True, False], 10, denominator="retrieved")
+    0.5
+    """
+    top = _top(_verdicts(relevant, "relevant"), k)
+    if denominator == "k":
+        return _ratio(top.count(True), k)
+    if denominator == "retrieved":
+        return _ratio(top.count(True), len(top))
+    raise ParameterError(f"denominator is {denominator!r}: write 'k' or 'retrieved'")
+
+
+def recall_at_k(relevant: Sequence[bool], k: int, total_relevant: int) -> float | None:
+    """Share of all relevant contexts that are among the first `k`.
+
+    ``relevant among the first k / total_relevant``, in 0..1.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order. A relevant context that was retrieved twice
+            is one hit: the caller leaves the repetition out or marks it false.
+        k: How many contexts from the top count; 0 gives 0.0.
+        total_relevant: How many relevant contexts there are, the retrieved ones included.
+
+    Returns:
+        The recall, 0.0 when nothing was retrieved, ``None`` when nothing is relevant at all.
+
+    Raises:
+        ParameterError: A verdict is not true or false, `k` is not a whole number of at least 0, or
+            `total_relevant` is not a whole number of at least the relevant ones retrieved.
+
+    Source:
+        ``recall_k`` of trec_eval.
+
+    >>> recall_at_k([True, False, True], 2, total_relevant=4)
+    0.25
+    """
+    checked = _verdicts(relevant, "relevant")
+    total = _total(total_relevant, checked)
+    return _ratio(_top(checked, k).count(True), total)
+
+
+def hit_rate(relevant: Sequence[bool], k: int | None = None) -> float:
+    """Whether any of the first `k` contexts is relevant: 1.0 or 0.0.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+        k: How many contexts from the top count; ``None`` counts all.
+
+    Returns:
+        1.0 or 0.0; 0.0 for an empty list and for ``k=0``, where there is nothing to hit. Never ``None``.
+
+    Raises:
+        ParameterError: A verdict is not true or false, or `k` is not a whole number of at least 0.
+
+    Source:
+        ``success_k`` of trec_eval; hit rate of LlamaIndex and ranx.
+
+    >>> hit_rate([False, True])
+    1.0
+    >>> hit_rate([False, True], k=1)
+    0.0
+    """
+    return 1.0 if True in _top(_verdicts(relevant, "relevant"), k) else 0.0
+
+
+def reciprocal_rank(relevant: Sequence[bool], k: int | None = None) -> float:
+    """One over the rank of the first relevant context; its mean over samples is the MRR.
+
+    ``1 / rank``, in 0..1.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+        k: How many contexts from the top count; ``None`` counts all.
+
+    Returns:
+        The reciprocal rank; 0.0 when none of the first `k` is relevant, so also for an empty list and for
+        ``k=0``. Never ``None``.
+
+    Raises:
+        ParameterError: A verdict is not true or false, or `k` is not a whole number of at least 0.
+
+    Source:
+        ``recip_rank`` of trec_eval.
+
+    >>> reciprocal_rank([False, False, False, True])
+    0.25
+    >>> reciprocal_rank([False, True], k=1)
+    0.0
+    """
+    top = _top(_verdicts(relevant, "relevant"), k)
+    return 1 / (top.index(True) + 1) if True in top else 0.0
+
+
+def ndcg(
+    gains: Sequence[float],
+    ideal: Sequence[float] | None = None,
+    k: int | None = None,
+    *,
+    gain: Literal["linear", "exponential"] = "linear",
+) -> float | None:
+    """Normalised discounted cumulative gain, for binary or graded relevance.
+
+    ``DCG(first k of gains) / DCG(k largest of ideal)`` with ``DCG = sum(gain / log2(rank + 1))``, in 0..1.
+
+    Args:
+        gains: Relevance of each retrieved context in rank order: 0 for not relevant, 1 for relevant, or grades.
+        ideal: Relevance of every relevant context there is, retrieved or not, in any order. ``None`` compares
+            with the best order of `gains` itself, which forgives what was not retrieved.
+        k: How many contexts from the top count; ``None`` counts all.
+        gain: ``"linear"`` takes a grade as it is (trec_eval), ``"exponential"`` takes ``2**grade - 1``
+            (Burges et al. 2005). For 0 and 1 the two agree.
+
+    Returns:
+        The nDCG; 0.0 when nothing relevant is among the first `k`; ``None`` when the ideal has no gain either:
+        nothing is relevant, or ``k=0``.
+
+    Raises:
+        ParameterError: A gain is negative, not a finite number or too large to add up; `gains` holds more
+            relevance than `ideal` (a context listed twice, or missing from `ideal`), which would exceed 1; `k`
+            is not a whole number of at least 0; `gain` is neither of the two.
+
+    Source:
+        Järvelin and Kekäläinen 2002, https://doi.org/10.1145/582415.582418; ``ndcg`` of trec_eval (linear).
+
+    >>> ndcg([1, 0, 1]) == (1 + 1 / 2) / (1 + 1 / math.log2(3))
+    True
+    >>> ndcg([0, 1], ideal=[1]) == 1 / math.log2(3)
+    True
+    >>> ndcg([3, 1], ideal=[3, 1]), ndcg([0, 0], ideal=[3, 1])
+    (1.0, 0.0)
+    """
+    if gain not in ("linear", "exponential"):
+        raise ParameterError(f"gain is {gain!r}: write 'linear' or 'exponential'")
+    retrieved = _gains(gains, "gains", gain)
+    best = sorted(retrieved if ideal is None else _gains(ideal, "ideal", gain), reverse=True)
+    _check_within_ideal(retrieved, best)
+    ideal_sum = _discounted_sum(_top(best, k))
+    if ideal_sum == math.inf:
+        raise ParameterError("the gains are too large to add up: write smaller relevance grades")
+    if not ideal_sum:
+        return None
+    # Two orders of nearly equal gains may differ in the last bit the wrong way round.
+    return min(1.0, _discounted_sum(_top(retrieved, k)) / ideal_sum)
+
+
+# --- ids ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdHits:
+    """Two lists of ids held against each other as sets.
+
+    Attributes:
+        retrieved: The distinct retrieved ids, in the order they first appear.
+        reference: The distinct reference ids, in the order they first appear.
+        relevant: For each of `retrieved`, whether it is a reference id.
+        found: For each of `reference`, whether it was retrieved.
+    """
+
+    retrieved: tuple[Hashable, ...]
+    reference: tuple[Hashable, ...]
+    relevant: tuple[bool, ...]
+    found: tuple[bool, ...]
+
+    @property
+    def hits(self) -> int:
+        """How many distinct ids are in both lists."""
+        return self.found.count(True)
+
+    @property
+    def recall(self) -> float | None:
+        """``hits / distinct reference ids``; 0.0 when nothing was retrieved, ``None`` without reference ids."""
+        return share(self.found)
+
+    @property
+    def precision(self) -> float | None:
+        """``hits / distinct retrieved ids``; 0.0 without reference ids, ``None`` when nothing was retrieved."""
+        return share(self.relevant)
+
+
+def id_hits(retrieved: Collection[Hashable], reference: Collection[Hashable]) -> IdHits:
+    """Hold retrieved ids against reference ids, each list as a set.
+
+    Recall is ``|retrieved & reference| / |reference|`` and precision ``|retrieved & reference| / |retrieved|``,
+    so repeating an id changes nothing and precision ignores the order. For a ranked precision give `relevant` to
+    `average_precision` or `average_precision_all`.
+
+    Args:
+        retrieved: Ids of the retrieved contexts, in rank order.
+        reference: Ids of the contexts that should be retrieved.
+
+    Returns:
+        The distinct ids with their verdicts, and recall and precision over them.
+
+    Raises:
+        ParameterError: One of the two is a bare string, or an id cannot be hashed.
+
+    Source:
+        ``IDBasedContextRecall`` and ``IDBasedContextPrecision`` of Ragas. Ids are compared as they are given;
+        Ragas turns them into strings first, so that ``1`` is ``"1"``.
+
+    >>> hits = id_hits(["a", "b", "a"], ["a", "c", "d", "e"])
+    >>> hits.recall, hits.precision, hits.found
+    (0.25, 0.5, (True, False, False, False))
+    """
+    distinct_retrieved = _distinct(retrieved, "retrieved")
+    distinct_reference = _distinct(reference, "reference")
+    return IdHits(
+        retrieved=tuple(distinct_retrieved),
+        reference=tuple(distinct_reference),
+        relevant=tuple(entry in distinct_reference for entry in distinct_retrieved),
+        found=tuple(entry in distinct_retrieved for entry in distinct_reference),
+    )
+
+
+# --- attribution: units x contexts ----------------------------------------------------------------------------
+
+
+def supported_units(matrix: Sequence[Sequence[bool]], k: int | None = None) -> tuple[bool, ...]:
+    """For each unit, whether one of the first `k` contexts supports it.
+
+    Args:
+        matrix: One row per unit of the reference, one column per retrieved context in rank order; a cell says
+            whether that context supports that unit. A matrix without units has no contexts either.
+        k: How many contexts from the top count; ``None`` counts all.
+
+    Returns:
+        One verdict per unit; all false for ``k=0`` and where nothing was retrieved.
+
+    Raises:
+        ParameterError: A cell is not true or false, the rows differ in length, or `k` is not a whole number of
+            at least 0.
+
+    >>> supported_units([[True, False], [False, True], [False, False]])
+    (True, True, False)
+    >>> supported_units([[True, False], [False, True], [False, False]], k=1)
+    (True, False, False)
+    """
+    return tuple(True in _top(row, k) for row in _matrix(matrix))
+
+
+def attribution_recall(matrix: Sequence[Sequence[bool]], k: int | None = None) -> float | None:
+    """Share of the units that one of the first `k` contexts supports: context recall, and recall@k.
+
+    ``supported units / units``, in 0..1; it never falls as `k` grows.
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+        k: How many contexts from the top count; ``None`` counts all.
+
+    Returns:
+        The recall; 0.0 for ``k=0`` and where nothing was retrieved; ``None`` without units.
+
+    Raises:
+        ParameterError: As for `supported_units`.
+
+    Source:
+        Claim recall of RAGChecker (Ru et al. 2024, arXiv:2408.08067).
+
+    >>> attribution_recall([[True, False], [False, True], [False, False], [False, True]])
+    0.75
+    >>> attribution_recall([[True, False], [False, True], [False, False], [False, True]], k=1)
+    0.25
+    """
+    return share(supported_units(matrix, k))
+
+
+def useful_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
+    """For each context, whether it supports at least one unit.
+
+    The verdicts can go into `share` (unranked precision) or `average_precision` (ranked).
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        One verdict per context, in rank order; empty without units.
+
+    Raises:
+        ParameterError: A cell is not true or false, or the rows differ in length.
+
+    >>> useful_contexts([[True, False, False], [True, True, False]])
+    (True, True, False)
+    """
+    return tuple(True in column for column in zip(*_matrix(matrix), strict=True))
+
+
+def attribution_precision(matrix: Sequence[Sequence[bool]]) -> float | None:
+    """Share of the contexts that support at least one unit; the order does not matter.
+
+    ``useful contexts / contexts``, in 0..1.
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        The precision; ``None`` without units or without contexts.
+
+    Raises:
+        ParameterError: As for `useful_contexts`.
+
+    Source:
+        Context precision of RAGChecker (Ru et al. 2024, arXiv:2408.08067).
+
+    >>> attribution_precision([[True, False, False, False], [True, True, False, True]])
+    0.75
+    """
+    return share(useful_contexts(matrix))
+
+
+def redundant_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
+    """Indices of the contexts that support units, but only units a context above them supports already.
+
+    Reading from the top, these bring nothing new. All of them can be dropped together without losing a unit,
+    and retrieving more contexts never changes the answer for those above. (Asking of each context alone whether
+    it could go would call both of two equal contexts redundant, though one of them is needed.)
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        Indices from 0, in rank order.
+
+    Raises:
+        ParameterError: As for `useful_contexts`.
+
+    >>> redundant_contexts([[True, True, False], [False, False, False]])
+    (1,)
+    """
+    covered: set[int] = set()
+    redundant: list[int] = []
+    for context, column in enumerate(zip(*_matrix(matrix), strict=True)):
+        units = {unit for unit, supported in enumerate(column) if supported}
+        if units and units <= covered:
+            redundant.append(context)
+        covered |= units
+    return tuple(redundant)
+
+
+def redundancy(matrix: Sequence[Sequence[bool]]) -> float | None:
+    """Share of the useful contexts that bring nothing new, read from the top.
+
+    ``redundant contexts / useful contexts``, in 0 up to but not including 1: of the useful contexts the first
+    one always brings something. It depends on the order: a context that covers the ones above it is not
+    redundant. Contexts that support nothing do not count; they lower the precision instead.
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        The redundancy; ``None`` when no context supports any unit.
+
+    Raises:
+        ParameterError: As for `useful_contexts`.
+
+    Source:
+        Defined here; see `redundant_contexts` for the reasons.
+
+    >>> redundancy([[True, True, False, False], [False, False, True, True]])
+    0.5
+    >>> redundancy([[True, False], [False, True]])
+    0.0
+    """
+    return _ratio(len(redundant_contexts(matrix)), useful_contexts(matrix).count(True))
+
+
+def unused_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
+    """Indices of the contexts that support no unit.
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        Indices from 0, in rank order; empty without units.
+
+    Raises:
+        ParameterError: As for `useful_contexts`.
+
+    >>> unused_contexts([[True, False, False], [True, True, False]])
+    (2,)
+    """
+    return tuple(context for context, useful in enumerate(useful_contexts(matrix)) if not useful)
+
+
+# --- shared steps ---------------------------------------------------------------------------------------------
+
+
+def _ratio(numerator: float, denominator: int) -> float | None:
+    return numerator / denominator if denominator else None
+
+
+def _precision_sum(relevant: list[bool]) -> float:
+    """Add up precision@rank over the relevant ranks, plainly and in rank order."""
+    hits = 0
+    total = 0.0
+    for rank, is_relevant in enumerate(relevant, start=1):
+        if is_relevant:
+            hits += 1
+            total += hits / rank
+    return total
+
+
+def _discounted_sum(gains: list[float]) -> float:
+    total = 0.0
+    for rank, value in enumerate(gains, start=1):
+        total += value / math.log2(rank + 1)
+    return total
+
+
+def _top(ranked: list[_T], k: int | None) -> list[_T]:
+    return ranked if k is None else ranked[: _count(k, "k")]
+
+
+# --- checks ---------------------------------------------------------------------------------------------------
+
+
+def _verdicts(values: Sequence[bool], name: str) -> list[bool]:
+    """Check that every value is a verdict; what equals a boolean, such as 0 and 1, becomes one."""
+    checked = []
+    for index, value in enumerate(values):
+        if value not in (True, False):  # a tuple, because a value that cannot be hashed is asked too
+            raise ParameterError(f"{name}[{index}] is {value!r}: a verdict is True or False")
+        checked.append(bool(value))
+    return checked
+
+
+def _matrix(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:
+    rows = [_verdicts(row, f"matrix[{unit}]") for unit, row in enumerate(matrix)]
+    for unit, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ParameterError(
+                f"matrix[{unit}] has {len(row)} contexts but matrix[0] has {len(rows[0])}: "
+                "write one verdict per context for every unit"
+            )
+    return rows
+
+
+def _count(value: int, name: str) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+        raise ParameterError(f"{name} is {value!r}: write a whole number of at least 0")
+    return int(value)
+
+
+def _total(total_relevant: int, relevant: list[bool]) -> int:
+    total = _count(total_relevant, "total_relevant")
+    hits = relevant.count(True)
+    if total < hits:
+        raise ParameterError(
+            f"total_relevant is {total} but {hits} of the retrieved contexts are relevant: "
+            "count the retrieved ones in, and a context that was retrieved twice once"
+        )
+    return total
+
+
+def _not_negative(value: float, name: str) -> float:
+    number = _float(value)
+    if not 0.0 <= number < math.inf:  # false for NaN too
+        raise ParameterError(f"{name} is {value!r}: write a finite number of at least 0")
+    return number
+
+
+def _float(value: float) -> float:
+    """Return `value` as a double, NaN for what is no number."""
+    if not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _gains(values: Sequence[float], name: str, gain: Literal["linear", "exponential"]) -> list[float]:
+    grades = [_not_negative(value, f"{name}[{index}]") for index, value in enumerate(values)]
+    return grades if gain == "linear" else [_exponential(grade) for grade in grades]
+
+
+def _exponential(grade: float) -> float:
+    try:
+        return math.pow(2.0, grade) - 1.0
+    except OverflowError:
+        return math.inf  # the sum is checked
+
+
+def _check_within_ideal(gains: list[float], ideal: list[float]) -> None:
+    """Check that the k largest gains never exceed the k largest of the ideal, for every k."""
+    largest = sorted((gain for gain in gains if gain > 0), reverse=True)
+    if len(largest) > len(ideal) or any(mine > best for mine, best in zip(largest, ideal, strict=False)):
+        raise ParameterError(
+            "gains holds more relevance than ideal: list every relevant context in ideal, "
+            "and give the repetition of a context the gain 0"
+        )
+
+
+def _distinct(ids: Collection[Hashable], name: str) -> dict[Hashable, None]:
+    """Drop repeated ids; the order of first appearance stays."""
+    if isinstance(ids, (str, bytes)):
+        raise ParameterError(f"{name} is a bare string: write a list of ids")
+    try:
+        return dict.fromkeys(ids)
+    except TypeError as error:
+        raise ParameterError(f"{name} is not a list of ids: {error}") from None

@@ -1,0 +1,1 @@
+"""Judges and the models behind them."""

@@ -1,0 +1,252 @@
+"""What all metrics share: parameters, names, empty sides, and the way from a number to a score."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ctxmetrics._version import __version__
+from ctxmetrics.conventions import get_convention
+from ctxmetrics.errors import MissingFieldError, ParameterError
+from ctxmetrics.scores import Provenance, Score, Usage, frozen, unjudged
+from ctxmetrics.signals import SIGNALS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ctxmetrics.conventions import Convention, Empty, Family
+    from ctxmetrics.samples import Sample
+    from ctxmetrics.scores import Verdict
+
+NAMED: Mapping[str, bool] = frozen({"named": True})
+"""Field metadata of parameters that change the number: they are part of the metric's name."""
+
+_LONGEST_LIST = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(ABC):
+    """One definition of a number, with its parameters.
+
+    A metric is frozen data: two with equal parameters are equal, and it can be pickled and copied.
+
+    Attributes:
+        convention: How verdicts become a number (`ctxmetrics.conventions.CONVENTIONS`).
+        threshold: The pass mark on the score's own scale; None takes the convention's.
+        strict: Anything below a perfect score counts as 0, and only a perfect score passes.
+        top_k: Look at the first k retrieved contexts only. The score is that of a retriever that returned
+            no more than these.
+
+    Raises:
+        ParameterError: A parameter is out of range or of the wrong type.
+    """
+
+    base_name: ClassVar[str]
+    family: ClassVar[Family]
+    formula_name: ClassVar[str]
+    requires: ClassVar[tuple[str, ...]]
+    """Fields a sample must have."""
+    uses: ClassVar[tuple[str, ...]] = ()
+    """Fields that are taken along where a sample has them."""
+
+    convention: str = field(default="default", metadata=NAMED)
+    threshold: float | None = None
+    strict: bool = field(default=False, metadata=NAMED)
+    top_k: int | None = field(default=None, metadata=NAMED)
+
+    def __post_init__(self) -> None:
+        rules = get_convention(self.convention)
+        if self.top_k is not None and (
+            not isinstance(self.top_k, int) or isinstance(self.top_k, bool) or self.top_k < 0
+        ):
+            raise ParameterError(
+                f"{self.base_name}: top_k={self.top_k!r} must be a whole number from 0, or None."
+            )
+        if self.threshold is not None:
+            check_number(f"{self.base_name}: threshold", self.threshold, rules.scale)
+
+    @property
+    def name(self) -> str:
+        """The metric's name; parameters that change the number and are not the default are part of it."""
+        given = [
+            f"{item.name}={_short(getattr(self, item.name))}"
+            for item in fields(self)
+            if item.metadata.get("named") and getattr(self, item.name) != item.default
+        ]
+        return f"{self.base_name}({', '.join(given)})" if given else self.base_name
+
+    @property
+    def rules(self) -> Convention:
+        """The convention's data."""
+        return get_convention(self.convention)
+
+    @property
+    def pass_mark(self) -> float | None:
+        """The threshold in force: the scale's top when strict, else the given one, else the convention's."""
+        if self.strict:
+            return self.rules.scale
+        return self.rules.threshold if self.threshold is None else self.threshold
+
+    @property
+    def language_hint(self) -> str | None:
+        """The language the caller named, where the metric has one."""
+        return getattr(self, "language", None)
+
+    def score(self, sample: Sample) -> Score:
+        """Score one sample: in a script, a notebook, inside a running loop, in any thread.
+
+        Raises:
+            MissingFieldError: The sample lacks a field the metric needs.
+            CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
+        """
+        from ctxmetrics.bridge import run_sync
+
+        return run_sync(self.ascore, sample)
+
+    @abstractmethod
+    async def ascore(self, sample: Sample) -> Score:
+        """Score one sample. Raises as `score` does."""
+
+    def check_sample(self, sample: Sample) -> None:
+        """Raise if the sample lacks a field.
+
+        Raises:
+            MissingFieldError: Names the sample, the fields and the metric.
+        """
+        missing = [name for name in self.requires if getattr(sample, name) is None]
+        if missing:
+            who = "The sample" if sample.id is None else f"Sample {sample.id!r}"
+            raise MissingFieldError(
+                f"{who} has no {' and no '.join(missing)}, which {self.name} needs. "
+                "Fill the field, map it with schema=, or leave the metric out."
+            )
+
+    def top(self, retrieved: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the retrieved items that count."""
+        return tuple(retrieved or ())[: self.top_k]
+
+    def empty_side(self, *, retrieved: bool, reference: bool) -> Empty | None:
+        """Return what the convention says when a side is empty, or None when neither is."""
+        sides = self.rules.empty[self.family]
+        if retrieved and reference:
+            return None
+        if retrieved:
+            return sides.no_reference
+        return sides.nothing_retrieved if reference else sides.both
+
+    def build(
+        self,
+        sample: Sample,
+        value: float | None,
+        verdicts: Sequence[Verdict] = (),
+        *,
+        reason_code: str | None = None,
+        message: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        usage: Usage = Usage(),  # noqa: B008 - frozen
+        **provenance: Any,
+    ) -> Score:
+        """Turn a value on the 0-1 scale into the score of this convention."""
+        rules = self.rules
+        scaled = on_scale(value, rules.scale)
+        if self.strict and scaled is not None and scaled < rules.scale:
+            scaled = 0.0
+        signals, extra = None, {}
+        if rules.signals and self.base_name == "context_recall":
+            signals, extra = SIGNALS[rules.signals](scaled, verdicts)
+        return Score(
+            metric=self.name,
+            value=scaled,
+            reason_code=reason_code,
+            message=message,
+            threshold=self.pass_mark,
+            band=rules.band(scaled, self.family),
+            verdicts=tuple(verdicts),
+            signals=signals,
+            metadata=frozen({**extra, **(metadata or {})}),
+            provenance=Provenance(
+                formula=self.formula_label,
+                convention=self.convention,
+                library=f"ctxmetrics {__version__}",
+                **provenance,
+            ),
+            usage=usage,
+            sample_id=sample.id,
+        )
+
+    @property
+    def formula_label(self) -> str:
+        """The formula's name for the provenance."""
+        return self.formula_name
+
+    def build_empty(self, sample: Sample, empty: float | str, *, reference: bool, **provenance: Any) -> Score:
+        """Return the score of a sample with an empty side."""
+        if not isinstance(empty, str):
+            return self.build(sample, empty, **provenance)
+        if reference:
+            code, side = "no_retrieved_contexts", "nothing was retrieved"
+        elif "response" in self.requires:
+            code, side = "no_response", "the response is empty"
+        else:
+            code, side = "no_reference", "the reference side is empty"
+        return self.build(
+            sample,
+            None,
+            reason_code=code,
+            message=f"{side}: under the convention '{self.convention}' {self.base_name} is undefined then.",
+            **provenance,
+        )
+
+
+def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
+    """Return the reason code and the message of missing verdicts, or (None, None) when there are none."""
+    missing = unjudged(verdicts)
+    if not missing:
+        return None, None
+    ids = [verdict.id for verdict in missing]
+    causes = sorted({verdict.code for verdict in missing if verdict.code})
+    listed = ", ".join(ids[:_LONGEST_LIST]) + (
+        f" and {len(ids) - _LONGEST_LIST} more" if len(ids) > _LONGEST_LIST else ""
+    )
+    reasons = {verdict.reason for verdict in missing if verdict.reason}
+    because = f" ({', '.join(causes)})" if causes else ""
+    detail = f": {next(iter(reasons))}" if len(reasons) == 1 else ""
+    return "not_judged", f"{len(ids)} of {len(verdicts)} not judged{because}: {listed}{detail}"
+
+
+def check_number(what: str, value: object, top: float) -> None:
+    """Raise unless the value is a number from 0 to ``top``.
+
+    Raises:
+        ParameterError: It is not.
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value <= top:  # type: ignore[operator]  # a number by now; NaN fails the comparison
+        raise ParameterError(f"{what}={value!r} must be a number from 0 to {top:g}.")
+
+
+def check_choice(what: str, value: object, choices: Sequence[str]) -> None:
+    """Raise unless the value is one of the choices.
+
+    Raises:
+        ParameterError: It is not.
+    """
+    if value not in choices:
+        raise ParameterError(f"{what}={value!r} is unknown. Choose from: {', '.join(choices)}.")
+
+
+def on_scale(value: float | None, scale: float) -> float | None:
+    """Move a value from the 0-1 scale to another.
+
+    The shortest decimal of the value is moved, not the binary number, so 0.57 becomes 57.0 and not
+    56.99999999999999: a pass mark means what it says.
+    """
+    if value is None or scale == 1.0:
+        return value
+    return float(Decimal(repr(float(value))) * Decimal(repr(scale)))
+
+
+def _short(value: object) -> str:
+    return getattr(value, "__name__", None) or str(value)

@@ -1,0 +1,60 @@
+"""The result objects that published systems attach to a recall score, filled from our verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ctxmetrics.scores import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line of Axion's ``statement_breakdown``; ``is_supported`` is None when not judged."""
+
+    statement_text: str
+    is_supported: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextualRecallSignals:
+    """Axion's ``ContextualRecallResult``, under the names of its page."""
+
+    recall_score: float | None
+    total_gt_statements: int
+    supported_gt_statements: int
+    statement_breakdown: tuple[Statement, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON of the page."""
+        return {**asdict(self), "statement_breakdown": [asdict(line) for line in self.statement_breakdown]}
+
+
+def axion(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mapping[str, Any]]:
+    """Return Axion's signals; no metadata."""
+    return ContextualRecallSignals(
+        recall_score=value,
+        total_gt_statements=len(verdicts),
+        supported_gt_statements=sum(verdict.value is True for verdict in verdicts),
+        statement_breakdown=tuple(Statement(verdict.text, verdict.value) for verdict in verdicts),
+    ), {}
+
+
+def aegis(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mapping[str, Any]]:  # noqa: ARG001 - one signature for all
+    """Return no signals; Aegis' list of reasons, in reference order, as metadata."""
+    reasons = tuple(
+        f"{verdict.text} - {verdict.reason or 'not supported by the context'}"
+        for verdict in verdicts
+        if verdict.value is False
+    )
+    return None, {"unattributed_sentences_reasons": list(reasons)}
+
+
+SIGNALS: Mapping[str, Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]] = {
+    "axion": axion,
+    "aegis": aegis,
+}
+"""Builders by the name a convention gives."""

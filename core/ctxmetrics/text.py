@@ -1,0 +1,269 @@
+"""Texts: cutting a reference into units, and finding a quote in a context.
+
+Both are deterministic and need no model. Splitting is `sentencex`_ (more than 240 languages); what it leaves
+open is decided here and stated: blank pieces and pieces without a letter or digit are no units, list items
+that start a line are units of their own, and Thai, which has no sentence mark, is cut at the spaces between
+two Thai letters.
+
+.. _sentencex: https://github.com/wikimedia/sentencex
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+SPLITTER = "sentencex"
+FUZZY_BAR = 0.9
+"""Lowest share of a quote that the alignment must find, after normalising, for it to count as found."""
+FUZZY_MIN_CHARACTERS = 16
+"""Shorter quotes must be found to the letter (after normalising)."""
+FUZZY_MAX_CONTEXT = 200_000
+"""Longer contexts are searched exactly and normalised only: alignment would take seconds."""
+
+_SCRIPTS = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("zh", re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")),
+    ("ko", re.compile(r"[\uac00-\ud7af\u1100-\u11ff]")),
+    ("th", re.compile(r"[\u0e00-\u0e7f]")),
+    ("uk", re.compile(r"[іїєґІЇЄҐ]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")),
+    ("el", re.compile(r"[\u0370-\u03ff]")),
+    ("ar", re.compile(r"[\u0600-\u06ff]")),
+    ("he", re.compile(r"[\u0590-\u05ff]")),
+    ("hi", re.compile(r"[\u0900-\u097f]")),
+)
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+_LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
+_LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
+_THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
+_ELLIPSIS = re.compile(r"\s*(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?\s*")
+_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
+_DROPPED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
+_EQUAL = {
+    **dict.fromkeys("‘’‚‛′`´", "'"),
+    **dict.fromkeys("“”„‟″«»", '"'),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+}
+
+
+class Span(NamedTuple):
+    """A stretch of a text: ``text[start:end]``."""
+
+    start: int
+    end: int
+
+
+def has_content(text: str) -> bool:
+    """Whether a text holds a letter or a digit."""
+    return any(character.isalnum() for character in text)
+
+
+def detect_language(text: str) -> str:
+    """Guess the ISO 639 code from the script; Latin script is taken for English.
+
+    The first 2,000 characters decide. The code chooses splitting rules and the prompt pack, nothing else; give
+    ``language=`` where the guess is wrong.
+
+    >>> detect_language("Эйфелева башня"), detect_language("北京是首都。"), detect_language("The tower")
+    ('ru', 'zh', 'en')
+    """
+    sample = text[:2000]
+    letters = sum(character.isalpha() for character in sample)
+    for language, pattern in _SCRIPTS:
+        found = len(pattern.findall(sample))
+        if language == "uk":
+            if found and len(_CYRILLIC.findall(sample)) * 2 > letters:
+                return "uk"
+        elif (language == "ja" and found * 10 > letters > 0) or found * 2 > letters > 0:
+            return language
+    return "en"
+
+
+def split_sentences(text: str, language: str | None = None) -> tuple[str, ...]:
+    """Cut a text into sentences, the units of recall.
+
+    Args:
+        text: The reference or response.
+        language: ISO 639 code; detected from the script where None.
+
+    Returns:
+        The sentences in order, without surrounding white space or list marks. Empty when no piece holds a
+        letter or a digit.
+
+    >>> split_sentences("Mr. Fogg came at 3.5 p.m. today. He left!  ***")
+    ('Mr. Fogg came at 3.5 p.m. today.', 'He left!')
+    """
+    return tuple(text[span.start : span.end] for span in sentence_spans(text, language))
+
+
+def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
+    """Return where the sentences of `split_sentences` stand in the text."""
+    if not has_content(text):
+        return ()
+    language = language or detect_language(text)
+    pieces: list[Span] = []
+    for block in _cut(text, Span(0, len(text)), _LIST_ITEM):
+        if language == "th":
+            pieces += _cut(text, block, _THAI_SPACE)
+        else:
+            pieces += _segment(text, block, language)
+    stripped = (_strip(text, piece) for piece in pieces)
+    return tuple(span for span in stripped if has_content(text[span.start : span.end]))
+
+
+def _segment(text: str, block: Span, language: str) -> list[Span]:
+    from sentencex import segment
+
+    spans, position = [], block.start
+    for piece in segment(language, text[block.start : block.end]):
+        start = text.index(piece, position)
+        position = start + len(piece)
+        spans.append(Span(start, position))
+    return spans
+
+
+def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
+    spans, position = [], block.start
+    for match in boundary.finditer(text, block.start, block.end):
+        spans.append(Span(position, match.start()))
+        position = match.end()
+    return [*spans, Span(position, block.end)]
+
+
+def _strip(text: str, span: Span) -> Span:
+    piece = text[span.start : span.end]
+    start = span.start + len(piece) - len(piece.lstrip())
+    mark = _LIST_MARK.match(text, start, span.end)
+    if mark and (start == 0 or text[:start].rstrip(" \t").endswith("\n")):
+        start = mark.end()
+    return Span(start, max(start, span.end - (len(piece) - len(piece.rstrip()))))
+
+
+def normalise(text: str) -> str:
+    """Return a text without differences that carry no meaning for a quote.
+
+    Compatibility forms are decomposed (NFKD), case folded, quotes and dashes made alike, invisible characters
+    dropped, white space collapsed.
+
+    >>> normalise("Cafe\u0301 – “OPEN”") == normalise('Café  -  "open"')
+    True
+    """
+    return "".join(_normalised(text)[0]).strip()
+
+
+def _normalised(text: str) -> tuple[list[str], list[int]]:
+    """Return the normalised characters and, for each, the index it comes from."""
+    characters: list[str] = []
+    origin: list[int] = []
+    space = True
+    for index, character in enumerate(text):
+        if character.isspace():
+            if not space:
+                characters.append(" ")
+                origin.append(index)
+            space = True
+            continue
+        if character in _DROPPED:
+            continue
+        space = False
+        folded = _EQUAL.get(character) or unicodedata.normalize("NFKD", character).casefold()
+        for piece in folded:
+            characters.append(_EQUAL.get(piece, piece))
+            origin.append(index)
+    return characters, origin
+
+
+@lru_cache(maxsize=256)
+def _normalised_context(context: str) -> tuple[str, list[int]]:
+    characters, origin = _normalised(context)
+    return "".join(characters), origin
+
+
+def find_quote(quote: str, context: str) -> tuple[Span, ...]:
+    """Find the spans of a context that a quote claims to be copied from.
+
+    Tried in order: the exact text; the normalised text (`normalise`); the best alignment of at least
+    `FUZZY_BAR` of the quote, for quotes of `FUZZY_MIN_CHARACTERS` or more and only where every number of the
+    quote stands in the found span. A quote with an ellipsis is found when all its parts are, in order.
+
+    Args:
+        quote: What the judge says it copied. Untrusted.
+        context: The retrieved text.
+
+    Returns:
+        One span a part, in order; empty when the quote is not there or says too little to be evidence (fewer
+        than three letters or digits, unless it is a number or written without spaces).
+    """
+    parts = [part for part in _ELLIPSIS.split(quote) if has_content(part)]
+    spans: list[Span] = []
+    position = 0
+    for part in parts:
+        span = _find_part(part.strip(), context, position) if _says_something(part) else None
+        if span is None:
+            return ()
+        spans.append(span)
+        position = span.end
+    return tuple(spans)
+
+
+def _says_something(quote: str) -> bool:
+    letters = [character for character in quote if character.isalnum()]
+    return len(letters) > 2 or any(character.isdigit() or ord(character) >= 0x0E00 for character in letters)  # noqa: PLR2004 - three letters, from Thai on scripts without spaces
+
+
+def _find_part(quote: str, context: str, position: int) -> Span | None:
+    start = context.find(quote, position)
+    if start >= 0:
+        return Span(start, start + len(quote))
+    needle = normalise(quote).strip("\"'")
+    if not needle:
+        return None
+    haystack, origin = (
+        _normalised_context(context) if len(context) <= FUZZY_MAX_CONTEXT else _join(_normalised(context))
+    )
+    first = (
+        next((index for index, source in enumerate(origin) if source >= position), len(origin))
+        if position
+        else 0
+    )
+    start = haystack.find(needle, first)
+    end = start + len(needle)
+    if start < 0:
+        aligned = _align(needle, haystack[first:]) if len(context) <= FUZZY_MAX_CONTEXT else None
+        if aligned is None:
+            return None
+        start, end = aligned.start + first, aligned.end + first
+    return _trim(context, Span(origin[start], origin[end - 1] + 1))
+
+
+def _join(normalised: tuple[list[str], list[int]]) -> tuple[str, list[int]]:
+    return "".join(normalised[0]), normalised[1]
+
+
+def _align(needle: str, haystack: str) -> Span | None:
+    if len(needle) < FUZZY_MIN_CHARACTERS or len(needle) > 2 * len(haystack):
+        return None
+    from rapidfuzz import fuzz
+
+    found = fuzz.partial_ratio_alignment(needle, haystack, score_cutoff=100 * FUZZY_BAR)
+    if found is None or found.dest_end - found.dest_start < FUZZY_BAR * len(needle):
+        return None
+    numbers = set(_NUMBER.findall(haystack[found.dest_start : found.dest_end]))
+    if not numbers.issuperset(_NUMBER.findall(needle)):
+        return None
+    return Span(found.dest_start, found.dest_end)
+
+
+def _trim(context: str, span: Span) -> Span:
+    """Take in the combining marks that belong to the last character, and drop outer white space."""
+    start, end = span
+    while end < len(context) and unicodedata.combining(context[end]):
+        end += 1
+    while start < end and context[start].isspace():
+        start += 1
+    while end > start and context[end - 1].isspace():
+        end -= 1
+    return Span(start, end)
