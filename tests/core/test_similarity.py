@@ -1,0 +1,596 @@
+"""The similarity matrix against rapidfuzz asked pair by pair, against Ragas live, and at its edges."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import subprocess
+import sys
+import threading
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from rapidfuzz import distance, process
+
+from ctxmetrics import similarity as module
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas import average_precision, share
+from ctxmetrics.similarity import (
+    MEASURES,
+    Match,
+    SimilarityMatrix,
+    clear_shared_matrices,
+    passes,
+    shared_matrix,
+    similarity_matrix,
+)
+
+NAMES = list(MEASURES)
+ASKED = {
+    "levenshtein": distance.Levenshtein,
+    "hamming": distance.Hamming,
+    "jaro": distance.Jaro,
+    "jaro_winkler": distance.JaroWinkler,
+}
+
+
+def pairwise(retrieved, references, measure):
+    """Ragas' definition, one pair at a time and without a cutoff."""
+    ask = ASKED[measure].normalized_distance
+    return tuple(tuple(1 - ask(row, column) for column in references) for row in retrieved)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered():
+    clear_shared_matrices()
+
+
+# --- values ---
+
+
+def test_published_values():
+    # Ragas' documentation of the string variants; the similarities are rapidfuzz's.
+    retrieved = ["Paris is the capital of France."]
+    references = [
+        "Paris is the capital of France.",
+        "The Eiffel Tower is one of the most famous landmarks in Paris.",
+    ]
+    matrix = similarity_matrix(retrieved, references)
+    assert matrix.rows() == ((1.0, pytest.approx(0.2258, abs=5e-5)),)
+    assert share([passes(best.similarity, 0.5) for best in matrix.best_for_references]) == 0.5
+
+    tower = similarity_matrix(["The Eiffel Tower is located in Paris."], references, cutoff=0.5)
+    assert tower.best_for_retrieved == (Match(1, pytest.approx(0.5484, abs=5e-5)),)
+
+
+@pytest.mark.parametrize(
+    ("measure", "one", "other", "expected"),
+    [
+        ("levenshtein", "kitten", "sitting", 1 - 3 / 7),
+        ("levenshtein", "ab", "ac", 0.5),
+        ("levenshtein", "abc", "", 0.0),
+        ("hamming", "karolin", "kathrin", 1 - 3 / 7),
+        ("hamming", "abc", "abcd", 0.75),  # a missing character counts as a difference
+        ("jaro", "MARTHA", "MARHTA", (1 + 1 + 5 / 6) / 3),
+        ("jaro", "DIXON", "DICKSONX", (4 / 5 + 4 / 8 + 1) / 3),
+        ("jaro_winkler", "MARTHA", "MARHTA", (17 / 18) + 3 * 0.1 * (1 - 17 / 18)),
+        ("jaro", "", "a", 0.0),
+        ("hamming", "", "a", 0.0),
+    ],
+)
+def test_textbook_values(measure, one, other, expected):
+    assert similarity_matrix([one], [other], measure).similarity(0, 0) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("measure", NAMES)
+@pytest.mark.parametrize("cutoff", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("text", ["", "a", "Paris", "\ud800", "e\u0301 ☃ 😀", "x" * 30_000])
+def test_equal_texts_are_1(measure, cutoff, text):
+    matrix = similarity_matrix([text], [text], measure, cutoff)
+    assert matrix.rows() == ((1.0,),)
+    assert matrix.best_for_references == matrix.best_for_retrieved == (Match(0, 1.0),)
+
+
+@pytest.mark.parametrize("measure", NAMES)
+def test_texts_are_compared_as_they_are(measure):
+    composed, decomposed = "café au lait", unicodedata.normalize("NFD", "café au lait")
+    texts = [composed, decomposed, composed.upper(), f" {composed} "]
+    matrix = similarity_matrix(texts, texts, measure)
+    assert matrix.rows() == pairwise(texts, texts, measure)
+    assert all(matrix.similarity(0, column) < 1.0 for column in (1, 2, 3))
+
+
+@pytest.mark.parametrize("measure", NAMES)
+def test_long_texts(measure):
+    source = random.Random(5)
+    long = "".join(source.choices("abcdefgh ", k=21_000))
+    texts = [long, long[:-500] + "ü" * 500, long[::-1], ""]
+    for cutoff in (0.0, 0.6, 0.9):
+        matrix = similarity_matrix(texts, texts[:2], measure, cutoff)
+        exact = pairwise(texts, texts[:2], measure)
+        assert matrix.rows() == tuple(tuple(v if v >= cutoff else None for v in row) for row in exact)
+
+
+# --- cutoff ---
+
+
+@pytest.mark.parametrize("measure", NAMES)
+def test_a_similarity_exactly_on_the_cutoff_counts(measure):
+    source = random.Random(11)
+    on_the_cutoff = 0
+    for _ in range(1500):
+        text = "".join(source.choices("ab猫😀 ", k=source.randint(2, 90)))
+        other = "".join(char if source.random() < 0.7 else "z" for char in text)
+        exact = pairwise([text], [other], measure)[0][0]
+        if 0 < exact < 1:
+            on_the_cutoff += 1
+            assert similarity_matrix([text], [other], measure, exact).similarity(0, 0) == exact
+            above = math.nextafter(exact, 2.0)
+            assert similarity_matrix([text], [other], measure, above).similarity(0, 0) is None
+    assert on_the_cutoff > 1000
+
+
+@pytest.mark.parametrize("measure", NAMES)
+def test_verdicts_and_values_do_not_depend_on_the_cutoff(measure):
+    source = random.Random(2)
+    compared = 0
+    for round_number in range(60):
+        length = (12, 70, 300)[round_number % 3]
+        retrieved, references = [], []
+        for _ in range(8):
+            text = source.choices("abcé猫😀 ", k=source.randint(0, length))
+            changed = [char if source.random() < source.random() else "d" for char in text]
+            retrieved.append("".join(text))
+            references.append("".join(changed[: source.randint(len(changed) // 2, len(changed))]))
+        exact = pairwise(retrieved, references, measure)
+        on_a_value = [value for row in exact for value in row if value > 0][:8]
+        for cutoff in [step / 20 for step in range(1, 21)] + on_a_value:
+            rows = similarity_matrix(retrieved, references, measure, cutoff).rows()
+            expected = tuple(tuple(v if v >= cutoff else None for v in row) for row in exact)
+            assert rows == expected
+            compared += 64
+    assert compared > 90_000
+
+
+def test_rapidfuzz_alone_loses_pairs_on_the_cutoff():
+    # Why the similarities are compared with the cutoff here, and rapidfuzz gets a slightly lower one.
+    lost = 0
+    for numerator in range(1, 60):
+        one, other = "a" * 60, "a" * numerator + "b" * (60 - numerator)
+        exact = 1 - distance.Levenshtein.normalized_distance(one, other)
+        found = 1 - process.cdist(
+            [one],
+            [other],
+            scorer=ASKED["levenshtein"].normalized_distance,
+            score_cutoff=1 - exact,
+            dtype=np.float64,
+        )
+        lost += found[0, 0] != exact
+        assert similarity_matrix([one], [other], cutoff=exact).similarity(0, 0) == exact
+    assert lost > 0
+
+
+@pytest.mark.parametrize("cutoff", [0, 0.0, -1, -0.5, -math.inf])
+def test_a_cutoff_of_0_or_below_is_none(cutoff):
+    matrix = similarity_matrix(["abc"], ["xyz", "abd"], cutoff=cutoff)
+    assert matrix.rows() == ((0.0, 1 - 1 / 3),)
+    assert matrix.cutoff == 0.0
+    assert similarity_matrix(["abc"], ["xyz"]).best_for_references == (Match(0, 0.0),)
+
+
+@pytest.mark.parametrize("cutoff", [1e-9, 1e-6, 2e-6])
+def test_a_tiny_cutoff_drops_only_zero(cutoff):
+    assert similarity_matrix(["abc"], ["xyz", "axx"], cutoff=cutoff).rows() == ((None, 1 - 2 / 3),)
+
+
+@pytest.mark.parametrize("cutoff", [math.nan, 1.0000001, 2, math.inf, "0.5", None, True])
+def test_a_cutoff_that_is_no_number_up_to_1_is_refused(cutoff):
+    with pytest.raises(ParameterError, match="cutoff is"):
+        similarity_matrix(["a"], ["a"], cutoff=cutoff)
+    with pytest.raises(ParameterError, match="cutoff is"):
+        shared_matrix(["a"], ["a"], cutoff=cutoff)
+
+
+def test_below_the_cutoff_there_is_no_best_match():
+    matrix = similarity_matrix(["abcd", "wxyz"], ["abce", "mnop"], cutoff=0.5)
+    assert matrix.best_for_references == (Match(0, 0.75), None)
+    assert matrix.best_for_retrieved == (Match(0, 0.75), None)
+    assert matrix.rows() == ((0.75, None), (None, None))
+
+
+# --- best matches, shapes ---
+
+
+def test_the_best_match_is_the_highest_and_the_first_on_a_tie():
+    matrix = similarity_matrix(["xbc", "abx", "abc", "abc"], ["abc", "zzz"])
+    assert matrix.best_for_references == (Match(2, 1.0), Match(0, 0.0))
+    tie = similarity_matrix(["abx", "abc!"], ["aby", "abz", "aby"])
+    assert tie.best_for_retrieved == (Match(0, 1 - 1 / 3), Match(0, 0.5))
+    assert tie.best_for_references == (Match(0, 1 - 1 / 3),) * 3
+
+
+def test_rows_are_retrieved_and_columns_are_references():
+    matrix = similarity_matrix(["ab", "cd", "cf"], ["ab", "ce"])
+    assert matrix.shape == (3, 2)
+    assert matrix.rows() == ((1.0, 0.0), (0.0, 0.5), (0.0, 0.5))
+    assert (matrix.similarity(1, 1), matrix.similarity(0, 1)) == (0.5, 0.0)
+    with pytest.raises(IndexError):
+        matrix.similarity(3, 0)
+
+
+@pytest.mark.parametrize("measure", [*NAMES, lambda one, other: 0.5])
+def test_empty_sides(measure):
+    nothing = similarity_matrix([], [], measure)
+    assert (nothing.shape, nothing.best_for_references, nothing.best_for_retrieved) == ((0, 0), (), ())
+    no_references = similarity_matrix(["a", "b"], [], measure)
+    assert no_references.best_for_retrieved == (None, None)
+    assert no_references.best_for_references == ()
+    assert no_references.rows() == ((), ())
+    nothing_retrieved = similarity_matrix([], ["a", "b", "a"], measure)
+    assert nothing_retrieved.best_for_references == (None, None, None)
+    assert nothing_retrieved.best_for_retrieved == ()
+
+
+def test_a_matrix_is_a_frozen_value():
+    one, other = (similarity_matrix(["ab"], ["ac"], cutoff=0.1) for _ in range(2))
+    assert one == other
+    assert hash(one) == hash(other)
+    with pytest.raises(AttributeError):
+        one.cutoff = 0.2
+
+
+# --- each distinct pair once, a text never with itself ---
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Record the pairs that are handed to rapidfuzz."""
+    pairs = []
+    real = process.cdist
+
+    def recording(rows, columns, **options):
+        pairs.extend((row, column) for row in rows for column in columns)
+        return real(rows, columns, **options)
+
+    monkeypatch.setattr(process, "cdist", recording)
+    return pairs
+
+
+def test_each_pair_of_distinct_texts_is_compared_once(compared):
+    matrix = similarity_matrix(["a", "b", "a", "a"], ["b", "c", "c", "a"])
+    assert sorted(compared) == [("a", "b"), ("a", "c"), ("b", "a"), ("b", "c")]
+    assert matrix.shape == (4, 4)
+    assert matrix.cells == 6
+    assert matrix.rows() == pairwise(["a", "b", "a", "a"], ["b", "c", "c", "a"], "levenshtein")
+
+
+def test_equal_texts_are_not_compared(compared):
+    assert similarity_matrix(["same"] * 3, ["same"] * 2).best_for_references == (Match(0, 1.0),) * 2
+    assert compared == []
+
+
+# --- callables ---
+
+
+def test_a_callable_is_asked_once_per_distinct_pair_and_in_order():
+    asked = []
+
+    def half(retrieved, reference):
+        asked.append((retrieved, reference))
+        return 0.5
+
+    matrix = similarity_matrix(["a", "b", "a"], ["a", "c", "c"], half, cutoff=0.25)
+    assert asked == [("a", "a"), ("a", "c"), ("b", "a"), ("b", "c")]
+    assert matrix.best_for_retrieved == (Match(0, 0.5),) * 3
+
+
+def test_the_cutoff_applies_to_a_callable():
+    matrix = similarity_matrix(["a", "bb"], ["c"], lambda one, _: len(one) / 4, cutoff=0.5)
+    assert matrix.rows() == ((None,), (0.5,))
+
+
+@pytest.mark.parametrize("value", [0, 1, True, 0.0, 1.0, Fraction(1, 2), np.float64(0.5), np.float32(0.5)])
+def test_a_callable_may_return_any_number_in_range(value):
+    found = similarity_matrix(["a"], ["b"], lambda *_: value).similarity(0, 0)
+    assert found == float(value)
+    assert type(found) is float
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, math.inf, None, "0.5", [0.5], 1j, -1])
+def test_a_callable_that_returns_something_else_is_named(value):
+    def my_measure(one, other):
+        return value
+
+    with pytest.raises(ParameterError, match=r"my_measure returned .*: it must return a number in 0\.\.1"):
+        similarity_matrix(["a"], ["b"], my_measure)
+
+
+def test_an_exception_of_a_callable_is_its_own():
+    def broken(one, other):
+        raise ZeroDivisionError
+
+    for function in (similarity_matrix, shared_matrix, shared_matrix):
+        with pytest.raises(ZeroDivisionError):
+            function(["a"], ["b"], broken)
+
+
+# --- refusals ---
+
+
+@pytest.mark.parametrize("function", [similarity_matrix, shared_matrix])
+@pytest.mark.parametrize(
+    ("retrieved", "references", "message"),
+    [
+        ("abc", ["a"], "retrieved is a bare string"),
+        (["a"], "abc", "references is a bare string"),
+        (["a", None], ["a"], r"retrieved\[1\] is a NoneType: write a string"),
+        (["a"], [b"a"], r"references\[0\] is a bytes: write a string"),
+        (["a"], [1.0], r"references\[0\] is a float: write a string"),
+    ],
+)
+def test_what_is_no_list_of_strings_is_refused(function, retrieved, references, message):
+    with pytest.raises(ParameterError, match=message):
+        function(retrieved, references)
+
+
+@pytest.mark.parametrize("function", [similarity_matrix, shared_matrix])
+@pytest.mark.parametrize("measure", ["Levenshtein", "cosine", "", None, 3, ["jaro"]])
+@pytest.mark.parametrize("texts", [["a"], []])
+def test_an_unknown_measure_is_refused_even_without_texts(function, measure, texts):
+    with pytest.raises(ParameterError, match="levenshtein, hamming, jaro, jaro_winkler"):
+        function(texts, ["a"], measure)
+
+
+# --- passes ---
+
+
+@pytest.mark.parametrize(
+    ("similarity", "minimum", "at_least", "more_than"),
+    [
+        (0.5, 0.5, True, False),
+        (0.5000001, 0.5, True, True),
+        (0.4999999, 0.5, False, False),
+        (1.0, 1.0, True, False),  # why Ragas' recall of identical texts is 0 at 1.0
+        (0.0, 0.0, True, False),
+        (0.0, -1, True, True),
+        (None, 0.0, False, False),
+        (None, -1, False, False),
+    ],
+)
+def test_passes(similarity, minimum, at_least, more_than):
+    assert passes(similarity, minimum) is at_least
+    assert passes(similarity, minimum, strict=False) is at_least
+    assert passes(similarity, minimum, strict=True) is more_than
+
+
+# --- the shared matrices ---
+
+
+def test_recall_and_precision_compute_it_once(compared):
+    first = shared_matrix(["abc", "abd"], ["abe"], "levenshtein", 0.5)
+    number = len(compared)
+    assert number == 2
+    assert shared_matrix(("abc", "abd"), ("abe",), "levenshtein", 0.5) is first
+    assert len(compared) == number
+    assert first == similarity_matrix(["abc", "abd"], ["abe"], "levenshtein", 0.5)
+
+
+def test_everything_that_changes_the_matrix_is_in_its_key():
+    calls = [
+        (["ab", "c"], ["d"], "levenshtein", 0.5),
+        (["a", "bc"], ["d"], "levenshtein", 0.5),
+        (["abc"], ["d"], "levenshtein", 0.5),
+        (["ab"], ["c", "d"], "levenshtein", 0.5),
+        (["c", "ab"], ["d"], "levenshtein", 0.5),
+        (["d"], ["ab", "c"], "levenshtein", 0.5),
+        (["ab", "c"], ["d"], "jaro", 0.5),
+        (["ab", "c"], ["d"], "levenshtein", 0.6),
+        (["ab", "c", ""], ["d"], "levenshtein", 0.5),
+        ([], ["d"], "levenshtein", 0.5),
+        (["\ud800", "c"], ["d"], "levenshtein", 0.5),
+        (["ab", "c"], ["d"], lambda *_: 0.5, 0.5),
+    ]
+    matrices = [shared_matrix(*call) for call in calls]
+    assert len({id(matrix) for matrix in matrices}) == len(calls)
+    for call, matrix in zip(calls, matrices, strict=True):
+        assert matrix == similarity_matrix(*call)
+        assert shared_matrix(*call) is matrix
+
+
+def test_no_cutoff_is_one_key():
+    assert (
+        shared_matrix(["a"], ["b"], cutoff=-3)
+        is shared_matrix(["a"], ["b"])
+        is shared_matrix(["a"], ["b"], cutoff=0)
+    )
+
+
+def test_an_unhashable_callable_is_asked_every_time():
+    class Measure:
+        __hash__ = None
+        asked = 0
+
+        def __call__(self, one, other):
+            self.asked += 1
+            return 0.5
+
+    measure = Measure()
+    for _ in range(2):
+        assert shared_matrix(["a"], ["b"], measure).similarity(0, 0) == 0.5
+    assert measure.asked == 2
+
+
+def test_a_failure_is_not_remembered():
+    values = iter([7.0, 0.5])
+
+    def measure(one, other):
+        return next(values)
+
+    with pytest.raises(ParameterError):
+        shared_matrix(["a"], ["b"], measure)
+    assert shared_matrix(["a"], ["b"], measure).similarity(0, 0) == 0.5
+
+
+def test_the_memory_forgets_the_least_recently_used_matrix_first():
+    memory = module._Memory(max_matrices=2, max_cells=100)
+    computed = []
+
+    def get(text):
+        def compute():
+            computed.append(text)
+            return similarity_matrix([text], ["x"])
+
+        return memory.get(text, compute)
+
+    for text in ("a", "b", "a", "c", "a", "b"):
+        get(text)
+    assert computed == ["a", "b", "c", "b"]
+
+
+def test_the_memory_is_bounded_by_what_it_holds():
+    memory = module._Memory(max_matrices=100, max_cells=10)
+    computed = []
+
+    def get(name, rows, columns):
+        def compute():
+            computed.append(name)
+            texts = [str(number) for number in range(columns)]
+            return similarity_matrix([f"r{number}" for number in range(rows)], texts)
+
+        return memory.get(name, compute).shape
+
+    assert get("four", 2, 2) == (2, 2)
+    assert get("six", 2, 3) == (2, 3)
+    get("four", 2, 2)
+    assert computed == ["four", "six"]
+    assert get("eleven", 1, 11) == (
+        1,
+        11,
+    )  # larger than the whole memory: computed, not kept, nothing forgotten
+    get("eleven", 1, 11)
+    get("six", 2, 3)
+    get("four", 2, 2)
+    assert computed == ["four", "six", "eleven", "eleven"]
+    get("two", 1, 2)  # twelve cells now: the oldest goes
+    get("four", 2, 2)
+    assert computed == ["four", "six", "eleven", "eleven", "two"]
+    get("six", 2, 3)
+    assert computed[-1] == "six"
+    memory.clear()
+    get("four", 2, 2)
+    get("six", 2, 3)
+    assert computed[-2:] == ["four", "six"]
+    get("four", 2, 2)
+    assert computed[-2:] == ["four", "six"]
+
+
+def test_threads_that_ask_for_the_same_share_one_computation():
+    started, may_end = threading.Event(), threading.Event()
+    asked = []
+
+    def slow(one, other):
+        asked.append((one, other))
+        started.set()
+        assert may_end.wait(10)
+        return 0.5
+
+    with ThreadPoolExecutor(8) as pool:
+        first = pool.submit(shared_matrix, ["a"], ["b"], slow)
+        assert started.wait(10)
+        others = [pool.submit(shared_matrix, ["a"], ["b"], slow) for _ in range(7)]
+        unrelated = shared_matrix(["a"], ["b"])  # nobody else waits for it
+        may_end.set()
+        matrices = {id(future.result(10)) for future in [first, *others]}
+    assert unrelated.similarity(0, 0) == 0.0
+    assert len(matrices) == 1
+    assert asked == [("a", "b")]
+
+
+def test_threads_that_wait_for_a_failure_see_it():
+    started, may_end = threading.Event(), threading.Event()
+
+    def broken(one, other):
+        started.set()
+        assert may_end.wait(10)
+        raise ZeroDivisionError
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(shared_matrix, ["a"], ["b"], broken)
+        assert started.wait(10)
+        second = pool.submit(shared_matrix, ["a"], ["b"], broken)
+        may_end.set()
+        assert isinstance(first.exception(10), ZeroDivisionError)
+        assert isinstance(second.exception(10), ZeroDivisionError)
+
+
+def test_many_threads_and_many_keys():
+    texts = [f"text {number}" for number in range(30)]
+
+    def work(seed):
+        source = random.Random(seed)
+        for _ in range(100):
+            number = source.randrange(30)
+            matrix = shared_matrix([texts[number]], texts[:5], "levenshtein", 0.5)
+            assert matrix == similarity_matrix([texts[number]], texts[:5], "levenshtein", 0.5)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+
+# --- imports ---
+
+
+def test_importing_the_module_loads_neither_numpy_nor_rapidfuzz():
+    code = "import sys, ctxmetrics.similarity; print(sorted({'numpy', 'rapidfuzz'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- Ragas, live ---
+
+
+@pytest.mark.parametrize("measure", NAMES)
+def test_ragas_similarity_recall_and_precision(measure):
+    pytest.importorskip("ragas", reason="the ragas extra is not installed")
+    from ragas import SingleTurnSample
+    from ragas.metrics._context_precision import NonLLMContextPrecisionWithReference
+    from ragas.metrics._context_recall import NonLLMContextRecall
+    from ragas.metrics._string import DistanceMeasure, NonLLMStringSimilarity
+
+    async def ragas(sample, threshold):
+        enumerated = DistanceMeasure(measure)
+        recall = NonLLMContextRecall(threshold=threshold)
+        recall.distance_measure = enumerated
+        precision = NonLLMContextPrecisionWithReference(
+            distance_measure=NonLLMStringSimilarity(distance_measure=enumerated), threshold=threshold
+        )
+        return (
+            await recall._single_turn_ascore(sample, None),
+            await precision._single_turn_ascore(sample, None),
+        )
+
+    source = random.Random(17)
+    seen = set()
+    for _ in range(150):
+        texts = ["".join(source.choices("abé ", k=source.randint(0, 6))) for _ in range(8)]
+        retrieved, references = texts[: source.randint(1, 5)], texts[-source.randint(1, 5) :]
+        threshold = source.choice([0.2, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0])
+        sample = SingleTurnSample(retrieved_contexts=retrieved, reference_contexts=references)
+        recall, precision = asyncio.run(ragas(sample, threshold))
+        matrix = similarity_matrix(retrieved, references, measure, threshold)
+        found = [best and best.similarity for best in matrix.best_for_references]
+        relevant = [best and best.similarity for best in matrix.best_for_retrieved]
+        assert share([passes(value, threshold, strict=True) for value in found]) == recall
+        verdicts = [passes(value, threshold) for value in relevant]
+        # Python 3.12's compensated sum may change Ragas' last bit.
+        assert average_precision(verdicts, epsilon=1e-10) == pytest.approx(precision, rel=1e-15)
+        seen.add((recall, precision))
+    assert len(seen) > 20
+
+
+def test_the_type_is_public():
+    assert isinstance(similarity_matrix(["a"], ["b"]), SimilarityMatrix)

@@ -1,0 +1,289 @@
+"""What must hold of the formulas for any verdicts whatever."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxmetrics.formulas import (
+    attribution_precision,
+    attribution_recall,
+    average_precision,
+    average_precision_all,
+    hit_rate,
+    id_hits,
+    ndcg,
+    precision_at_k,
+    recall_at_k,
+    reciprocal_rank,
+    redundancy,
+    redundant_contexts,
+    share,
+    supported_units,
+    unused_contexts,
+    useful_contexts,
+)
+
+verdicts = st.lists(st.booleans(), min_size=1, max_size=30)
+depths = st.integers(min_value=0, max_value=35)
+grades = st.lists(st.integers(min_value=0, max_value=5), max_size=15)
+ids = st.lists(st.sampled_from("abcdefgh"), max_size=12)
+
+
+@st.composite
+def matrices(draw, min_units=1, min_contexts=1):
+    units = draw(st.integers(min_units, 6))
+    contexts = draw(st.integers(min_contexts, 6))
+    row = st.lists(st.booleans(), min_size=contexts, max_size=contexts)
+    return draw(st.lists(row, min_size=units, max_size=units))
+
+
+@given(verdicts, depths, st.integers(min_value=0, max_value=5))
+def test_every_value_lies_in_0_to_1(relevant, k, missing):
+    total = sum(relevant) + missing
+    values = [
+        share(relevant),
+        average_precision(relevant),
+        average_precision(relevant, epsilon=1e-10),
+        average_precision_all(relevant, total),
+        precision_at_k(relevant, k, denominator="k"),
+        precision_at_k(relevant, k, denominator="retrieved"),
+        recall_at_k(relevant, k, total),
+        hit_rate(relevant, k),
+        reciprocal_rank(relevant, k),
+        ndcg(relevant, [1] * total, k),
+        ndcg(relevant),
+    ]
+    assert all(value is None or 0.0 <= value <= 1.0 for value in values)
+
+
+@given(verdicts)
+def test_average_precision_is_its_definition_in_exact_arithmetic(relevant):
+    terms = [
+        Fraction(sum(relevant[:rank]), rank) for rank in range(1, len(relevant) + 1) if relevant[rank - 1]
+    ]
+    exact = sum(terms) / len(terms) if terms else Fraction(0)
+    assert math.isclose(average_precision(relevant), exact, rel_tol=1e-14, abs_tol=0.0)
+
+
+@given(verdicts)
+def test_average_precision_is_1_only_for_a_perfect_ranking(relevant):
+    relevant_first = sorted(relevant, reverse=True) == relevant
+    assert (average_precision(relevant) == 1.0) == (relevant_first and any(relevant))
+
+
+@given(verdicts, st.data())
+def test_moving_a_relevant_context_up_never_lowers_a_ranked_value(relevant, data):
+    rank = data.draw(st.integers(0, len(relevant) - 1))
+    k = data.draw(depths)
+    up = list(relevant)
+    if rank and up[rank] and not up[rank - 1]:
+        up[rank - 1], up[rank] = up[rank], up[rank - 1]
+        assert average_precision(up) > average_precision(relevant)
+    total = sum(relevant)
+    assert average_precision(up) >= average_precision(relevant)
+    assert reciprocal_rank(up, k) >= reciprocal_rank(relevant, k)
+    assert hit_rate(up, k) >= hit_rate(relevant, k)
+    if total:
+        assert average_precision_all(up, total) >= average_precision_all(relevant, total)
+        assert recall_at_k(up, k, total) >= recall_at_k(relevant, k, total)
+        if k:
+            assert ndcg(up, [1] * total, k) >= ndcg(relevant, [1] * total, k)
+
+
+@given(verdicts)
+def test_a_worst_order_is_the_minimum(relevant):
+    assert average_precision(sorted(relevant)) <= average_precision(relevant)
+
+
+@given(verdicts, st.integers(1, 5))
+def test_irrelevant_contexts_at_the_end_cost_ranked_precision_nothing_but_the_share(relevant, number):
+    longer = relevant + [False] * number
+    assert average_precision(longer) == average_precision(relevant)
+    assert reciprocal_rank(longer) == reciprocal_rank(relevant)
+    assert share(longer) == sum(relevant) / len(longer)
+
+
+@given(verdicts, st.integers(1, 5))
+def test_irrelevant_contexts_in_front_only_cost(relevant, number):
+    shifted = [False] * number + relevant
+    if any(relevant):
+        assert average_precision(shifted) < average_precision(relevant)
+        assert reciprocal_rank(shifted) < reciprocal_rank(relevant)
+
+
+@given(verdicts, st.randoms(use_true_random=False))
+def test_the_share_does_not_care_for_the_order(relevant, random):
+    shuffled = list(relevant)
+    random.shuffle(shuffled)
+    assert share(shuffled) == share(relevant)
+
+
+@given(verdicts, st.integers(1, 4))
+def test_the_share_does_not_change_when_every_verdict_is_repeated(relevant, times):
+    assert share(relevant * times) == share(relevant)
+
+
+@given(verdicts, st.integers(min_value=0, max_value=5))
+def test_the_two_average_precisions_differ_by_their_denominators_alone(relevant, missing):
+    hits = sum(relevant)
+    if hits:
+        over_all = average_precision_all(relevant, hits + missing)
+        assert math.isclose(over_all * (hits + missing), average_precision(relevant) * hits, rel_tol=1e-14)
+        assert (over_all < average_precision(relevant)) == (missing > 0)
+
+
+@given(verdicts, st.integers(min_value=1, max_value=5))
+def test_recall_and_hits_never_fall_as_k_grows(relevant, missing):
+    total = sum(relevant) + missing
+    curve = [recall_at_k(relevant, k, total) for k in range(len(relevant) + 3)]
+    assert curve == sorted(curve)
+    assert curve[0] == 0.0
+    assert curve[-1] == sum(relevant) / total
+    hits = [hit_rate(relevant, k) for k in range(len(relevant) + 3)]
+    assert hits == sorted(hits)
+
+
+@given(verdicts, st.integers(1, 35))
+def test_the_two_precisions_at_k_differ_only_beyond_the_end(relevant, k):
+    over_k = precision_at_k(relevant, k, denominator="k")
+    over_retrieved = precision_at_k(relevant, k, denominator="retrieved")
+    assert over_k == sum(relevant[:k]) / k
+    assert (over_k == over_retrieved) == (k <= len(relevant) or not any(relevant))
+
+
+@given(verdicts)
+def test_whole_list_depth_is_no_depth(relevant):
+    k = len(relevant)
+    assert hit_rate(relevant, k) == hit_rate(relevant)
+    assert reciprocal_rank(relevant, k) == reciprocal_rank(relevant)
+    assert ndcg(relevant, None, k) == ndcg(relevant)
+    assert precision_at_k(relevant, k, denominator="k") == share(relevant)
+
+
+@given(grades, grades, st.sampled_from(["linear", "exponential"]))
+def test_ndcg_is_1_for_the_best_order_and_at_most_1_for_any(gains, missing, gain):
+    ideal = gains + missing
+    value = ndcg(gains, ideal, gain=gain)
+    best = ndcg(sorted(ideal, reverse=True), ideal, gain=gain)
+    if any(ideal):
+        assert best == 1.0
+        assert 0.0 <= value <= 1.0
+    else:
+        assert value is best is None
+
+
+@given(st.lists(st.floats(0, 1e300), min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_ndcg_never_exceeds_1_by_rounding(gains, random):
+    shuffled = list(gains)
+    random.shuffle(shuffled)
+    value = ndcg(shuffled, gains)
+    assert value is None or value <= 1.0
+
+
+@given(verdicts)
+def test_linear_and_exponential_agree_on_binary_relevance(relevant):
+    assert ndcg(relevant, gain="linear") == ndcg(relevant, gain="exponential")
+
+
+@given(ids, ids)
+def test_id_hits_are_set_arithmetic(retrieved, reference):
+    hits = id_hits(retrieved, reference)
+    both = set(retrieved) & set(reference)
+    assert hits.hits == len(both) == sum(hits.relevant) == sum(hits.found)
+    assert hits.recall == (len(both) / len(set(reference)) if reference else None)
+    assert hits.precision == (len(both) / len(set(retrieved)) if retrieved else None)
+
+
+@given(ids, ids, st.randoms(use_true_random=False))
+def test_order_and_repetition_of_ids_change_nothing(retrieved, reference, random):
+    more = retrieved * 2
+    random.shuffle(more)
+    again = id_hits(more, reference[::-1] + reference)
+    once = id_hits(retrieved, reference)
+    assert (again.recall, again.precision, again.hits) == (once.recall, once.precision, once.hits)
+
+
+@given(ids, ids)
+def test_swapping_the_two_id_lists_swaps_recall_and_precision(retrieved, reference):
+    one, other = id_hits(retrieved, reference), id_hits(reference, retrieved)
+    assert (one.recall, one.precision) == (other.precision, other.recall)
+
+
+@given(ids, ids, st.sampled_from("abcdefgh"))
+def test_retrieving_one_more_id_never_lowers_id_recall(retrieved, reference, extra):
+    if reference:
+        assert id_hits([*retrieved, extra], reference).recall >= id_hits(retrieved, reference).recall
+
+
+@given(matrices())
+def test_matrix_values_lie_in_their_ranges(matrix):
+    assert 0.0 <= attribution_recall(matrix) <= 1.0
+    assert 0.0 <= attribution_precision(matrix) <= 1.0
+    value = redundancy(matrix)
+    assert value is None if not any(useful_contexts(matrix)) else 0.0 <= value < 1.0
+
+
+@given(matrices())
+def test_recall_over_the_matrix_never_falls_as_k_grows(matrix):
+    curve = [attribution_recall(matrix, k) for k in range(len(matrix[0]) + 2)]
+    assert curve == sorted(curve)
+    assert curve[0] == 0.0
+    assert curve[-1] == attribution_recall(matrix)
+    assert curve[1] == share([row[0] for row in matrix])
+
+
+@given(matrices(), st.randoms(use_true_random=False))
+def test_the_order_of_contexts_changes_neither_recall_nor_precision(matrix, random):
+    order = list(range(len(matrix[0])))
+    random.shuffle(order)
+    shuffled = [[row[context] for context in order] for row in matrix]
+    assert attribution_recall(shuffled) == attribution_recall(matrix)
+    assert attribution_precision(shuffled) == attribution_precision(matrix)
+    assert sorted(order[context] for context in unused_contexts(shuffled)) == list(unused_contexts(matrix))
+
+
+@given(matrices(), st.randoms(use_true_random=False))
+def test_the_order_of_units_changes_nothing_about_contexts(matrix, random):
+    shuffled = list(matrix)
+    random.shuffle(shuffled)
+    assert useful_contexts(shuffled) == useful_contexts(matrix)
+    assert redundant_contexts(shuffled) == redundant_contexts(matrix)
+    assert attribution_recall(shuffled) == attribution_recall(matrix)
+
+
+@given(matrices())
+def test_dropping_all_redundant_and_unused_contexts_loses_no_unit(matrix):
+    dropped = set(redundant_contexts(matrix)) | set(unused_contexts(matrix))
+    kept = [[cell for context, cell in enumerate(row) if context not in dropped] for row in matrix]
+    assert supported_units(kept) == supported_units(matrix)
+    assert redundant_contexts(kept) == ()
+    assert unused_contexts(kept) == ()
+
+
+@given(matrices())
+def test_dropping_a_context_that_is_not_redundant_loses_a_unit_at_its_rank(matrix):
+    for context, useful in enumerate(useful_contexts(matrix)):
+        gained = supported_units(matrix, context + 1) != supported_units(matrix, context)
+        assert gained == (useful and context not in redundant_contexts(matrix))
+
+
+@given(matrices())
+def test_a_copy_of_a_useful_context_is_redundant_and_of_an_unused_one_unused(matrix):
+    width = len(matrix[0])
+    for context, useful in enumerate(useful_contexts(matrix)):
+        longer = [[*row, row[context]] for row in matrix]
+        assert (width in redundant_contexts(longer)) == useful
+        assert (width in unused_contexts(longer)) == (not useful)
+        assert redundant_contexts([row[:width] for row in longer]) == redundant_contexts(matrix)
+
+
+@given(matrices())
+def test_every_context_is_useful_or_unused(matrix):
+    useful = {context for context, verdict in enumerate(useful_contexts(matrix)) if verdict}
+    assert useful | set(unused_contexts(matrix)) == set(range(len(matrix[0])))
+    assert not useful & set(unused_contexts(matrix))
+    assert set(redundant_contexts(matrix)) <= useful

@@ -1,0 +1,126 @@
+"""What must hold of the similarity matrix for any texts whatever."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rapidfuzz import distance
+
+from ctxmetrics.similarity import MEASURES, Match, shared_matrix, similarity_matrix
+
+ASKED = {name: getattr(distance, module).normalized_distance for name, module in MEASURES.items()}
+
+anything = st.text(st.characters(exclude_categories=()), max_size=20)  # lone surrogates too
+close = st.text(alphabet="abé猫😀 ", max_size=40)
+measures = st.sampled_from(list(MEASURES))
+lists = st.lists(anything | close, max_size=6)
+cutoffs = st.floats(0.0, 1.0) | st.integers(0, 20).map(lambda step: step / 20)
+
+
+def pairwise(retrieved, references, measure):
+    return tuple(tuple(1 - ASKED[measure](row, column) for column in references) for row in retrieved)
+
+
+@st.composite
+def near_threshold(draw):
+    """Draw two texts of which one is the other with some characters replaced, and a cutoff at their similarity."""
+    text = draw(st.text(alphabet="abé猫😀 ", min_size=1, max_size=200))
+    changed = draw(st.sets(st.integers(0, len(text) - 1)))
+    other = "".join("z" if index in changed else char for index, char in enumerate(text))
+    measure = draw(measures)
+    exact = 1 - ASKED[measure](text, other)
+    return text, other, measure, exact
+
+
+@given(near_threshold(), st.sampled_from([-1e-12, -1e-16, 0.0, 1e-16, 1e-12]))
+@settings(max_examples=2000)
+def test_a_cutoff_near_the_similarity_changes_nothing(case, step):
+    text, other, measure, exact = case
+    cutoff = min(1.0, exact + step)
+    found = similarity_matrix([text], [other], measure, cutoff).similarity(0, 0)
+    assert found == (exact if exact >= max(cutoff, 0.0) else None)
+
+
+@given(lists, lists, measures, cutoffs)
+@settings(max_examples=400)
+def test_the_matrix_is_the_pairs_asked_one_by_one(retrieved, references, measure, cutoff):
+    exact = pairwise(retrieved, references, measure)
+    rows = similarity_matrix(retrieved, references, measure, cutoff).rows()
+    assert rows == tuple(tuple(value if value >= cutoff else None for value in row) for row in exact)
+
+
+@given(lists, lists, measures, cutoffs)
+@settings(max_examples=400)
+def test_the_best_match_is_the_first_maximum(retrieved, references, measure, cutoff):
+    exact = pairwise(retrieved, references, measure)
+    matrix = similarity_matrix(retrieved, references, measure, cutoff)
+
+    def first_maximum(values):
+        if not values or max(values) < cutoff:
+            return None
+        return Match(values.index(max(values)), max(values))
+
+    assert matrix.best_for_retrieved == tuple(first_maximum(row) for row in exact)
+    columns = [[row[column] for row in exact] for column in range(len(references))]
+    assert matrix.best_for_references == tuple(first_maximum(column) for column in columns)
+
+
+@given(lists, lists, measures, cutoffs)
+def test_swapping_the_sides_transposes_the_matrix(retrieved, references, measure, cutoff):
+    one = similarity_matrix(retrieved, references, measure, cutoff)
+    other = similarity_matrix(references, retrieved, measure, cutoff)
+    assert one.best_for_references == other.best_for_retrieved
+    assert one.best_for_retrieved == other.best_for_references
+    for row in range(len(retrieved)):
+        for column in range(len(references)):
+            assert one.similarity(row, column) == other.similarity(column, row)
+
+
+@given(anything | close, anything | close, measures)
+def test_similarities_lie_in_0_to_1_and_only_equal_texts_are_identical(one, other, measure):
+    value = similarity_matrix([one], [other], measure).similarity(0, 0)
+    assert 0.0 <= value <= 1.0
+    if measure in {"levenshtein", "hamming"}:
+        assert (value == 1.0) == (one == other)
+    elif one == other:
+        assert value == 1.0
+
+
+@given(lists, lists, measures, cutoffs, st.integers(1, 3))
+def test_repeating_texts_repeats_rows_and_columns(retrieved, references, measure, cutoff, times):
+    once = similarity_matrix(retrieved, references, measure, cutoff)
+    more = similarity_matrix(retrieved * times, references * times, measure, cutoff)
+    assert more.rows() == tuple(row * times for row in once.rows() * times)
+    assert more.best_for_references == once.best_for_references * times
+    assert more.best_for_retrieved == once.best_for_retrieved * times
+    assert more.cells == once.cells
+
+
+@given(lists, lists, measures, cutoffs)
+def test_a_remembered_matrix_equals_a_computed_one(retrieved, references, measure, cutoff):
+    computed = similarity_matrix(retrieved, references, measure, cutoff)
+    assert shared_matrix(retrieved, references, measure, cutoff) == computed
+    assert shared_matrix(retrieved, references, measure, cutoff) == computed
+
+
+@given(lists, lists, cutoffs)
+def test_a_callable_of_rapidfuzz_gives_the_named_measure(retrieved, references, cutoff):
+    def plain(one, other):
+        return 1 - ASKED["levenshtein"](one, other)
+
+    assert similarity_matrix(retrieved, references, plain, cutoff) == similarity_matrix(
+        retrieved, references, "levenshtein", cutoff
+    )
+
+
+@given(st.lists(anything, min_size=1, max_size=4), st.lists(anything, min_size=1, max_size=4))
+def test_one_more_retrieved_context_never_lowers_a_best_match(retrieved, references):
+    fewer = similarity_matrix(retrieved[:-1], references).best_for_references
+    more = similarity_matrix(retrieved, references).best_for_references
+    for before, after in zip(fewer, more, strict=True):
+        assert before is None or after.similarity >= before.similarity
+
+
+def test_lone_surrogates_as_json_may_hold_them():
+    assert shared_matrix(["\udcff a"], ["\udcff b"]).similarity(0, 0) == pytest.approx(2 / 3)
