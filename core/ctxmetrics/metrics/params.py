@@ -1,0 +1,63 @@
+"""The parameters of metrics by keyword, for wrappers that take them through ``**params``."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+
+from ctxmetrics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ctxmetrics.conventions import Unit
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.metrics.precision import Formula
+    from ctxmetrics.similarity import Measure
+
+MetricT = TypeVar("MetricT", bound="Metric")
+
+
+class MetricParams(TypedDict, total=False):
+    """Parameters of the metrics that no framework has a word of its own for.
+
+    A wrapper names ``judge``, ``threshold`` and ``strict`` itself, under its framework's names, and takes these as
+    ``**params: Unpack[MetricParams]``. Which of them a metric has, `build_metric` knows.
+    """
+
+    convention: str
+    top_k: int | None
+    unit: Unit | None
+    language: str | None
+    relevance: Literal["useful", "supports"]
+    formula: Formula
+    min_similarity: float
+    similarity: Measure
+
+
+def build_metric(
+    metric: type[MetricT], params: MetricParams, *, also: Iterable[str] = (), **settings: Any
+) -> MetricT:
+    """Make a metric from keywords.
+
+    Args:
+        metric: Its class.
+        params: What the caller gave.
+        also: Names the caller's own signature has, to suggest where a keyword is misspelt.
+        **settings: Further parameters; those that are None are left to the metric.
+
+    Raises:
+        ParameterError: The metric has no such parameter; the message names the nearest one. Or a value is wrong.
+    """
+    known = {item.name for item in fields(metric)}
+    given = {**params, **{name: value for name, value in settings.items() if value is not None}}
+    for name in given:
+        if name not in known:
+            choices = sorted(known | set(also))
+            near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            raise ParameterError(
+                f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
+            )
+    return metric(**given)
