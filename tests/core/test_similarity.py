@@ -392,6 +392,7 @@ def test_everything_that_changes_the_matrix_is_in_its_key():
         (["ab", "c", ""], ["d"], "levenshtein", 0.5),
         ([], ["d"], "levenshtein", 0.5),
         (["\ud800", "c"], ["d"], "levenshtein", 0.5),
+        (["?", "c"], ["d"], "levenshtein", 0.5),
         (["ab", "c"], ["d"], lambda *_: 0.5, 0.5),
     ]
     matrices = [shared_matrix(*call) for call in calls]
