@@ -1,4 +1,4 @@
-"""The parameters of metrics by keyword, for wrappers that take them through ``**params``."""
+"""The parameters of all metrics under one type, for wrappers that pass them on."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.metrics.base import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ctxmetrics.conventions import Unit
-    from ctxmetrics.metrics.base import Metric
     from ctxmetrics.metrics.precision import Formula
     from ctxmetrics.similarity import Measure
 
-MetricT = TypeVar("MetricT", bound="Metric")
+M = TypeVar("M", bound=Metric)
 
 
 class MetricParams(TypedDict, total=False):
-    """Parameters of the metrics that no framework has a word of its own for.
+    """Every parameter of every metric but ``judge``, which each wrapper takes in its own way.
 
-    A wrapper names ``judge``, ``threshold`` and ``strict`` itself, under its framework's names, and takes these as
-    ``**params: Unpack[MetricParams]``. Which of them a metric has, `build_metric` knows.
+    A metric refuses those it does not have; the metric classes document them.
     """
 
     convention: str
+    threshold: float | None
+    strict: bool
     top_k: int | None
     unit: Unit | None
     language: str | None
@@ -36,28 +37,22 @@ class MetricParams(TypedDict, total=False):
     similarity: Measure
 
 
-def build_metric(
-    metric: type[MetricT], params: MetricParams, *, also: Iterable[str] = (), **settings: Any
-) -> MetricT:
-    """Make a metric from keywords.
+def make_metric(metric: type[M], params: Mapping[str, Any], *, caller: str, others: Iterable[str] = ()) -> M:
+    """Build a metric from the parameters a wrapper was given.
 
     Args:
-        metric: Its class.
-        params: What the caller gave.
-        also: Names the caller's own signature has, to suggest where a keyword is misspelt.
-        **settings: Further parameters; those that are None are left to the metric.
+        metric: Class of the metric.
+        params: Its parameters.
+        caller: Name of the wrapper, for messages.
+        others: Parameters of the wrapper itself, which a misspelt one may have meant.
 
     Raises:
-        ParameterError: The metric has no such parameter; the message names the nearest one. Or a value is wrong.
+        ParameterError: The metric has no such parameter (the message names the nearest one), or cannot use it.
     """
-    known = {item.name for item in fields(metric)}
-    given = {**params, **{name: value for name, value in settings.items() if value is not None}}
-    for name in given:
+    known = {item.name for item in fields(metric) if item.init}
+    for name in params:
         if name not in known:
-            choices = sorted(known | set(also))
-            near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(name, sorted(known.union(others)), n=1, cutoff=0.3)
             hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise ParameterError(
-                f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
-            )
-    return metric(**given)
+            raise ParameterError(f"{caller}: unknown parameter '{name}'.{hint}")
+    return metric(**params)
