@@ -75,9 +75,13 @@ class JudgeError(CtxMetricsError):
         reason_code: The code the affected verdicts get (see `ctxmetrics.scores.ReasonCode`).
         retryable: Whether asking again may help.
         retry_after: Seconds the server asked to wait, where it did.
+
+    Attributes:
+        calls: How often the model was asked before it was given up.
     """
 
     code = "judge_error"
+    calls: int = 0
 
     def __init__(
         self,

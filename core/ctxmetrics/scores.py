@@ -28,6 +28,7 @@ VerdictCode = Literal[
     "conflicting_verdicts",  # the reply said yes and no about one id, or the votes were split evenly
     "unverified_evidence",  # the quote is not in the context: the verdict is no
     "rate_limited",
+    "overloaded",
     "timeout",
     "connection_error",
     "server_error",

@@ -1,0 +1,116 @@
+"""What an exception of somebody's client means: may it be asked again, when, and what to call it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.redact import safe_text
+
+_RETRY_CODES = frozenset({408, 409, 425, 429})
+_OVERLOADED = frozenset({429, 503, 529})
+_LONGEST_WAIT = 120.0
+
+
+def classify(error: BaseException, *secrets: str | None) -> JudgeError | BudgetExceededError:
+    """Turn any exception of a model's client into a `JudgeError`.
+
+    The status code decides where the exception, or one it came from, has one; else its kind.
+
+    Args:
+        error: What was raised.
+        secrets: Strings that must not appear in the message.
+    """
+    chain = _chain(error)
+    for link in chain:
+        if isinstance(link, (JudgeError, BudgetExceededError)):
+            return link
+    message = f"{type(error).__name__}: {safe_text(error, *secrets)}"
+    for link in chain:
+        status = _status(link)
+        if status is not None:
+            return _from_status(status, message, _retry_after(link))
+    for link in chain:
+        if code := _from_kind(link):
+            return JudgeError(message, reason_code=code, retryable=True)
+    return JudgeError(message, reason_code="judge_error", retryable=False)
+
+
+def is_overload(error: JudgeError) -> bool:
+    """Whether the server asked for fewer requests at once."""
+    return error.reason_code in ("rate_limited", "overloaded")
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return the exception, what it came from, and what a retry library wrapped."""
+    chain: list[BaseException] = []
+    pending: list[Any] = [error]
+    while pending and len(chain) < 10:  # noqa: PLR2004 - deeper than any client nests
+        link = pending.pop(0)
+        if not isinstance(link, BaseException) or link in chain:
+            continue
+        chain.append(link)
+        pending += [link.__cause__, link.__context__]
+        last = getattr(link, "last_attempt", None)
+        if last is not None and hasattr(last, "exception"):
+            pending.append(last if isinstance(last, BaseException) else _exception_of(last))
+    return chain
+
+
+def _exception_of(attempt: Any) -> Any:
+    try:
+        return attempt.exception()
+    except Exception:  # noqa: BLE001 - a foreign object; without an answer there is nothing to learn
+        return None
+
+
+def _status(error: BaseException) -> int | None:
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "status", "http_status", "code"):
+            value = getattr(holder, name, None)
+            if isinstance(value, int) and 100 <= value < 600:  # noqa: PLR2004 - HTTP
+                return value
+    return None
+
+
+def _from_status(status: int, message: str, retry_after: float | None) -> JudgeError:
+    if status in _OVERLOADED:
+        code = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
+        return JudgeError(message, reason_code=code, retryable=True, retry_after=retry_after)
+    if status in _RETRY_CODES or status >= 500:  # noqa: PLR2004 - HTTP
+        return JudgeError(message, reason_code="server_error", retryable=True, retry_after=retry_after)
+    if status < 300:  # noqa: PLR2004 - a success whose body nobody could read
+        return JudgeError(message, reason_code="server_error", retryable=True)
+    return JudgeError(message, reason_code="client_error", retryable=False)
+
+
+def _retry_after(error: BaseException) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None)
+    if headers is None or not hasattr(headers, "get"):
+        return None
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name)) * scale
+        except (TypeError, ValueError):
+            continue
+        if 0 <= seconds:
+            return min(seconds, _LONGEST_WAIT)
+    return None
+
+
+def _from_kind(error: BaseException) -> str | None:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
+        return "timeout"
+    if isinstance(error, (ConnectionError, EOFError)) or names & {
+        "APIConnectionError",
+        "TransportError",
+        "ClientConnectionError",
+        "ConnectError",
+    }:
+        return "connection_error"
+    if "JSONDecodeError" in names or "APIResponseValidationError" in names:
+        return "server_error"
+    if any("RateLimit" in name for name in names):
+        return "rate_limited"
+    return None

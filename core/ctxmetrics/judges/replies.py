@@ -1,0 +1,290 @@
+"""Reading a model's reply. Pure: text or object in, checked verdicts or a problem in our own words out.
+
+A reply is untrusted. It may decide nothing but the ids that were asked for, with a plain yes or no, and a yes about
+a unit needs a quote that stands in the context it names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.errors import JudgeError
+from ctxmetrics.scores import Evidence, Verdict, frozen
+from ctxmetrics.text import find_quote, normalise
+
+if TYPE_CHECKING:
+    from ctxmetrics.judges.base import Reply
+    from ctxmetrics.prompts import Pack
+
+_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_FENCE = re.compile(r"```[ \t]*[\w-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
+_LONGEST_REPLY = 2_000_000
+_MOST_OBJECTS = 200
+_LONGEST_REASON = 500
+_NOT_JSON = (
+    "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
+)
+
+
+class UnreadableReplyError(JudgeError):
+    """A reply that decides nothing; ``note`` tells the model what was wrong with it."""
+
+    code = "unreadable_reply"
+
+    def __init__(self, note: str) -> None:
+        super().__init__(note, reason_code="invalid_reply")
+        self.note = note
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one request shows: units ``s1`` .. and contexts ``c1`` .., counted within the part.
+
+    Attributes:
+        units: Texts of the units by id.
+        contexts: Texts of the contexts by id.
+    """
+
+    units: Mapping[str, str]
+    contexts: Mapping[str, str]
+
+    def text_of(self, id_: str) -> str:
+        """Return the unit or context with this id."""
+        return self.units[id_] if id_ in self.units else self.contexts[id_]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a reply decided.
+
+    Attributes:
+        verdicts: Verdicts by id; a yes about a unit has verified evidence.
+        unverified: Units that were called supported without a quote that is there.
+        invalid: Ids with an entry that is neither yes nor no, with the code.
+        missing: Ids without an entry.
+    """
+
+    verdicts: Mapping[str, Verdict]
+    unverified: tuple[str, ...] = ()
+    invalid: Mapping[str, str] = frozen({})
+    missing: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What to tell the model when it is asked again: ids and our own words only."""
+        lines = []
+        if self.missing:
+            lines.append(f"Your last reply had no entry for: {', '.join(self.missing)}.")
+        if self.invalid:
+            lines.append(
+                f"Each verdict must be exactly one true or false; look again at: {', '.join(self.invalid)}."
+            )
+        if self.unverified:
+            lines.append(
+                "A quote must be copied word for word from the context it names, and yours was not found for: "
+                f"{', '.join(self.unverified)}. If no context says it, answer false."
+            )
+        return " ".join(lines)
+
+
+def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
+    """Return the one JSON object that a reply means.
+
+    Fences, prose around the object and think-blocks are taken off; small slips (trailing commas, single quotes) are
+    mended where the object is complete. What could mean two things, or was cut off, means nothing.
+
+    Args:
+        reply: The model's reply.
+        keys: The keys the object must have, each with a list.
+
+    Raises:
+        UnreadableReplyError: There is no such object, or more than one.
+    """
+    content = reply.content
+    if not isinstance(content, str):
+        data = content if isinstance(content, Mapping) else content.model_dump()
+        return _with_keys(data, keys)
+    text = _THINKING.sub("", content[:_LONGEST_REPLY])
+    text = _THOUGHT_END.split(text)[-1].strip()
+    candidates = list(_objects(text, keys))
+    if not candidates:
+        candidates = [data for data in map(_mended, [*_FENCE.findall(text), text]) if _has(data, keys)][:1]
+    if not candidates or any(other != candidates[0] for other in candidates[1:]):
+        raise UnreadableReplyError(_NOT_JSON)
+    return _with_keys(candidates[0], keys)
+
+
+def _objects(text: str, keys: Sequence[str]) -> list[Any]:
+    """Return every object with the keys that stands in the text, the outermost only."""
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    found: list[Any] = []
+    position = text.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if position < 0:
+            break
+        try:
+            data, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            end = position + 1
+        else:
+            if _has(data, keys):
+                found.append(data)
+            elif not isinstance(data, dict):
+                end = position + 1
+        position = text.find("{", end)
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _mended(text: str) -> Any:
+    text = text.strip()
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end != len(text) - 1:  # cut off, or followed by prose: not clear where it ends
+        return None
+    from json_repair import loads
+
+    try:
+        return loads(text[start:])
+    except (ValueError, RecursionError, TypeError, IndexError):
+        return None
+
+
+def _has(data: Any, keys: Sequence[str]) -> bool:
+    return isinstance(data, dict) and all(isinstance(data.get(key), list) for key in keys)
+
+
+def _with_keys(data: Any, keys: Sequence[str]) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping) or not all(isinstance(data.get(key), (list, tuple)) for key in keys):
+        raise UnreadableReplyError(_NOT_JSON)
+    return data
+
+
+def check(
+    data: Mapping[str, Any], part: Part, units: Sequence[str], contexts: Sequence[str], pack: Pack
+) -> Checked:
+    """Check a reply against what was asked.
+
+    Args:
+        data: The parsed reply.
+        part: What was shown.
+        units: Ids of the units that need a verdict.
+        contexts: Ids of the contexts that need one.
+        pack: The prompt's language, for its words for yes and no.
+
+    Raises:
+        UnreadableReplyError: An entry has no id, or one that was not shown. Its neighbours may then be meant for
+            other ids, so the whole reply decides nothing.
+    """
+    verdicts: dict[str, Verdict] = {}
+    unverified: list[str] = []
+    invalid: dict[str, str] = {}
+    missing: list[str] = []
+    for key, field, asked, known in (
+        ("sentences", "supported", units, part.units),
+        ("contexts", "useful", contexts, part.contexts),
+    ):
+        if not asked:
+            continue
+        entries = _entries(data.get(key) or (), known)
+        for id_ in asked:
+            given = entries.get(id_)
+            if not given:
+                missing.append(id_)
+                continue
+            values = {_yes_or_no(entry.get(field), pack) for entry in given}
+            if len(values) > 1 or None in values:
+                invalid[id_] = "invalid_reply" if None in values else "conflicting_verdicts"
+                continue
+            value = values.pop() is True
+            if key == "contexts":
+                verdicts[id_] = Verdict(id=id_, value=value, text=known[id_], reason=_reason(given))
+            elif not value:
+                verdicts[id_] = Verdict(id=id_, value=False, text=known[id_], reason=_reason(given))
+            elif evidence := _evidence(given, part):
+                verdicts[id_] = Verdict(
+                    id=id_,
+                    value=True,
+                    text=known[id_],
+                    reason=_reason(given),
+                    evidence=evidence,
+                    details=_doubts(known[id_], evidence),
+                )
+            else:
+                unverified.append(id_)
+    return Checked(frozen(verdicts), tuple(unverified), frozen(invalid), tuple(missing))
+
+
+def _entries(entries: Sequence[Any], known: Mapping[str, str]) -> dict[str, list[Mapping[str, Any]]]:
+    by_id: dict[str, list[Mapping[str, Any]]] = {}
+    for entry in entries:
+        id_ = entry.get("id") if isinstance(entry, Mapping) else None
+        id_ = id_.strip() if isinstance(id_, str) else id_
+        if not isinstance(id_, str) or id_ not in known:
+            raise UnreadableReplyError(
+                "Your last reply had an entry without an id or with an id that is not in the data. "
+                "Give exactly one entry for every id listed."
+            )
+        by_id.setdefault(id_, []).append(entry)
+    return by_id
+
+
+def _yes_or_no(value: Any, pack: Pack) -> bool | None:
+    """Return a boolean or a plain word for one; numbers are no verdicts: 2 and -1 would be."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        word = value.strip().strip(".!").casefold()
+        if word in pack.yes:
+            return True
+        if word in pack.no:
+            return False
+    return None
+
+
+def _reason(entries: Sequence[Mapping[str, Any]]) -> str | None:
+    reasons = (entry.get("reason") for entry in entries)
+    return next(
+        (
+            reason.strip()[:_LONGEST_REASON]
+            for reason in reasons
+            if isinstance(reason, str) and reason.strip()
+        ),
+        None,
+    )
+
+
+def _evidence(entries: Sequence[Mapping[str, Any]], part: Part) -> tuple[Evidence, ...]:
+    """Return the quotes that are there, as spans of the part's contexts, in order of context and place."""
+    found: set[tuple[int, int, int, str]] = set()
+    for entry in entries:
+        given = entry.get("evidence")
+        for item in given if isinstance(given, (list, tuple)) else ():
+            id_, quote = (
+                (item.get("context"), item.get("quote")) if isinstance(item, Mapping) else (None, None)
+            )
+            if not isinstance(quote, str) or not isinstance(id_, str) or id_.strip() not in part.contexts:
+                continue
+            text = part.contexts[id_.strip()]
+            for span in find_quote(quote, text):
+                found.add((index_of(id_), span.start, span.end, text[span.start : span.end]))
+    return tuple(Evidence(*span) for span in sorted(found))
+
+
+def index_of(id_: str) -> int:
+    """Return the position, from 0, that an id such as ``c1`` stands for."""
+    return int(id_.strip()[1:]) - 1
+
+
+def _doubts(unit: str, evidence: Sequence[Evidence]) -> Mapping[str, Any]:
+    """Flag evidence that has no word in common with its unit: it may be right, a person should look."""
+    words = set(re.findall(r"\w{3,}", normalise(unit)))
+    quoted = set(re.findall(r"\w{3,}", normalise(" ".join(span.quote for span in evidence))))
+    return frozen({"unrelated_evidence": True}) if words and quoted and not words & quoted else frozen({})

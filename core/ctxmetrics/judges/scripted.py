@@ -1,0 +1,125 @@
+"""A judge that answers from recorded replies: for golden fixtures, tests, and verdicts that people made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.judges.base import Claims, Judgement, Reply
+from ctxmetrics.judges.llm import LLMJudge
+from ctxmetrics.scores import FrozenDict, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pydantic import BaseModel
+
+    from ctxmetrics.judges.base import JudgeRequest, Prompt
+
+_STEPS = ("claims", "attribution", "usefulness", "joint")
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedModel:
+    """A model that gives recorded replies, by step and attempt.
+
+    Attempt n takes entry n; the last entry repeats. A question about units or contexts alone takes the joint
+    replies where it has none of its own.
+
+    Attributes:
+        replies: Replies by step, or a function from the prompt to a reply. A reply is raw text or JSON data.
+        identity: Of the content, so that equal scripts share what is remembered. A function needs a name of its own.
+    """
+
+    replies: Mapping[str, Sequence[Any]] | Callable[[Prompt], Any]
+    identity: str = ""
+
+    def __post_init__(self) -> None:
+        if callable(self.replies):
+            identity = self.identity or f"scripted-function:{id(self.replies):x}"
+        else:
+            unknown = set(self.replies) - set(_STEPS)
+            if unknown:
+                raise ParameterError(
+                    f"ScriptedJudge: step {sorted(unknown)[0]!r} is unknown. Choose from: {', '.join(_STEPS)}."
+                )
+            entries = {step: tuple(given) for step, given in self.replies.items() if given}
+            object.__setattr__(self, "replies", FrozenDict(entries))
+            text = json.dumps(entries, sort_keys=True, ensure_ascii=False)
+            identity = self.identity or f"scripted:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        object.__setattr__(self, "identity", identity)
+
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Return the recorded reply; there is no usage to count but the call."""
+        del schema
+        if callable(self.replies):
+            content = self.replies(prompt)
+        else:
+            given = self.replies.get(prompt.step) or (
+                self.replies.get("joint") if prompt.step != "claims" else None
+            )
+            if not given:
+                raise JudgeError(
+                    f"no reply was recorded for the step {prompt.step!r}", reason_code="judge_error"
+                )
+            content = given[min(prompt.attempt, len(given) - 1)]
+        if isinstance(content, (list, tuple)):
+            content = json.dumps(content)
+        return Reply(content=content, usage=Usage(calls=1))
+
+
+class ScriptedJudge:
+    """Answers from recorded replies, which go through the same checks as a model's.
+
+    Args:
+        replies: Replies by step (``"joint"``, ``"attribution"``, ``"usefulness"``, ``"claims"``), one an attempt,
+            the last repeating; or a function from the `Prompt` to a reply. A reply is raw text or JSON data.
+        name: What the provenance shows.
+        **options: As for `LLMJudge`.
+
+    Raises:
+        ParameterError: A step is unknown.
+    """
+
+    def __init__(
+        self,
+        replies: Mapping[str, Sequence[Any]] | Callable[[Prompt], Any],
+        *,
+        name: str = "",
+        **options: Any,
+    ) -> None:
+        self._judge = LLMJudge(ScriptedModel(replies, name), **options)
+
+    @property
+    def name(self) -> str:
+        """The script's name or fingerprint."""
+        return self._judge.model.identity
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """None: the replies are somebody's."""
+        return self._judge.warnings
+
+    async def attribute(self, request: JudgeRequest) -> Judgement:
+        """Say for each unit whether the contexts support it."""
+        return await self._judge.attribute(request)
+
+    async def rate(self, request: JudgeRequest) -> Judgement:
+        """Say for each context whether it is useful for giving the answer."""
+        return await self._judge.rate(request)
+
+    async def decompose(self, text: str, *, language: str) -> Claims:
+        """Break a text into claims."""
+        return await self._judge.decompose(text, language=language)
+
+    def __eq__(self, other: object) -> bool:
+        return self._judge == other._judge if isinstance(other, ScriptedJudge) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._judge)
+
+    def __repr__(self) -> str:
+        return f"ScriptedJudge({self.name!r})"

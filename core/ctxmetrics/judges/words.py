@@ -1,0 +1,388 @@
+"""From a text to comparable words: what the embedded judge counts.
+
+A word's *key* is what its spellings share: case folded, accents off, a light stem, number words as digits. Keys
+follow from the text alone; the language only chooses the stop words. The decisions:
+
+* Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese; Korean too, whose particles are glued to
+  the word) give overlapping pairs of characters, a character being a letter with its marks.
+* Marks belong to their letter, so Devanagari words stay whole. Accents of Latin, Greek and Cyrillic letters and
+  Hebrew and Arabic points are dropped; ``й`` stays.
+* ``1,000``, ``1 000`` and ``1'000`` are 1000; ``1.000.000`` is a million, ``1.000`` alone a decimal; ``3,5`` is
+  3.5; ``5.0`` is 5, but ``3.10`` is not 3.1 (versions). ``2.1 million``, ``2,1 млн`` and ``2100000`` are one number.
+* ``12.05.2020`` and ``3.11.2`` are one dotted number; other dates, times, ranges and fractions are their parts
+  (``2020-05-12``: 2020, 5, 12). ``21st`` is 21; ``1990s`` is not 1990. Signs, per cent and currency signs are not
+  looked at, Roman and Chinese numerals are not read.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Kind = Literal["word", "number", "count", "characters", "character"]
+"""``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a
+script without spaces, ``character`` one that stands alone."""
+
+
+class Word(NamedTuple):
+    """A word where it stands in a text.
+
+    Attributes:
+        key: What makes it comparable.
+        folded: The word without case and accents, not stemmed.
+        kind: See `Kind`.
+        start: Its first character.
+        end: One past its last.
+    """
+
+    key: str
+    folded: str
+    kind: Kind
+    start: int
+    end: int
+
+
+def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
+    """Yield the words of ``text[start:end]`` in order, stop words included.
+
+    >>> [word.key for word in words("The 2.1 million cities' cafés, in twenty-one states")]
+    ['the', '2100000', 'city', 'caf', 'in', '21', 'stat']
+    """
+    pending: Word | None = None  # a number that the next word may still multiply or add to
+    for match in _patterns()[0].finditer(text, start, len(text) if end is None else end):
+        group = match.lastindex
+        if group == 3:
+            folded, key = _fold_and_stem(match.group())
+            if pending is not None:
+                joined = _joined(pending, folded, match, text)
+                if joined is not None:
+                    pending = joined
+                    continue
+                yield pending
+                pending = None
+            if folded in _NUMBER_WORDS:
+                pending = Word(_NUMBER_WORDS[folded], folded, "number", match.start(), match.end())
+            elif folded in _COUNT_WORDS:
+                pending = Word(_COUNT_WORDS[folded], folded, "count", match.start(), match.end())
+            else:
+                yield Word(key, folded, "word", match.start(), match.end())
+            continue
+        if pending is not None:
+            yield pending
+            pending = None
+        if group == 1:
+            key = _number_key(match.group())
+            pending = Word(key, key, "number", match.start(), match.end())
+        else:
+            yield from _pairs(match)
+    if pending is not None:
+        yield pending
+
+
+# --- numbers --------------------------------------------------------------------------------------------------
+
+_UNITS = {
+    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
+}  # fmt: skip
+_TENS = {
+    "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70",
+    "eighty": "80", "ninety": "90",
+}  # fmt: skip
+_NUMBER_WORDS = {
+    **_UNITS,
+    **_TENS,
+    "zero": "0", "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15",
+    "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19",
+    "два": "2", "две": "2", "двух": "2", "три": "3", "трех": "3", "четыре": "4", "четырех": "4", "пять": "5",
+    "пяти": "5", "шесть": "6", "шести": "6", "семь": "7", "восемь": "8", "девять": "9", "десять": "10",
+    "десяти": "10", "двадцать": "20", "тридцать": "30", "сорок": "40", "пятьдесят": "50", "сто": "100",
+}  # fmt: skip
+_COUNT_WORDS = {
+    "one": "1", "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6",
+    "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10",
+    "один": "1", "одна": "1", "одно": "1",
+}  # fmt: skip
+_SCALES = {
+    "hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12,
+    "bn": 9, "mln": 6, "mio": 6, "millionen": 6, "milliarden": 9, "milliard": 9, "milliards": 9, "millions": 6,
+    "millones": 6, "тысяча": 3, "тысячи": 3, "тысяч": 3, "тыс": 3, "миллион": 6, "миллиона": 6, "миллионов": 6,
+    "млн": 6, "миллиард": 9, "миллиарда": 9, "миллиардов": 9, "млрд": 9,
+}  # fmt: skip
+_ORDINAL_ENDS = frozenset(("st", "nd", "rd", "th"))
+_RUSSIAN_ORDINAL_ENDS = frozenset(("й", "я", "е", "х", "м", "го", "му", "ми", "ый", "ая", "ое", "ые", "ых"))
+_GAPS = frozenset((" ", "\u00a0", "\u202f", "-", "\u2010", "\u2011"))
+
+
+def _joined(number: Word, folded: str, match: re.Match[str], text: str) -> Word | None:
+    """Return the number with the word after it taken in ("2.1" + "million", "twenty" + "one"), or None."""
+    start, end = match.span()
+    if start - number.end > 1:
+        return None
+    gap = text[number.end : start]
+    key = None
+    if not gap:
+        key = number.key if folded in _ORDINAL_ENDS else None
+    elif gap not in _GAPS:
+        return None
+    elif folded in _SCALES:
+        key = _times_ten(number.key, _SCALES[folded])
+    elif (
+        number.folded in _TENS
+        and number.key == _TENS[number.folded]
+        and (ones := _UNITS.get(folded) or _COUNT_WORDS.get(folded))
+        and len(ones) == 1
+    ):
+        key = number.key[0] + ones
+    elif gap == "-" and folded in _RUSSIAN_ORDINAL_ENDS:
+        key = number.key
+    return None if key is None else Word(key, number.folded, "number", number.start, end)
+
+
+def _number_key(text: str) -> str:
+    digits = text if text.isascii() else "".join(map(_ascii, text))
+    whole, comma, rest = digits.rpartition(",")
+    if digits[-1] == "s":
+        return digits.replace("'", "")
+    if comma and "." in whole and "." not in rest:  # 1.234,56
+        digits = f"{whole.replace('.', '')}.{rest}"
+    elif _GROUPED.fullmatch(digits):
+        digits = _SEPARATOR.sub("", digits).replace(",", ".")
+    elif comma:
+        digits = f"{whole}.{rest}"
+    elif digits.count(".") > 1:
+        return digits.replace(".", "") if _DOTTED_GROUPS.fullmatch(digits) else digits
+    return _plain(digits)
+
+
+_GROUPED = re.compile(r"\d{1,3}(?:(?:[,'’]\d{3})+(?:\.\d+)?|(?: \d{3})+(?:[.,]\d+)?)")
+_SEPARATOR = re.compile(r"[,'’ ](?=\d{3}(?!\d))")
+_DOTTED_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
+
+
+def _ascii(character: str) -> str:
+    digit = unicodedata.decimal(character, None)
+    if digit is not None:
+        return str(digit)
+    return " " if character.isspace() else "'" if character == "’" else character
+
+
+def _plain(number: str) -> str:
+    """Drop leading zeros, and a fraction of zeros only."""
+    whole, _, fraction = number.partition(".")
+    whole = whole.lstrip("0") or "0"
+    return f"{whole}.{fraction}" if fraction.strip("0") else whole
+
+
+def _times_ten(key: str, power: int) -> str:
+    whole, _, fraction = key.partition(".")
+    shifted = f"{whole}{fraction[:power].ljust(power, '0')}"
+    rest = fraction[power:].rstrip("0")
+    return _plain(f"{shifted}.{rest}" if rest else shifted)
+
+
+# --- words ----------------------------------------------------------------------------------------------------
+
+_LONGEST = 64
+"""A run of letters is cut after so many, so that what is remembered of one word stays small."""
+_CLITIC = re.compile(r"['’](?:s|re|ve|ll|d|m)\Z")
+_BREVE = "\u0306"
+_FIRST_POINT, _LAST_POINT, _FIRST_ACCENT = 10, 35, 200
+"""Canonical combining classes: Hebrew and Arabic points, and the accents that stand above, below or across."""
+
+
+@lru_cache(maxsize=1 << 15)
+def _fold_and_stem(word: str) -> tuple[str, str]:
+    folded = _CLITIC.sub("", word.lower() if word.isascii() else _fold(word)).replace("'", "")
+    if folded.isascii():
+        return folded, _stem_latin(folded)
+    last = folded[-1]
+    if "\u0400" <= last <= "\u052f":
+        return folded, _stem_cyrillic(folded)
+    return folded, _stem_latin(folded) if last.isascii() else folded
+
+
+def _fold(word: str) -> str:
+    """Return the word without case, accents and invisible characters; what is left is composed again."""
+    kept: list[str] = []
+    for character in unicodedata.normalize("NFKD", word).casefold().replace("’", "'"):
+        place = unicodedata.combining(character)
+        accent = place >= _FIRST_ACCENT or _FIRST_POINT <= place <= _LAST_POINT
+        short_i = character == _BREVE and kept and kept[-1] == "и"
+        if (not accent or short_i) and character not in "\u00ad\u200c\u200d":
+            kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept)) or word
+
+
+_HISSED = ("sses", "shes", "ches", "xes", "zes")
+_VOWELS = frozenset("aeiouy")
+_SHORTEST_STEM = 3
+
+
+def _stem_latin(word: str) -> str:
+    """Drop English plural, ``-ing``, ``-ed`` and a final ``e``; other languages lose little by it."""
+    if len(word) <= _SHORTEST_STEM:
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith(_HISSED):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for suffix in ("ing", "ed"):
+        stem = word[: -len(suffix)]
+        if word.endswith(suffix) and len(stem) >= _SHORTEST_STEM and not _VOWELS.isdisjoint(stem):
+            double = stem[-1] == stem[-2] and stem[-1] not in "lsz"
+            word = stem[:-1] if double else stem
+            break
+    return word[:-1] if word.endswith("e") and len(word) > _SHORTEST_STEM else word
+
+
+_CYRILLIC_ENDINGS = tuple(
+    sorted(
+        (
+            "а я о е ы и у ю ь й ам ям ом ем ой ей ою ею ах ях ов ев ами ями ий ый ая яя ое ее ые ие ую юю ого его "
+            "ому ему ым им ыми ими ых их ия ию ии ием иями иях ость ости остью ть ать ять ить еть уть ет ют ут ит ат "
+            "ят ешь ишь ете ите ал ала ало али ил ила ило или ел ела ело ели ял яла яло яли ен ена ено ены"
+        ).split(),
+        key=len,
+        reverse=True,
+    )
+)
+
+
+def _stem_cyrillic(word: str) -> str:
+    """Drop one ending (Russian; Ukrainian and Bulgarian share most of them) and the reflexive particle."""
+    if word.endswith(("ся", "сь")) and len(word) > _SHORTEST_STEM + 2:
+        word = word[:-2]
+    for ending in _CYRILLIC_ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word[: -len(ending)]
+    return word
+
+
+_STOP_WORDS = {
+    "en": """
+        a about above after again against all almost along already also although am among an and another any are arent
+        around as at away back be became because become been before being below between both but by came can cannot
+        cant could couldnt did didnt do does doesnt doing done dont down during each either else enough etc even ever
+        every few for from further get gets getting give given go goes going got had hadnt has hasnt have havent
+        having he hence her here hers herself him himself his how however i if in indeed instead into is isnt it its
+        itself just keep kept like likely made mainly make makes making many may maybe me might mine more moreover
+        most mostly much must my myself neither no nor not now nt of off often on once one only onto or other others our
+        ours ourselves out over own per percent perhaps put quite rather really s same see seem seems several shall
+        she should shouldnt since so some something sometimes such t take taken than that the their theirs them
+        themselves then there therefore these they thing things this those though through throughout thus to together
+        too toward towards under until unto up upon us usually various very via was wasnt we well
+        went were werent what whatever when where whether which while who whom whose why will with within without
+        wont would wouldnt yes yet you your yours yourself yourselves
+        """,
+    "ru": """
+        а без более больше будет будто будут бы был была были было быть в вам вас весь вид во вот все всего всех вы
+        где да даже для до его ее ей если есть еще ею же за здесь и из или им именно ими иногда их к как какая какой
+        какие когда кого кому конечно которая которое которого которой котором которую которые который которых кто
+        куда ли либо лишь между меня мне много может можно мой моя мы на над надо находится находятся нам нас наш не
+        него нее ней нет нечто ни нибудь них но ну о об обычно однако он она они оно от перед по под поэтому после
+        потом потому почти при про процент процента процентов раз с сам сама самый самая самое самые свой своя свои
+        своего своей своих себе себя сейчас со совсем так также такие такой такая такое там те тебя тем теперь то
+        тогда того тоже той только том тот ту ты у уже хотя чего чей чем через что чтобы эта эти этих это этого этой
+        этом этот эту я является являются
+        """,
+    "uk": """
+        а або але без більше був буде була були було бути в вже ви від він вона вони воно все всі де для до його й
+        є за з зі із і або її їх як яка який яке які коли ми між на над не ні о об та так також там те ти то того той
+        тому тут у цей ця це ці через чи що щоб я при про після під по
+        """,
+    "de": """
+        aber als also am an andere anderen auch auf aus bei beim bis bzw da dabei dadurch damit dann das dass dem den
+        denn der des dessen die dies diese diesem diesen dieser dieses doch dort du durch ein eine einem einen einer
+        eines er es etwa etwas fur ganz gegen hat hatte hatten haben hier ich ihm ihn ihr ihre ihrem ihren ihrer im in
+        ist ja jede jedem jeden jeder jedes jedoch kann kein keine konnen mehr mit nach nicht nichts noch nun nur ob
+        oder ohne pro prozent sehr sein seine seinem seinen seiner sich sie sind so sogar sondern soll sowie uber um
+        und uns unter viel viele vom von vor war waren was weil welche welcher wenn wer werden wie wieder wir wird
+        wo wurde wurden zu zum zur zwischen
+        """,
+    "fr": """
+        a ai ainsi alors apres au aussi autre autres aux avant avec avoir c ce ceci cela celle celles celui ces cet
+        cette ceux chaque comme comment contre d dans de depuis des donc dont du elle elles en encore entre est et etait
+        etaient etant ete etre eu eux fait ici il ils j je l la le les leur leurs lors lui m ma mais me meme mes mon n ne
+        ni non nos notre nous on ont ou par parce pas pendant peu peut plus pour pourquoi puis qu quand que quel quelle
+        quelles quels qui quoi s sa sans se selon ses si soit son sont sous sur t ta te tes ton tous tout toute toutes
+        tres tu un une vers vos votre vous y
+        """,
+    "es": """
+        a al algo alguna algunas alguno algunos ante antes aquel aquella asi aun aunque cada como con contra cual cuales
+        cuando de del desde donde durante e el ella ellas ellos en entre era eran es esa esas ese eso esos esta
+        estaba estan estas este esto estos fue fueron ha habia han hasta hay la las le les lo los mas me mi mientras
+        muy ni no nos nosotros o otra otras otro otros para pero poco por porque pues que quien se sea segun ser si
+        sido sin sino sobre solo son su sus tal tambien tan tanto te tiene todo todos tu u un una uno unos unas y ya yo
+        """,
+}
+
+
+@lru_cache(maxsize=64)
+def stop_words(language: str) -> frozenset[str]:
+    """Return the folded words that say nothing by themselves; English ones for a language without a list."""
+    listed = _STOP_WORDS.get(language.lower().partition("-")[0], _STOP_WORDS["en"])
+    return frozenset(map(_fold, listed.split()))
+
+
+# --- finding words --------------------------------------------------------------------------------------------
+
+# Han, kana, hangul, Thai, Lao, Burmese, Khmer: their letters and marks, without digits and punctuation.
+_UNSPACED = (
+    "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\uff66-\uff9f"
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"
+    "\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
+)
+_NUMBER = "|".join(
+    (
+        r"(?:1\d|20)\d0['’]?s(?![^\W_])",  # 1990s
+        r"(?<![\d.,])\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?(?![.,]?\d)",  # 1,234,567.8
+        r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?(?![.,]?\d)",  # 1 234 567,8
+        r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d+(?![.,]?\d)",  # 1.234,56
+        r"\d+(?:\.\d+)+",  # 3.14, 1.234.567, 12.05.2020
+        r"(?<![\d,])\d+,\d+(?!,?\d)",  # 3,14, but not a list 1,2,3
+        r"\d+",
+    )
+)
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a word and of a character with its marks; made on first use (some milliseconds)."""
+    points = [point for point in range(0x300, 0x1F000) if unicodedata.category(chr(point))[0] == "M"]
+    marks = _ranges(points) + "\u00ad\u200c\u200d"  # a soft hyphen and joiners stand inside words
+    letter = rf"[^\W\d_{_UNSPACED}]"
+    word = rf"{letter}{{1,{_LONGEST}}}(?:[{marks}]{{1,8}}{letter}{{0,{_LONGEST}}}){{0,{_LONGEST}}}"
+    clitic = r"(?:['’](?:s|t|re|ve|ll|d|m)(?![^\W_]))?"
+    return (
+        re.compile(rf"({_NUMBER})|([{_UNSPACED}][{_UNSPACED}{marks}]*)|({word}{clitic})"),
+        re.compile(rf"[^{marks}][{marks}]*|[{marks}]+"),
+    )
+
+
+def _ranges(points: list[int]) -> str:
+    pieces: list[str] = []
+    first = last = points[0]
+    for point in [*points[1:], -1]:
+        if point != last + 1:
+            pieces.append(f"{chr(first)}-{chr(last)}")
+            first = point
+        last = point
+    return "".join(pieces)
+
+
+def _pairs(match: re.Match[str]) -> Iterator[Word]:
+    """Yield the overlapping pairs of characters of a run; the one character of a run of one."""
+    run, offset = match.group(), match.start()
+    bounds = [found.start() for found in _patterns()[1].finditer(run)] + [len(run)]
+    kind: Kind = "characters" if len(bounds) > 2 else "character"
+    for first, last in zip(bounds, bounds[2:] or bounds[1:], strict=False):
+        key = unicodedata.normalize("NFKC", run[first:last])
+        yield Word(key, key, kind, offset + first, offset + last)

@@ -1,0 +1,12 @@
+"""The prompts: one file a judgement, with its text, its reply schema and its version.
+
+A pack is the texts of one language. English and Russian come with the library; `register_pack` adds others. A
+language without a pack is asked in English.
+"""
+
+from __future__ import annotations
+
+from ctxmetrics.prompts.packs import Pack, Step, get_pack, register_pack, schema_of
+from ctxmetrics.prompts.render import render
+
+__all__ = ["Pack", "Step", "get_pack", "register_pack", "render", "schema_of"]

@@ -1,0 +1,70 @@
+"""From data to a prompt: the only place where untrusted text enters one.
+
+Every field is a JSON string inside a block whose marks carry the SHA-256 of the data. No text can contain its own
+hash, so no text can end the block; and equal data gives an equal prompt, so caches and snapshots stay stable.
+Characters that a reader cannot see, and marks that some servers or clients act on (chat roles, image tags), are
+written as JSON escapes: the data means the same, and nobody acts on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.judges.base import Prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ctxmetrics.prompts.packs import Pack, Step
+
+_INVISIBLE = re.compile(
+    "[\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\uffff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_MARKUP = re.compile(
+    r"<(?=\||/?s>|</?SYS>|/?(?:start|end|bos|eos|pad|unk|im|image|img|think|tool|function)[\w|-]*>)"
+    r"|(?<=\|)>"
+    r"|\[(?=/?INST\]|[A-Z]{3,}:[A-Z])"
+    r"|\{(?=[{%#])",
+    re.IGNORECASE,
+)
+
+
+def render(
+    pack: Pack, step: Step, data: Mapping[str, Any], *, note: str = "", attempt: int = 0, vote: int = 0
+) -> Prompt:
+    """Build the prompt of one question.
+
+    Args:
+        pack: The language's texts.
+        step: The question.
+        data: The fields, JSON-ready. Untrusted.
+        note: What was wrong with the reply before, in our own words and ids only.
+        attempt: 0 for the first question.
+        vote: Number of the vote.
+    """
+    body = escape(json.dumps(data, ensure_ascii=False, separators=(", ", ": ")))
+    nonce = hashlib.sha256(body.encode()).hexdigest()
+    user = f"BEGIN DATA {nonce}\n{body}\nEND DATA {nonce}"
+    if note:
+        user += f"\n\n{note}"
+    return Prompt(
+        step=step,
+        version=pack.version_of(step),
+        system=pack.texts[step],
+        user=user,
+        attempt=attempt,
+        vote=vote,
+    )
+
+
+def escape(body: str) -> str:
+    """Write invisible characters and marks that others act on as JSON escapes; the decoded data is the same."""
+    return _MARKUP.sub(_as_escape, _INVISIBLE.sub(_as_escape, body))
+
+
+def _as_escape(match: re.Match[str]) -> str:
+    return json.dumps(match.group())[1:-1] if ord(match.group()) > 0x7E else f"\\u{ord(match.group()):04x}"  # noqa: PLR2004 - the last visible ASCII character
