@@ -1,4 +1,4 @@
-"""The parameters of all metrics under one type, for wrappers that pass them on."""
+"""The parameters of metrics by keyword, for wrappers that take them through ``**params``."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.metrics.base import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from ctxmetrics.conventions import Unit
+    from ctxmetrics.metrics.base import Metric
     from ctxmetrics.metrics.precision import Formula
     from ctxmetrics.similarity import Measure
 
-M = TypeVar("M", bound=Metric)
+MetricT = TypeVar("MetricT", bound="Metric")
 
 
 class MetricParams(TypedDict, total=False):
-    """Every parameter of every metric but ``judge``, which each wrapper takes in its own way.
+    """Parameters of the metrics that no framework has a word of its own for.
 
-    A metric refuses those it does not have; the metric classes document them.
+    A wrapper names ``judge``, ``threshold`` and ``strict`` itself, under its framework's names, and takes these as
+    ``**params: Unpack[MetricParams]``. Which of them a metric has, `build_metric` knows.
     """
 
     convention: str
-    threshold: float | None
-    strict: bool
     top_k: int | None
     unit: Unit | None
     language: str | None
@@ -37,22 +36,28 @@ class MetricParams(TypedDict, total=False):
     similarity: Measure
 
 
-def make_metric(metric: type[M], params: Mapping[str, Any], *, caller: str, others: Iterable[str] = ()) -> M:
-    """Build a metric from the parameters a wrapper was given.
+def build_metric(
+    metric: type[MetricT], params: MetricParams, *, also: Iterable[str] = (), **settings: Any
+) -> MetricT:
+    """Make a metric from keywords.
 
     Args:
-        metric: Class of the metric.
-        params: Its parameters.
-        caller: Name of the wrapper, for messages.
-        others: Parameters of the wrapper itself, which a misspelt one may have meant.
+        metric: Its class.
+        params: What the caller gave.
+        also: Names the caller's own signature has, to suggest where a keyword is misspelt.
+        **settings: Further parameters; those that are None are left to the metric.
 
     Raises:
-        ParameterError: The metric has no such parameter (the message names the nearest one), or cannot use it.
+        ParameterError: The metric has no such parameter; the message names the nearest one. Or a value is wrong.
     """
-    known = {item.name for item in fields(metric) if item.init}
-    for name in params:
+    known = {item.name for item in fields(metric)}
+    given = {**params, **{name: value for name, value in settings.items() if value is not None}}
+    for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, sorted(known.union(others)), n=1, cutoff=0.3)
+            choices = sorted(known | set(also))
+            near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
             hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise ParameterError(f"{caller}: unknown parameter '{name}'.{hint}")
-    return metric(**params)
+            raise ParameterError(
+                f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
+            )
+    return metric(**given)
