@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ctxmetrics.testing.answers import HonestResponder, Question, answer_from, read_question
     from ctxmetrics.testing.chat import ChatRequest, Reply
     from ctxmetrics.testing.faults import CONTENT_FAULTS, FAULTS, TRANSPORT_FAULTS, Fault
     from ctxmetrics.testing.server import FakeOpenAIServer
@@ -16,8 +17,12 @@ _HOMES = {
     "FAULTS": "faults",
     "FakeOpenAIServer": "server",
     "Fault": "faults",
+    "HonestResponder": "answers",
+    "Question": "answers",
     "Reply": "chat",
     "TRANSPORT_FAULTS": "faults",
+    "answer_from": "answers",
+    "read_question": "answers",
 }
 
 __all__ = [
@@ -27,7 +32,11 @@ __all__ = [
     "ChatRequest",
     "FakeOpenAIServer",
     "Fault",
+    "HonestResponder",
+    "Question",
     "Reply",
+    "answer_from",
+    "read_question",
 ]
 
 

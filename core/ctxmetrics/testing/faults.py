@@ -146,9 +146,7 @@ def alter(fault: Fault, reply: Reply) -> Reply:
     except ValueError:
         return reply
     spoiled = _JSON_FAULTS[fault.kind](value, fault)
-    if _dumps(spoiled) == _dumps(value):  # as JSON: True == 1 in Python
-        return reply
-    return replace(reply, content=_dumps(spoiled))
+    return reply if spoiled == value else replace(reply, content=_dumps(spoiled))
 
 
 def _share(text: str) -> float:
@@ -271,7 +269,7 @@ def _drop_last(items: list[Any], amount: int) -> list[Any]:
 
 def _without_flags(value: Any) -> Any:
     """The value without its verdicts; where it has none, without the last field of each innermost object."""
-    if _dumps(_map_flags(value, _opposite)) != _dumps(value):
+    if _map_flags(value, _opposite) != value:
         return _map_objects(value, lambda item: {k: v for k, v in item.items() if _flag(k, v) is None})
     return _map_objects(value, lambda item: item if _has_objects(item) else dict(list(item.items())[:-1]))
 
