@@ -289,7 +289,12 @@ def test_models_can_be_listed_and_other_paths_are_404_json():
             api.models.retrieve("c")
         with pytest.raises(openai.NotFoundError):
             api.responses.create(model="a", input="hi")
-        assert send(server, method="HEAD", path="/v1/models") == (200, b"")
+        head = b"HEAD /v1/models HTTP/1.1\r\nConnection: close\r\n\r\n"
+        with socket.create_connection(address(server)) as connection:
+            connection.sendall(head)
+            received = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert received.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert received.endswith(b"\r\n\r\n")
         assert server.count == 0
 
 
@@ -753,11 +758,11 @@ def address(server):
     return where.hostname, where.port
 
 
-def send(server, body=None, *, method="POST", path="/v1/chat/completions"):
-    """One request without the OpenAI client: status and body."""
+def send(server, body):
+    """One chat request without the OpenAI client: status and body."""
     connection = http.client.HTTPConnection(*address(server), timeout=30)
     try:
-        connection.request(method, path, body)
+        connection.request("POST", "/v1/chat/completions", body)
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
