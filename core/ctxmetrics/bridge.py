@@ -16,6 +16,7 @@ from ctxmetrics.errors import CtxMetricsError
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
+    from concurrent.futures import Future
     from contextlib import AbstractContextManager
 
     from anyio.from_thread import BlockingPortal
@@ -69,21 +70,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def run_sync(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
-    """Run a coroutine function to its end on the background loop and return its result.
+def start(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> Future[T]:
+    """Start a coroutine function on the background loop, with the caller's context variables.
 
-    Context variables of the caller are visible in it. Ctrl-C cancels it.
+    Cancelling the future cancels it.
 
     Raises:
-        CtxMetricsError: Called from the background loop itself, where waiting would never end.
+        CtxMetricsError: Called from the background loop itself, where waiting for it would never end.
     """
     from contextvars import copy_context
 
     if on_background_loop():
-        raise CtxMetricsError(
-            "A sync call inside the library's own event loop would wait for itself. Use await."
-        )
-    portal = _background.portal()
+        raise CtxMetricsError("A sync call inside the library's own event loop would wait for itself. Use await.")
     context = copy_context()
 
     async def call() -> T:
@@ -96,7 +94,15 @@ def run_sync(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
             task.cancel()
             raise
 
-    future = portal.start_task_soon(call)
+    return _background.portal().start_task_soon(call)
+
+
+def run_sync(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
+    """Run a coroutine function to its end on the background loop and return its result.
+
+    Context variables of the caller are visible in it. Ctrl-C cancels it. Raises as `start` does.
+    """
+    future = start(function, *args)
     try:
         return future.result()
     except BaseException:

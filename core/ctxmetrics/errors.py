@@ -6,7 +6,10 @@ value, and its ``reason_code`` says why (`ctxmetrics.scores.ReasonCode`).
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from ctxmetrics.results import Results
 
 
 class CtxMetricsError(ValueError):
@@ -14,9 +17,11 @@ class CtxMetricsError(ValueError):
 
     Attributes:
         code: A stable, machine-readable name of the cause; messages may be reworded, codes are not.
+        results: What an `evaluate` that raised had scored until then, or None.
     """
 
     code: ClassVar[str] = "error"
+    results: Results | None = None
 
 
 class ParameterError(CtxMetricsError):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _TEXT_FIELDS = ("user_input", "response", "reference")
 _TEXT_LISTS = ("retrieved_contexts", "reference_contexts")
+MAX_CHARACTERS = 10_000_000
+"""Longest text of a field: more is no chunk, but a file that was never cut."""
 _ID_LISTS = ("retrieved_context_ids", "reference_context_ids")
 
 
@@ -160,6 +162,10 @@ def _kind(value: object) -> str:
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str):
         raise SampleError(f"{where} must be a string, not {_kind(value)}.")
+    if len(value) > MAX_CHARACTERS:
+        raise SampleError(
+            f"{where} is {len(value):,} characters long; {MAX_CHARACTERS:,} is the most. Cut the text into chunks."
+        )
     try:
         value.encode()
     except UnicodeEncodeError as error:

@@ -359,3 +359,10 @@ def _named(values: dict[str, Any], where: str) -> dict[str, Any]:
     except SampleError as error:
         raise type(error)(f"{where}: {str(error).removeprefix('Sample: ')}") from None
     return values
+
+
+def list_keys(schema: Schema) -> frozenset[str]:
+    """Return the schema's keys whose value is a list or an object: in CSV, their cells hold JSON."""
+    structured = {"retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids"}
+    fields = {**_OWN, **schema.fields}
+    return frozenset(key for key, own in fields.items() if own in structured | {"labels", "metadata"})

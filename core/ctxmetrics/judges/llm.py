@@ -228,7 +228,7 @@ class LLMJudge:
 
         if not self.reuse:
             return await look_up_or_ask()
-        answer, shared = await _memo.get(key, look_up_or_ask)
+        answer, shared = await (run.memo or _memo).get(key, look_up_or_ask)
         return replace(answer, usage=Usage(reused=1)) if shared else answer
 
     def _key(self, prompt: Prompt) -> str:

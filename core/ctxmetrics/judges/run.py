@@ -15,7 +15,7 @@ from collections import Counter, deque
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.judges.failures import classify, is_overload
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from ctxmetrics.judges.base import Model, Prompt, Reply
+    from ctxmetrics.judges.memo import Memo
 
 DEFAULT_CONCURRENCY = 16
 DEFAULT_TIMEOUT = 120.0
@@ -203,6 +204,7 @@ class Run:
         max_calls: Requests in all, or None.
         max_tokens: Tokens in all, or None.
         cache: Where validated judgements are kept, or None.
+        memo: Where finished judgements are remembered; None: the process's memory.
         cool_down: See `Breaker`.
     """
 
@@ -211,10 +213,12 @@ class Run:
     max_calls: int | None = None
     max_tokens: int | None = None
     cache: Store | None = None
+    memo: Memo[Any] | None = None
     cool_down: float | None = None
     max_failures: int = MAX_FAILURES
     usage: Usage = Usage()
     failures: Counter[str] = field(default_factory=Counter)
+    spent: str | None = None
     limiter: Limiter = field(init=False)
     breaker: Breaker = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -285,9 +289,11 @@ class Run:
     def _take_call(self) -> None:
         with self._lock:
             if self.max_calls is not None and self._taken >= self.max_calls:
-                raise BudgetExceededError(f"max_calls={self.max_calls} is used up")
-            if self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
-                raise BudgetExceededError(f"max_tokens={self.max_tokens} is used up")
+                self.spent = f"max_calls={self.max_calls} is used up"
+            elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
+                self.spent = f"max_tokens={self.max_tokens} is used up"
+            if self.spent:
+                raise BudgetExceededError(self.spent)
             self._taken += 1
 
 

@@ -1,0 +1,311 @@
+"""What a run returns: one row a sample in input order, and a summary that hides nothing."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from ctxmetrics.errors import CtxMetricsError, missing_extra
+from ctxmetrics.scores import Score, Usage, unjudged
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+
+    from ctxmetrics.samples import Sample
+
+_FAILED = frozenset({"not_judged", "metric_error", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Mapping[str, Score]):
+    """One sample and its scores: ``row.sample``, ``row["context_recall"]``.
+
+    Attributes:
+        index: Position of the sample in the input, from 0.
+        sample: The sample; None in a run with ``out=``, which keeps values and reason codes only.
+        sample_id: The sample's id, where it has one.
+        scores: The scores by metric name.
+    """
+
+    index: int
+    sample: Sample | None
+    sample_id: str | None
+    scores: Mapping[str, Score]
+
+    def __getitem__(self, metric: str) -> Score:
+        if metric not in self.scores:
+            raise KeyError(f"{metric!r}; this run has: {', '.join(self.scores)}")
+        return self.scores[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSummary:
+    """One metric over all samples.
+
+    Attributes:
+        metric: Its name.
+        samples: How many rows the run has.
+        scored: How many have a value.
+        mean: Mean of the values, or None without one. It says nothing about the others: read ``missing`` with it.
+        interval: 95 % interval of the mean, samples as units, or None below two values.
+        missing: Why rows have no value, by reason code.
+        causes: Why verdicts are missing, by verdict code.
+        passed: How many reach the pass mark, or None without one.
+        threshold: The pass mark, or None.
+    """
+
+    metric: str
+    samples: int
+    scored: int
+    mean: float | None
+    interval: tuple[float, float] | None
+    missing: Mapping[str, int]
+    causes: Mapping[str, int]
+    passed: int | None
+    threshold: float | None
+
+    @property
+    def not_judged(self) -> int:
+        """Rows that failed: a verdict is missing, the metric failed, or the run was stopped."""
+        return sum(number for code, number in self.missing.items() if code in _FAILED)
+
+    @property
+    def undefined(self) -> int:
+        """Rows without a value for a reason in the sample itself."""
+        return sum(self.missing.values()) - self.not_judged
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Passed / scored, or None without a pass mark or a value."""
+        return self.passed / self.scored if self.passed is not None and self.scored else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain JSON-ready data."""
+        return {
+            "metric": self.metric,
+            "samples": self.samples,
+            "scored": self.scored,
+            "mean": self.mean,
+            "interval": None if self.interval is None else list(self.interval),
+            "not_judged": self.not_judged,
+            "undefined": self.undefined,
+            "missing": dict(self.missing),
+            "causes": dict(self.causes),
+            "threshold": self.threshold,
+            "passed": self.passed,
+            "pass_rate": self.pass_rate,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Summary(Mapping[str, MetricSummary]):
+    """The summaries by metric name; ``str()`` is a table.
+
+    Attributes:
+        metrics: Summaries by name.
+        usage: Calls and tokens of the run.
+        stopped: Why the run ended early, or None.
+    """
+
+    metrics: Mapping[str, MetricSummary]
+    usage: Usage
+    stopped: str | None = None
+
+    def __getitem__(self, metric: str) -> MetricSummary:
+        return self.metrics[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def __str__(self) -> str:
+        header = ("metric", "mean", "95 % interval", "scored", "not judged", "undefined", "passed")
+        rows = [header, *(_cells(item) for item in self.metrics.values())]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        for item in self.metrics.values():
+            if item.missing:
+                reasons = ", ".join(f"{code} {number}" for code, number in sorted(item.missing.items()))
+                causes = ", ".join(f"{code} {number}" for code, number in sorted(item.causes.items()))
+                lines.append(f"{item.metric}: without a value: {reasons}" + (f"; verdicts missing: {causes}" if causes else ""))
+        if self.usage.calls or self.usage.reused:
+            lines.append(
+                f"judge: {self.usage.calls} calls, {self.usage.reused} reused, "
+                f"{self.usage.prompt_tokens} + {self.usage.completion_tokens} tokens"
+                + (" (estimated)" if self.usage.estimated else "")
+            )
+        if self.stopped:
+            lines.append(f"stopped early: {self.stopped}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain JSON-ready data."""
+        return {
+            "metrics": {name: item.to_dict() for name, item in self.metrics.items()},
+            "usage": self.usage.to_dict(),
+            "stopped": self.stopped,
+        }
+
+
+def _cells(item: MetricSummary) -> tuple[str, ...]:
+    return (
+        item.metric,
+        "-" if item.mean is None else f"{item.mean:.4f}",
+        "-" if item.interval is None else f"{item.interval[0]:.4f} to {item.interval[1]:.4f}",
+        f"{item.scored} of {item.samples}",
+        str(item.not_judged),
+        str(item.undefined),
+        "-" if item.passed is None else f"{item.passed} of {item.scored} (>= {item.threshold:g})",
+    )
+
+
+@dataclass(slots=True)
+class _Column:
+    """The values of one metric, compactly: what a run of any length keeps."""
+
+    metric: str
+    values: array[float] = field(default_factory=lambda: array("d"))
+    codes: array[int] = field(default_factory=lambda: array("B"))
+    names: list[str] = field(default_factory=list)
+    causes: Counter[str] = field(default_factory=Counter)
+    passed: int = 0
+    threshold: float | None = None
+    last: Score | None = None
+
+    def add(self, score: Score) -> None:
+        code = score.reason_code or ""
+        if code not in self.names:
+            self.names.append(code)
+        self.values.append(0.0 if score.value is None else score.value)
+        self.codes.append(self.names.index(code) * 2 + (score.value is None))
+        self.causes.update(verdict.code or "not judged" for verdict in unjudged(score.verdicts))
+        self.passed += score.passed is True
+        self.threshold = score.threshold if score.threshold is not None else self.threshold
+
+    def value(self, index: int) -> tuple[float | None, str | None]:
+        code = self.codes[index]
+        return (None if code % 2 else self.values[index]), self.names[code // 2] or None
+
+    def score(self, index: int, sample_id: str | None) -> Score:
+        value, code = self.value(index)
+        return Score(metric=self.metric, value=value, reason_code=code, threshold=self.threshold, sample_id=sample_id)
+
+    def summary(self) -> MetricSummary:
+        from ctxmetrics.stats import mean_interval
+
+        known = [self.values[index] for index in range(len(self.values)) if not self.codes[index] % 2]
+        missing = Counter(self.names[code // 2] for code in self.codes if code % 2)
+        return MetricSummary(
+            metric=self.metric,
+            samples=len(self.values),
+            scored=len(known),
+            mean=sum(known) / len(known) if known else None,
+            interval=mean_interval(known),
+            missing=dict(missing),
+            causes=dict(self.causes),
+            passed=None if self.threshold is None else self.passed,
+            threshold=self.threshold,
+        )
+
+
+class Results(Sequence[Row]):
+    """The rows of a run, in input order.
+
+    Attributes:
+        metrics: The metrics' names.
+        usage: Calls and tokens of the whole run, failures included.
+        stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
+    """
+
+    def __init__(self, metrics: Sequence[str], *, keep: bool) -> None:
+        self.metrics = tuple(metrics)
+        self.usage = Usage()
+        self.stopped: str | None = None
+        self._columns = {name: _Column(name) for name in metrics}
+        self._ids: list[str | None] = []
+        self._rows: list[Row] | None = [] if keep else None
+
+    def add(self, row: Row) -> None:
+        """Append a row; the engine's business."""
+        self._ids.append(row.sample_id)
+        for name, column in self._columns.items():
+            column.add(row.scores[name])
+        if self._rows is not None:
+            self._rows.append(row)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        if self._rows is not None:
+            return self._rows[index]
+        position = range(len(self))[index]
+        identifier = self._ids[position]
+        scores = {name: column.score(position, identifier) for name, column in self._columns.items()}
+        return Row(position, None, identifier, scores)
+
+    def summary(self) -> Summary:
+        """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
+        return Summary({name: column.summary() for name, column in self._columns.items()}, self.usage, self.stopped)
+
+    def to_dicts(self) -> Iterator[dict[str, Any]]:
+        """Yield one dict a sample and metric, as `Score.to_dict` makes them."""
+        for row in self:
+            for score in row.scores.values():
+                yield score.to_dict()
+
+    def to_jsonl(self, path: str | os.PathLike[str]) -> None:
+        """Write one JSON line a sample and metric.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+        """
+        self._need_rows("to_jsonl")
+        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+            for line in self.to_dicts():
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one line a sample: its fields, then a column a metric (missing values are missing).
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise missing_extra("pandas", "pandas") from None
+        lines = []
+        for row in self:
+            fields = row.sample.to_dict() if row.sample is not None else {"id": row.sample_id}
+            reasons = {f"{name}.reason_code": score.reason_code for name, score in row.scores.items() if score.reason_code}
+            lines.append({**fields, **{name: score.value for name, score in row.scores.items()}, **reasons})
+        return pd.DataFrame(lines)
+
+    def _need_rows(self, what: str) -> None:
+        if self._rows is None:
+            raise CtxMetricsError(f"{what}: this run wrote its rows to the file given as out=, and keeps values only.")
+
+    def __repr__(self) -> str:
+        return f"<Results: {len(self)} samples, {', '.join(self.metrics)}>"
