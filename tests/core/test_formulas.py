@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from itertools import product
 
@@ -126,7 +128,7 @@ def test_epsilon_is_added_to_the_divisor():
     assert average_precision([T, T, F], epsilon=2) == 0.5
 
 
-@pytest.mark.parametrize("epsilon", [-1e-10, -1, math.nan, math.inf, None, "0"])
+@pytest.mark.parametrize("epsilon", [-1e-10, -1, math.nan, math.inf, float("inf"), None, "0"])
 def test_a_bad_epsilon_is_refused(epsilon):
     with pytest.raises(ParameterError, match="epsilon"):
         average_precision([T], epsilon=epsilon)
@@ -319,6 +321,14 @@ def test_an_unknown_gain_function_is_refused(gain):
         ndcg([1], gain=gain)
 
 
+def test_ndcg_is_not_rounded_above_1():
+    rising = [0.1, 0.10000000000000003, 0.10000000000000003]
+    first = rising[0] + rising[1] / LOG2_3 + rising[2] / 2
+    second = rising[2] + rising[1] / LOG2_3 + rising[0] / 2
+    assert first > second  # in doubles, the rising order wins by a bit
+    assert ndcg(rising) == 1.0
+
+
 def test_ndcg_takes_the_number_types_people_have():
     assert ndcg([np.float32(0), np.int64(1), Fraction(0)]) == 1 / LOG2_3
 
@@ -378,6 +388,17 @@ def test_what_is_no_list_of_ids_is_refused(ids):
         id_hits(ids, ["a"])
     with pytest.raises(ParameterError, match="reference is not a list of ids"):
         id_hits(["a"], ids)
+
+
+def test_id_hits_are_a_frozen_value_of_named_fields():
+    hits = id_hits(["a"], ["a"])
+    assert hits == id_hits(["a", "a"], ["a"])
+    assert hash(hits) == hash(id_hits(["a", "a"], ["a"]))
+    with pytest.raises(FrozenInstanceError):
+        hits.found = (F,)
+    assert not hasattr(hits, "__dict__")
+    with pytest.raises(TypeError):
+        formulas.IdHits(("a",), ("a",), (T,), (T,))
 
 
 # --- attribution ---
@@ -456,10 +477,23 @@ OVER_A_MATRIX = [
 
 
 @pytest.mark.parametrize("function", OVER_A_MATRIX)
-@pytest.mark.parametrize("matrix", [[[T], [T, F]], [[T, F], [T]], [[], [T]], [[T, F], [T, F], []]])
-def test_a_ragged_matrix_is_refused(function, matrix):
-    with pytest.raises(ParameterError, match=r"matrix\[\d\] has \d contexts but matrix\[0\] has \d"):
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[T], [T, F]], "matrix[1] has 2 contexts but matrix[0] has 1: "),
+        ([[T, F], [T]], "matrix[1] has 1 contexts but matrix[0] has 2: "),
+        ([[], [T]], "matrix[1] has 1 contexts but matrix[0] has 0: "),
+        ([[T, F], [T, F], []], "matrix[2] has 0 contexts but matrix[0] has 2: "),
+        ([[T, F], [T], [T, F, F]], "matrix[1] has 1 contexts but matrix[0] has 2: "),
+    ],
+)
+def test_a_ragged_matrix_is_refused_by_its_first_odd_row(function, matrix, message):
+    with pytest.raises(ParameterError, match=re.escape(message)):
         function(matrix)
+
+
+def test_a_wide_matrix():
+    assert attribution_precision([[T, F] * 300, [F, F] * 300]) == 0.5
 
 
 @pytest.mark.parametrize("function", OVER_A_MATRIX)
@@ -496,6 +530,24 @@ def test_zero_one_and_numpy_booleans_are_verdicts(function):
     assert function([1, 0, 1]) == expected
     assert function(np.array([True, False, True])) == expected
     assert function((T, F, T)) == expected
+
+
+def test_options_that_read_alike_are_named_by_the_caller():
+    with pytest.raises(TypeError):
+        average_precision([T], 1e-10)
+    with pytest.raises(TypeError):
+        precision_at_k([T], 1, "k")
+    with pytest.raises(TypeError):
+        ndcg([1], [1], 1, "linear")
+    assert precision_at_k(relevant=[T], k=1, denominator="k") == 1.0
+    assert average_precision(relevant=[T], epsilon=0.0) == 1.0
+    assert ndcg(gains=[1], ideal=[1], k=1, gain="linear") == 1.0
+
+
+def test_choices_are_compared_by_what_they_say():
+    joined = "".join  # strings at other addresses than the literals
+    assert precision_at_k([T], 2, denominator=joined(["retri", "eved"])) == 1.0
+    assert ndcg([2, 3], gain=joined(["lin", "ear"])) == ndcg([2, 3], gain="linear")
 
 
 OVER_K = [
