@@ -7,6 +7,7 @@ pooled client serves the whole process. After a fork the child starts a thread o
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -43,7 +44,13 @@ class _Background:
                 self._context = start_blocking_portal("asyncio", name="ctxmetrics")
                 self._portal = self._context.__enter__()
                 self._loop = self._portal.call(_running_loop)
+                atexit.register(self._stop, os.getpid())
             return self._portal
+
+    def _stop(self, pid: int) -> None:
+        """End the thread before the interpreter goes; a forked child never had it."""
+        if pid == os.getpid() and self._context is not None:
+            self._context.__exit__(None, None, None)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:

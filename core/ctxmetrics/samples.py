@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from ctxmetrics.errors import AmbiguousFieldError, SampleError, UnknownFieldErro
 from ctxmetrics.scores import EMPTY, frozen, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 _TEXT_FIELDS = ("user_input", "response", "reference")
 _TEXT_LISTS = ("retrieved_contexts", "reference_contexts")
@@ -185,6 +185,6 @@ def _id(value: object, where: str) -> str:
 def _items(values: object, where: str, item: Callable[[object, str], str]) -> tuple[str, ...]:
     if isinstance(values, (str, bytes)):
         raise SampleError(f"{where} must be a list, not one string. Write [text] for a single one.")
-    if isinstance(values, (Mapping, set, frozenset)) or not hasattr(values, "__iter__"):
+    if isinstance(values, (Mapping, set, frozenset)) or not isinstance(values, Iterable):
         raise SampleError(f"{where} must be a list, not {_kind(values)}.")
     return tuple(item(value, f"{where}, item {index}") for index, value in enumerate(values, 1))

@@ -20,6 +20,7 @@ FUZZY_BAR = 0.9
 """Lowest share of a quote that the alignment must find, after normalising, for it to count as found."""
 FUZZY_MIN_CHARACTERS = 16
 """Shorter quotes must be found to the letter (after normalising)."""
+_WIDEN = 20
 FUZZY_MAX_CONTEXT = 200_000
 """Longer contexts are searched exactly and normalised only: alignment would take seconds."""
 
@@ -251,10 +252,19 @@ def _align(needle: str, haystack: str) -> Span | None:
     found = fuzz.partial_ratio_alignment(needle, haystack, score_cutoff=100 * FUZZY_BAR)
     if found is None or found.dest_end - found.dest_start < FUZZY_BAR * len(needle):
         return None
-    numbers = set(_NUMBER.findall(haystack[found.dest_start : found.dest_end]))
-    if not numbers.issuperset(_NUMBER.findall(needle)):
-        return None
-    return Span(found.dest_start, found.dest_end)
+    span = _whole_words(haystack, Span(found.dest_start, found.dest_end))
+    numbers = set(_NUMBER.findall(haystack[span.start : span.end]))
+    return span if numbers.issuperset(_NUMBER.findall(needle)) else None
+
+
+def _whole_words(text: str, span: Span) -> Span:
+    """Widen a span that starts or ends inside a word; an alignment is as long as the quote, not as the words."""
+    start, end = span
+    while start > 0 and span.start - start < _WIDEN and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while end < len(text) and end - span.end < _WIDEN and text[end].isalnum() and text[end - 1].isalnum():
+        end += 1
+    return Span(start, end)
 
 
 def _trim(context: str, span: Span) -> Span:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
@@ -148,12 +149,12 @@ class LLMJudge:
 
     def _parts(self, request: JudgeRequest, step: Step) -> tuple[Step, list[Placed]]:
         """Choose the question: the joint one, unless there are so many units that contexts would be asked twice."""
-        cut = {"per_context": self.per_context, "limit": self.max_characters, "most": MAX_IDS}
+        cut = partial(parts_of, request, per_context=self.per_context, limit=self.max_characters, most=MAX_IDS)
         if self.joint and request.units:
-            parts = parts_of(request, "joint", **cut)
+            parts = cut(step="joint")
             if len({placed.units for placed in parts}) == 1:
                 return "joint", parts
-        return step, parts_of(request, step, **cut)
+        return step, cut(step=step)
 
     async def _part(self, request: JudgeRequest, step: Step, pack: Pack, part: Part, vote: int) -> Answer:
         units = tuple(part.units) if step != "usefulness" else ()

@@ -153,7 +153,8 @@ class Metric(ABC):
         scaled = on_scale(value, rules.scale)
         if self.strict and scaled is not None and scaled < rules.scale:
             scaled = 0.0
-        signals, extra = None, {}
+        signals: Any = None
+        extra: Mapping[str, Any] = {}
         if rules.signals and self.base_name == "context_recall":
             signals, extra = SIGNALS[rules.signals](scaled, verdicts)
         return Score(

@@ -89,7 +89,7 @@ class JudgedMetric(Metric):
         answer: str = getattr(sample, self.answer_field)
         contexts = self.top(sample.retrieved_contexts)
         splitter = "claims" if self.needs_claims else SPLITTER
-        provenance = {"judge": judge.name, "splitter": splitter, "warnings": judge.warnings}
+        provenance: dict[str, Any] = {"judge": judge.name, "splitter": splitter, "warnings": judge.warnings}
         reference = has_content(answer)
         empty = self.empty_side(retrieved=bool(contexts), reference=reference)
         if empty is not None and (empty != "judge" or not contexts):

@@ -1,0 +1,5 @@
+"""``python -m ctxmetrics``."""
+
+from ctxmetrics.cli import main
+
+main()

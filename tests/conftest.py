@@ -1,0 +1,85 @@
+"""No telemetry, no network beyond the loopback, no memory of the test before."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.update({
+    "ANONYMIZED_TELEMETRY": "false",
+    "DEEPEVAL_FILE_SYSTEM": "READ_ONLY",
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+    "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",
+    "DO_NOT_TRACK": "1",
+    "LANGCHAIN_TRACING_V2": "false",
+    "LANGSMITH_TEST_TRACKING": "false",
+    "LANGSMITH_TRACING": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "RAGAS_DO_NOT_TRACK": "true",
+})
+for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"):
+    os.environ.pop(name, None)
+
+import ipaddress
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_departures: list[str] = []
+_connect, _connect_ex, _getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+
+def _is_local(host: Any) -> bool:
+    if host in (None, "", "localhost", b"localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.decode() if isinstance(host, bytes) else host).is_loopback
+    except ValueError:
+        return False
+
+
+def _refuse(target: Any) -> None:
+    _departures.append(str(target))
+    raise OSError(f"a test tried to leave the loopback: {target}")
+
+
+def _guarded_connect(self: socket.socket, address: Any) -> Any:
+    if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_local(address[0]):
+        _refuse(address)
+    return _connect(self, address)
+
+
+def _guarded_connect_ex(self: socket.socket, address: Any) -> Any:
+    if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_local(address[0]):
+        _refuse(address)
+    return _connect_ex(self, address)
+
+
+def _guarded_getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
+    if not _is_local(host):
+        _refuse(host)
+    return _getaddrinfo(host, *args, **kwargs)
+
+
+socket.socket.connect = _guarded_connect  # type: ignore[method-assign]
+socket.socket.connect_ex = _guarded_connect_ex  # type: ignore[method-assign]
+socket.getaddrinfo = _guarded_getaddrinfo
+
+
+@pytest.fixture(autouse=True)
+def stays_on_the_loopback() -> Iterator[None]:
+    """Fail any test during which a socket was meant to leave this machine, also where somebody caught the error."""
+    _departures.clear()
+    yield
+    assert not _departures, f"left the loopback: {_departures}"
+
+
+@pytest.fixture(autouse=True)
+def forgets_judgements() -> None:
+    """Start each test as a new process would: with nothing judged yet."""
+    from ctxmetrics.judges.llm import forget
+
+    forget()

@@ -1,0 +1,322 @@
+"""The LLM judge: what it asks, how often, and what no reply can do."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    ContextUtilization,
+    LLMJudge,
+    Sample,
+    ScriptedJudge,
+    evaluate,
+)
+from ctxmetrics.errors import CannotDecomposeError, JudgeError, ParameterError
+from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.scripted import ScriptedModel
+from ctxmetrics.scores import Usage
+
+if TYPE_CHECKING:
+    from ctxmetrics.judges.base import Prompt
+
+SAMPLE = Sample(
+    id="paris",
+    user_input="What is Paris?",
+    reference="Paris is the capital of France. It has about 2 million inhabitants.",
+    response="Paris is the capital of France.",
+    retrieved_contexts=[
+        "The Eiffel Tower is 330 m tall.",
+        "Paris is the capital and largest city of France.",
+        "Paris is called the city of light.",
+    ],
+)
+YES = {"id": "s1", "supported": True, "evidence": [{"context": "c2", "quote": "Paris is the capital"}]}
+NO = {"id": "s2", "supported": False, "reason": "no context gives the number of inhabitants"}
+CONTEXTS = [
+    {"id": "c1", "useful": False, "reason": "about the tower"},
+    {"id": "c2", "useful": True},
+    {"id": "c3", "useful": False, "reason": "its nickname"},
+]
+GOOD = {"sentences": [YES, NO], "contexts": CONTEXTS}
+
+
+class Recorder:
+    """A model that answers with a function of the prompt's data, and remembers its prompts."""
+
+    def __init__(self, answer: Any = None, identity: str = "recorder") -> None:
+        self.identity = identity
+        self.prompts: list[Prompt] = []
+        self._answer = answer or honest
+
+    async def generate(self, prompt: Prompt, schema: type) -> Reply:
+        self.prompts.append(prompt)
+        answer = self._answer(prompt, data_of(prompt))
+        if isinstance(answer, Exception):
+            raise answer
+        return Reply(content=answer, usage=Usage(calls=1))
+
+
+def data_of(prompt: Prompt) -> dict[str, Any]:
+    return json.loads(prompt.user.split("\n")[1])
+
+
+def honest(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
+    """Support a sentence when a context holds its first three words; call a context useful when it supports one."""
+    answer: dict[str, Any] = {}
+    contexts = data.get("contexts", [])
+    sentences = data.get("sentences", [])
+    if prompt.step == "claims":
+        return {"claims": [piece.strip() + "." for piece in data["text"].split(".") if piece.strip()]}
+    if prompt.step in ("joint", "attribution"):
+        answer["sentences"] = []
+        for sentence in sentences:
+            opening = " ".join(sentence["text"].split()[:3])
+            found = [context["id"] for context in contexts if opening in context["text"]]
+            evidence = [{"context": id_, "quote": opening} for id_ in found]
+            answer["sentences"].append({"id": sentence["id"], "supported": bool(found), "evidence": evidence})
+    if prompt.step in ("joint", "usefulness"):
+        answer["contexts"] = [{"id": item["id"], "useful": "Paris is the" in item["text"]} for item in contexts]
+    return answer
+
+
+def test_one_joint_request_serves_recall_and_precision() -> None:
+    model = Recorder()
+    results = evaluate([SAMPLE], [ContextRecall(), ContextPrecision()], judge=LLMJudge(model), progress=False)
+    assert results[0]["context_recall"].value == 0.5
+    assert results[0]["context_precision"].value == 0.5  # useful at rank 2 only: (1/2) / 1
+    assert [prompt.step for prompt in model.prompts] == ["joint"]
+    assert results.usage.calls == 1
+
+
+def test_one_request_also_when_one_metric_finishes_before_the_next_starts_and_objects_are_copies() -> None:
+    model = Recorder()
+    assert ContextRecall(judge=LLMJudge(model)).score(SAMPLE).value == 0.5
+    score = ContextPrecision(judge=LLMJudge(model)).score(SAMPLE)
+    assert score.value == 0.5
+    assert len(model.prompts) == 1
+    assert score.usage == Usage(reused=1)
+
+
+def test_another_model_name_reuses_nothing() -> None:
+    first, second = Recorder(), Recorder(identity="another")
+    ContextRecall(judge=LLMJudge(first)).score(SAMPLE)
+    ContextRecall(judge=LLMJudge(second)).score(SAMPLE)
+    assert (len(first.prompts), len(second.prompts)) == (1, 1)
+
+
+def test_separate_questions_when_not_joint() -> None:
+    model = Recorder()
+    judge = LLMJudge(model, joint=False)
+    evaluate([SAMPLE], [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
+    assert sorted(prompt.step for prompt in model.prompts) == ["attribution", "usefulness"]
+
+
+def test_utilization_asks_about_contexts_only() -> None:
+    model = Recorder()
+    assert ContextUtilization(judge=LLMJudge(model)).score(SAMPLE).value == 0.5
+    assert [prompt.step for prompt in model.prompts] == ["usefulness"]
+    assert data_of(model.prompts[0])["answer"] == SAMPLE.response
+
+
+def test_twenty_identical_samples_cost_one_request() -> None:
+    model = Recorder()
+    results = evaluate([SAMPLE] * 20, [ContextRecall(), ContextPrecision()], judge=LLMJudge(model), progress=False)
+    assert len(model.prompts) == 1
+    assert [row["context_recall"].value for row in results] == [0.5] * 20
+
+
+def test_per_context_asks_each_context_alone_and_only_new_ones_when_k_grows() -> None:
+    contexts = [f"Context number {number} tells nothing." for number in range(10)]
+    contexts[7] = "Paris is the capital of France, says context seven."
+    model = Recorder()
+    judge = LLMJudge(model, per_context=True)
+
+    def ask(k: int) -> list[float | None]:
+        sample = Sample(reference=SAMPLE.reference, user_input="?", retrieved_contexts=contexts[:k])
+        return [metric(judge=judge).score(sample).value for metric in (ContextRecall, ContextPrecision)]
+
+    assert ask(5) == [0.0, 0.0]
+    assert len(model.prompts) == 5
+    assert all(len(data_of(prompt)["contexts"]) == 1 for prompt in model.prompts)
+    assert ask(10) == [0.5, 0.125]  # useful at rank 8 only: 1/8
+    assert len(model.prompts) == 10
+
+
+def test_per_context_evidence_names_the_context_of_the_sample() -> None:
+    score = ContextRecall(judge=LLMJudge(Recorder(), per_context=True)).score(SAMPLE)
+    span = score.verdicts[0].evidence[0]
+    assert (span.context, span.quote) == (1, "Paris is the")
+    assert SAMPLE.retrieved_contexts is not None
+    assert SAMPLE.retrieved_contexts[span.context][span.start : span.end] == span.quote
+
+
+def test_missing_ids_are_asked_again_and_only_those() -> None:
+    replies = iter([{"sentences": [YES], "contexts": CONTEXTS}, {"sentences": [NO]}])
+    model = Recorder(lambda prompt, data: next(replies))
+    score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert score.value == 0.5
+    again = data_of(model.prompts[1])
+    assert model.prompts[1].step == "attribution"
+    assert [sentence["id"] for sentence in again["sentences"]] == ["s2"]
+    assert "no entry for: s2" in model.prompts[1].user
+
+
+def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominator() -> None:
+    score = ContextRecall(judge=ScriptedJudge({"joint": [{"sentences": [YES], "contexts": CONTEXTS}]})).score(SAMPLE)
+    assert score.value is None
+    assert score.reason_code == "not_judged"
+    assert score.message is not None
+    assert "s2" in score.message
+    assert [verdict.code for verdict in score.verdicts] == [None, "missing_id"]
+
+
+def test_shifted_ids_decide_nothing() -> None:
+    shifted = [{**entry, "id": f"c{number}"} for number, entry in enumerate(CONTEXTS)]  # c0, c1, c2
+    score = ContextPrecision(judge=ScriptedJudge({"joint": [{"sentences": [YES, NO], "contexts": shifted}]})).score(SAMPLE)
+    assert score.value is None
+    assert {verdict.code for verdict in score.verdicts} == {"invalid_reply"}
+
+
+def test_a_quote_that_is_not_there_is_asked_again_once_then_the_verdict_is_no_and_flagged() -> None:
+    invented = {**YES, "evidence": [{"context": "c2", "quote": "Paris has been the capital since 508"}]}
+    model = Recorder(lambda prompt, data: {"sentences": [invented, NO], "contexts": CONTEXTS})
+    score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert score.value == 0.0
+    assert score.verdicts[0].code == "unverified_evidence"
+    assert len(model.prompts) == 2
+
+
+def test_transport_trouble_is_a_reason_code_and_costs_nobody_else() -> None:
+    def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
+        if "330 m" in prompt.user:
+            return JudgeError("HTTP 401", reason_code="client_error")
+        return honest(prompt, data)
+
+    other = Sample(id="other", reference="Paris is the capital.", retrieved_contexts=["Paris is the capital of France."])
+    results = evaluate([SAMPLE, other], [ContextRecall()], judge=LLMJudge(Recorder(answer)), progress=False)
+    assert results[0]["context_recall"].reason_code == "not_judged"
+    assert {verdict.code for verdict in results[0]["context_recall"].verdicts} == {"client_error"}
+    assert results[1]["context_recall"].value == 1.0
+
+
+def test_a_truncated_reply_is_asked_again_for_less() -> None:
+    def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
+        if len(data.get("sentences", [])) + len(data["contexts"]) * (prompt.step == "joint") > 2:
+            return JudgeError("finish_reason length", reason_code="truncated")
+        return honest(prompt, data)
+
+    model = Recorder(answer)
+    score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert score.value == 0.5
+    assert [prompt.step for prompt in model.prompts][:2] == ["joint", "attribution"]
+
+
+def test_claims_are_decomposed_once_a_text() -> None:
+    model = Recorder()
+    judge = LLMJudge(model)
+    metrics = [ContextRecall(convention="axion"), ContextPrecision(convention="axion")]
+    results = evaluate([SAMPLE], metrics, judge=judge, progress=False)
+    recall = results[0]["context_recall(convention=axion)"]
+    assert recall.value == 0.5
+    assert recall.provenance.splitter == "claims"
+    assert sorted(prompt.step for prompt in model.prompts) == ["claims", "joint"]
+    assert recall.signals.to_dict()["total_gt_statements"] == 2
+
+
+def test_no_claims_for_a_text_that_says_something_is_no_score() -> None:
+    score = ContextRecall(unit="claim", judge=ScriptedJudge({"claims": [{"claims": []}]})).score(SAMPLE)
+    assert (score.value, score.reason_code, score.verdicts[0].code) == (None, "not_judged", "invalid_reply")
+
+
+def test_claims_of_a_judge_that_cannot_decompose_are_an_error_that_names_the_fix() -> None:
+    with pytest.raises(CannotDecomposeError, match="unit='sentence'"):
+        ContextRecall(unit="claim").score(SAMPLE)
+
+
+def test_votes_take_the_majority_and_report_their_stability() -> None:
+    no = {"id": "s1", "supported": False, "reason": "unsure"}
+    by_vote = [GOOD, {**GOOD, "sentences": [no, NO]}, GOOD]
+    model = Recorder(lambda prompt, data: by_vote[prompt.vote])
+    score = ContextRecall(judge=LLMJudge(model, votes=3)).score(SAMPLE)
+    assert score.value == 0.5
+    assert len(model.prompts) == 3
+    assert score.metadata["stability"] == 5 / 6  # s1: 2 of 3 agree, s2: 3 of 3
+    assert score.verdicts[0].details["votes"] == "2 of 3"
+
+
+def test_a_split_vote_is_no_verdict() -> None:
+    no = {"id": "s1", "supported": False, "reason": "unsure"}
+    by_vote = [GOOD, {**GOOD, "sentences": [no, NO]}]
+    score = ContextRecall(judge=LLMJudge(Recorder(lambda prompt, data: by_vote[prompt.vote]), votes=2)).score(SAMPLE)
+    assert [verdict.code for verdict in score.verdicts] == ["conflicting_verdicts", None]
+
+
+def test_raw_replies_are_kept_on_request_only() -> None:
+    text = json.dumps(GOOD)
+    kept = ContextRecall(judge=ScriptedJudge({"joint": [text]}, keep_raw=True)).score(SAMPLE)
+    assert kept.metadata["raw_replies"] == [text]
+    assert "raw_replies" not in ContextRecall(judge=ScriptedJudge({"joint": [text]})).score(SAMPLE).metadata
+
+
+def test_relevance_supports_comes_from_the_attribution_alone() -> None:
+    useless = {**GOOD, "contexts": [{**entry, "useful": False} for entry in CONTEXTS]}
+    score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [useless]})).score(SAMPLE)
+    assert [verdict.value for verdict in score.verdicts] == [False, True, False]
+    assert score.value == 0.5
+
+
+def test_supports_is_unknown_for_contexts_while_a_unit_is_not_judged() -> None:
+    partial = {"sentences": [YES], "contexts": CONTEXTS}
+    score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [partial]})).score(SAMPLE)
+    assert [verdict.value for verdict in score.verdicts] == [None, True, None]
+
+
+@pytest.mark.parametrize("kind", ["contexts", "one long context", "sentences"])
+def test_what_is_too_large_for_one_request_is_split_with_the_same_result(kind: str) -> None:
+    words = [f"Fact{number} is stated here" for number in range(300)]
+    contexts = [f"{words[number]} in context {number}. Nothing more." for number in range(200)]
+    reference = " ".join(f"{words[number]} and only here." for number in range(0, 40, 2))
+    if kind == "one long context":
+        contexts = ["filler text without any content " * 3200 + words[4] + " at last. " + "more filler " * 100]
+    if kind == "sentences":
+        reference = " ".join(f"{words[number]} and only here." for number in range(300))
+        contexts = contexts[:30]
+    sample = Sample(user_input="?", reference=reference, retrieved_contexts=contexts)
+    small, large = Recorder(identity="small"), Recorder(identity="large")
+    whole = LLMJudge(large, max_characters=10_000_000)
+    for metric in (ContextRecall, ContextPrecision):
+        split_score = metric(judge=LLMJudge(small)).score(sample)
+        assert split_score.value is not None
+        assert [v.value for v in split_score.verdicts] == [v.value for v in metric(judge=whole).score(sample).verdicts]
+        for verdict in split_score.verdicts:
+            for span in verdict.evidence:
+                assert contexts[span.context][span.start : span.end] == span.quote
+    assert len(small.prompts) > 1
+    assert all(len(prompt.user) < 70_000 for prompt in small.prompts)
+
+
+def test_judges_and_metrics_pickle_copy_and_hash() -> None:
+    judge = LLMJudge(ScriptedModel({"joint": [GOOD]}), votes=1)
+    metric = ContextRecall(judge=judge, top_k=3)
+    for twin in (pickle.loads(pickle.dumps(metric)), copy.deepcopy(metric)):  # noqa: S301 - our own bytes
+        assert twin == metric
+        assert hash(twin) == hash(metric)
+        assert twin.score(SAMPLE).verdicts == metric.score(SAMPLE).verdicts
+
+
+@pytest.mark.parametrize("wrong", [{"votes": 0}, {"votes": True}, {"max_characters": 10}, {"max_repairs": -1}])
+def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        LLMJudge(ScriptedModel({}), **wrong)
+
+
+def test_a_model_that_is_none_is_refused_with_the_way_out() -> None:
+    with pytest.raises(ParameterError, match="ChatModel"):
+        LLMJudge(object())  # type: ignore[arg-type]

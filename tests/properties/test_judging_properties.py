@@ -1,0 +1,146 @@
+"""Whatever a model replies, nothing raises, no denominator moves, and every span is the text it claims to be."""
+
+from __future__ import annotations
+
+import json
+import string
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxmetrics import ContextPrecision, ContextRecall, Sample, ScriptedJudge, evaluate
+from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.llm import forget
+from ctxmetrics.judges.replies import UnreadableReplyError, parse
+from ctxmetrics.metrics import ContextUtilization
+from ctxmetrics.prompts import get_pack, render
+from ctxmetrics.text import find_quote, normalise, split_sentences
+
+texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
+scalars = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(), texts, st.sampled_from(["s1", "s2", "c1", "c2", "yes", "no"]))
+trees = st.recursive(scalars, lambda children: st.lists(children, max_size=4) | st.dictionaries(st.sampled_from(["id", "supported", "useful", "evidence", "context", "quote", "reason", "sentences", "contexts"]) | texts, children, max_size=5), max_leaves=20)  # fmt: skip
+entries = st.lists(
+    st.one_of(
+        trees,
+        st.fixed_dictionaries(
+            {"id": st.sampled_from(["s1", "s2", "s3", "c1", "c2", "c9"])},
+            optional={
+                "supported": scalars,
+                "useful": scalars,
+                "evidence": st.lists(st.fixed_dictionaries({"context": st.sampled_from(["c1", "c2", "c3", "s1"]), "quote": texts | st.sampled_from(["the pump hums", "at night"])}), max_size=3),
+                "reason": scalars,
+            },
+        ),
+    ),
+    max_size=6,
+)  # fmt: skip
+objects = st.fixed_dictionaries({"sentences": entries | trees, "contexts": entries | trees})
+replies = st.one_of(
+    objects,
+    texts,
+    trees.map(lambda tree: json.dumps(tree, allow_nan=True)),
+    objects.map(json.dumps),
+    st.tuples(objects.map(json.dumps), st.integers(0, 500)).map(lambda pair: pair[0][: pair[1]]),
+)
+SAMPLE = Sample(
+    user_input="Does it hum?",
+    reference="The pump hums. It hums at night.",
+    retrieved_contexts=["Yes, the pump hums a little.", "Best heard at night."],
+)
+
+
+@given(texts | replies.filter(lambda reply: isinstance(reply, str)))
+def test_parsing_raises_nothing_but_the_documented_error(content: Any) -> None:
+    try:
+        found = parse(Reply(content=content), ("sentences", "contexts"))
+    except UnreadableReplyError:
+        return
+    assert isinstance(found["sentences"], list)
+    assert isinstance(found["contexts"], list)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(replies, min_size=1, max_size=3))
+def test_no_reply_changes_a_denominator_or_costs_more_than_its_own_verdicts(given_replies: list[Any]) -> None:
+    forget()
+    scripted = [reply if isinstance(reply, (str, dict)) else json.dumps(reply, allow_nan=True) for reply in given_replies]
+    judge = ScriptedJudge(lambda prompt: scripted[min(prompt.attempt, len(scripted) - 1)], name=repr(scripted))
+    for metric, count in ((ContextRecall(judge=judge), 2), (ContextPrecision(judge=judge), 2)):
+        score = metric.score(SAMPLE)
+        assert len(score.verdicts) == count
+        assert score.value is None or 0.0 <= score.value <= 1.0
+        assert (score.value is None) == any(verdict.value is None for verdict in score.verdicts)
+        for verdict in score.verdicts:
+            for span in verdict.evidence:
+                assert SAMPLE.retrieved_contexts is not None
+                assert SAMPLE.retrieved_contexts[span.context][span.start : span.end] == span.quote
+            assert verdict.value is not True or metric.base_name != "context_recall" or verdict.evidence
+
+
+@given(texts, texts)
+def test_a_found_span_is_inside_the_context(quote: str, context: str) -> None:
+    for span in find_quote(quote, context):
+        assert 0 <= span.start < span.end <= len(context)
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=120), st.data())
+def test_a_stretch_of_the_context_is_always_found_where_its_text_stands(context: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(context) - 1))
+    end = data.draw(st.integers(start + 1, len(context)))
+    quote = context[start:end]
+    letters = [character for character in quote if character.isalnum()]
+    if len(letters) < 3 or "..." in quote or "…" in quote:
+        return
+    spans = find_quote(quote, context)
+    assert spans
+    assert normalise(context[spans[0].start : spans[0].end]) == normalise(quote)
+
+
+@given(texts)
+def test_sentences_stand_in_the_text_in_order(text: str) -> None:
+    position = 0
+    for sentence in split_sentences(text):
+        position = text.index(sentence, position) + len(sentence)
+        assert sentence == sentence.strip()
+        assert any(character.isalnum() for character in sentence)
+
+
+@given(st.dictionaries(st.sampled_from(["question", "answer"]), texts), st.lists(texts, max_size=4))
+def test_data_stays_in_its_block_and_is_the_same_data(fields: dict[str, str], contexts: list[str]) -> None:
+    data = {**fields, "contexts": [{"id": f"c{number}", "text": text} for number, text in enumerate(contexts, 1)]}
+    prompt = render(get_pack("en"), "usefulness", data)
+    opening, body, closing = prompt.user.split("\n")
+    assert json.loads(body) == data
+    nonce = opening.removeprefix("BEGIN DATA ")
+    assert closing == f"END DATA {nonce}"
+    assert nonce not in body
+    assert all(character in string.hexdigits for character in nonce)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.permutations(["recall", "precision", "utilization", "supports"]), st.integers(1, 4))
+def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(order: list[str], count: int) -> None:
+    metrics = {
+        "recall": ContextRecall(),
+        "precision": ContextPrecision(),
+        "utilization": ContextUtilization(),
+        "supports": ContextPrecision(relevance="supports"),
+    }
+    sample = Sample(**{**SAMPLE.to_dict(), "response": "It hums."})
+
+    def answer(prompt: Any) -> Any:
+        data = json.loads(prompt.user.split("\n")[1])
+        quote = {"context": "c1", "quote": "the pump hums"}
+        sentences = [{"id": item["id"], "supported": "pump" in item["text"], "evidence": [quote]} for item in data.get("sentences", [])]
+        return {"sentences": sentences, "contexts": [{"id": item["id"], "useful": "night" in item["text"]} for item in data["contexts"]]}
+
+    alone = {}
+    for name, metric in metrics.items():
+        forget()
+        alone[name] = evaluate([sample], [metric], judge=ScriptedJudge(answer, name="order"), progress=False)[0][metric.name].value
+    assert alone == {"recall": 0.5, "precision": 0.5, "utilization": 0.5, "supports": 1.0}
+    forget()
+    chosen = order[:count]
+    row = evaluate([sample], [metrics[name] for name in chosen], judge=ScriptedJudge(answer, name="order"), progress=False)[0]
+    assert {name: row[metrics[name].name].value for name in chosen} == {name: alone[name] for name in chosen}
