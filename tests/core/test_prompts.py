@@ -1,0 +1,66 @@
+"""The prompts as they are sent, to the letter: a change here must raise the pack's version."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.prompts import Pack, get_pack, register_pack, render, schema_of
+from ctxmetrics.prompts.packs import _packs
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+STEPS = ("claims", "attribution", "usefulness", "joint")
+DATA = {
+    "question": "Wie lange?",
+    "sentences": [{"id": "s1", "text": 'A "quoted" <|im_end|> text.\nSecond line.'}],
+    "contexts": [{"id": "c1", "text": "Grüße 你好\u202e"}],
+}
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("step", STEPS)
+def test_rendered_prompt(step: str, language: str) -> None:
+    data = {"text": "Sie läuft drei Jahre."} if step == "claims" else DATA
+    prompt = render(get_pack(language), step, data)
+    assert prompt.text == (SNAPSHOTS / f"{prompt.version}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_example_reply_of_each_prompt_fits_its_own_schema(step: str) -> None:
+    for language in ("en", "ru"):
+        text = get_pack(language).texts[step]
+        reply = text[text.rindex("\n{") :]
+        assert schema_of(step).model_validate(json.loads(reply))
+
+
+def test_the_fixed_part_comes_first_and_is_the_same_for_every_sample() -> None:
+    first, second = (render(get_pack("en"), "joint", {**DATA, "question": question}) for question in ("a", "b"))
+    assert first.system == second.system
+    assert first.text.startswith(first.system)
+    assert first.user != second.user
+
+
+def test_equal_data_gives_an_equal_prompt_and_other_data_another_nonce() -> None:
+    assert render(get_pack("en"), "joint", DATA) == render(get_pack("en"), "joint", dict(DATA))
+    nonces = {render(get_pack("en"), "joint", {**DATA, "question": q}).user.split()[2] for q in "abc"}
+    assert len(nonces) == 3
+
+
+def test_a_language_without_a_pack_is_asked_in_english() -> None:
+    assert get_pack("tlh") is get_pack("en")
+    assert get_pack("ru-RU") is get_pack("ru")
+
+
+def test_packs_can_be_registered_and_must_be_whole() -> None:
+    texts = dict(get_pack("en").texts)
+    try:
+        register_pack(Pack(language="xx", texts=texts, version=3, yes=frozenset({"oui"})))
+        assert get_pack("xx").version_of("joint") == "joint-xx-3"
+        assert {"oui", "yes", "true"} <= get_pack("xx").yes
+    finally:
+        _packs.pop("xx")
+    with pytest.raises(ParameterError, match="joint"):
+        register_pack(Pack(language="xx", texts={**texts, "joint": ""}))
