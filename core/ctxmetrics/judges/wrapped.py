@@ -1,0 +1,134 @@
+"""What model objects of other libraries tell when one wraps them: who they are, what they said, what it cost.
+
+Nothing here knows a library: attributes are read by the names that clients give them.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from ctxmetrics.errors import JudgeError
+from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.identity import fingerprint
+from ctxmetrics.scores import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+_NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
+_CLIENTS = ("root_client", "client", "async_client")
+_NO_PARAMETER = re.compile(
+    r"key|secret|passw|credential|auth|header|cookie|token$|timeout|retr|cache|callback|verbose|client|run_config",
+    re.IGNORECASE,
+)
+"""Names of attributes that hold a secret, or change no answer."""
+_CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
+_PLAIN = (str, int, float, bool, type(None))
+
+_unnamed: dict[int, str] = {}
+
+
+def describe(
+    family: str, layers: Sequence[object], *, name: str | None = None, skip: Collection[str] = ()
+) -> str:
+    """Return an identity: class, model name, address, and a digest of the parameters.
+
+    Every attribute of plain data counts as a parameter, except those whose name says that they hold a secret or
+    change no answer. An object that names no model gets a name of its own, which lasts as long as the object: two of
+    them never share a judgement, nor do two processes.
+
+    Args:
+        family: What the identity starts with.
+        layers: The model object, then what it wraps.
+        name: The model's name, where no layer tells it.
+        skip: Attributes of the wrapped layers that the wrapper sets itself, for the time of a call.
+    """
+    parameters = [_parameters(layer, skip if depth else ()) for depth, layer in enumerate(layers)]
+    model = name or next((found for layer in layers if (found := _model_name(layer))), None)
+    address = next((found for layer in layers if (found := _address(layer))), "")
+    kinds = ">".join(type(layer).__qualname__ for layer in layers)
+    digest = fingerprint({"parameters": parameters})
+    return f"{family}:{kinds}/{model or _unique(layers[-1])}{address} #{digest}"
+
+
+def token_usage(counted: object, *, calls: int = 1) -> Usage:
+    """Read token counts from a mapping or an object, under the names that clients give them."""
+    found: Any = counted if isinstance(counted, dict) else _attributes(counted)
+    sent = found.get("input_tokens") or found.get("prompt_tokens") or 0
+    received = found.get("output_tokens") or found.get("completion_tokens") or 0
+    return Usage(calls=calls, prompt_tokens=sent, completion_tokens=received)
+
+
+def check_finished(finish_reason: object, refusal: object = None) -> None:
+    """Raise where a reply is no answer.
+
+    Raises:
+        JudgeError: It was cut off by a length limit, or the model declined.
+    """
+    if refusal:
+        raise JudgeError("the model refused to answer", reason_code="refused")
+    if str(finish_reason).lower() in _CUT_OFF:
+        raise JudgeError("the reply was cut off by a length limit", reason_code="truncated")
+
+
+def unread_reply(error: Exception) -> Reply | None:
+    """Return the reply that a client gave up on and that its exception carries, as Instructor's do; else None.
+
+    Raises:
+        JudgeError: The reply was cut off by a length limit, or the model declined.
+    """
+    completion: Any = getattr(error, "last_completion", None)
+    choice: Any = next(iter(getattr(completion, "choices", None) or ()), None)
+    message = getattr(choice, "message", None)
+    check_finished(getattr(choice, "finish_reason", None), getattr(message, "refusal", None))
+    content = getattr(message, "content", None)
+    if not isinstance(content, str) or not content:
+        return None
+    usage = token_usage(getattr(error, "total_usage", None), calls=getattr(error, "n_attempts", 1))
+    return Reply(content=content, usage=usage)
+
+
+def _attributes(layer: object) -> dict[str, Any]:
+    return getattr(layer, "__dict__", {})
+
+
+def _parameters(layer: object, skip: Collection[str]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in _attributes(layer).items()
+        if name not in skip and not _NO_PARAMETER.search(name) and _is_plain(value)
+    }
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return isinstance(value, _PLAIN)
+
+
+def _model_name(layer: object) -> str | None:
+    values = (_attributes(layer).get(name) for name in _NAMES)
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def _address(layer: object) -> str:
+    """Return where the requests go, without user names, passwords and queries."""
+    client = next((found for name in _CLIENTS if (found := getattr(layer, name, None)) is not None), None)
+    for holder in (client, getattr(client, "client", None), layer):
+        parts = urlsplit(str(getattr(holder, "base_url", None) or ""))
+        if parts.hostname:
+            return f"@{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return ""
+
+
+def _unique(model: object) -> str:
+    if id(model) not in _unnamed:
+        weakref.finalize(model, _unnamed.pop, id(model), None)
+        _unnamed[id(model)] = f"unnamed-{uuid4().hex[:12]}"
+    return _unnamed[id(model)]
