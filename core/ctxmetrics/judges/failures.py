@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.redact import safe_text
+from ctxmetrics.scores import Usage
 
 _RETRY_CODES = frozenset({408, 409, 425, 429})
 _OVERLOADED = frozenset({429, 503, 529})
+_SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""What servers call a 429 that no waiting mends."""
+_CONNECTION_KINDS = frozenset(
+    {
+        "APIConnectionError",  # openai, anthropic
+        "TransportError",  # httpx
+        "ClientConnectionError",  # aiohttp
+        "ClientPayloadError",
+        "ConnectionError",  # requests has one of its own
+        "ChunkedEncodingError",
+        "ProtocolError",  # urllib3
+        "HTTPClientError",  # botocore
+    }
+)
 _LONGEST_WAIT = 120.0
+
+
+class UnusableReplyError(JudgeError):
+    """A reply that came, and was paid for, but holds no answer.
+
+    Attributes:
+        usage: What it cost.
+    """
+
+    def __init__(
+        self, message: str, *, reason_code: str, usage: Usage | None = None, retryable: bool = False
+    ) -> None:
+        super().__init__(message, reason_code=reason_code, retryable=retryable)
+        self.usage = usage or Usage(calls=1)
 
 
 def classify(error: BaseException, *secrets: str | None) -> JudgeError | BudgetExceededError:
@@ -25,11 +55,14 @@ def classify(error: BaseException, *secrets: str | None) -> JudgeError | BudgetE
     for link in chain:
         if isinstance(link, (JudgeError, BudgetExceededError)):
             return link
-    message = f"{type(error).__name__}: {safe_text(error, *secrets)}"
+    text = safe_text(error, *secrets)
+    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
     for link in chain:
         status = _status(link)
         if status is not None:
-            return _from_status(status, message, _retry_after(link))
+            return from_status(
+                status, message, retry_after=_retry_after(link), code=getattr(link, "code", None)
+            )
     for link in chain:
         if code := _from_kind(link):
             return JudgeError(message, reason_code=code, retryable=True)
@@ -73,10 +106,22 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _from_status(status: int, message: str, retry_after: float | None) -> JudgeError:
+def from_status(
+    status: int, message: str, *, retry_after: float | None = None, code: object = None
+) -> JudgeError:
+    """Say what an HTTP status means.
+
+    Args:
+        status: The status.
+        message: What happened, without keys.
+        retry_after: Seconds the server asked to wait.
+        code: What the server calls the error.
+    """
+    if isinstance(code, str) and code in _SPENT_CODES:
+        return JudgeError(message, reason_code="client_error", retryable=False)
     if status in _OVERLOADED:
-        code = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
-        return JudgeError(message, reason_code=code, retryable=True, retry_after=retry_after)
+        name = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
+        return JudgeError(message, reason_code=name, retryable=True, retry_after=retry_after)
     if status in _RETRY_CODES or status >= 500:  # noqa: PLR2004 - HTTP
         return JudgeError(message, reason_code="server_error", retryable=True, retry_after=retry_after)
     if status < 300:  # noqa: PLR2004 - a success whose body nobody could read
@@ -89,25 +134,31 @@ def _retry_after(error: BaseException) -> float | None:
     if headers is None or not hasattr(headers, "get"):
         return None
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name)) * scale
-        except (TypeError, ValueError):
-            continue
-        if 0 <= seconds:
-            return min(seconds, _LONGEST_WAIT)
+        seconds = _seconds(headers.get(name))
+        if seconds is not None and seconds >= 0:
+            return min(seconds * scale, _LONGEST_WAIT)
     return None
+
+
+def _seconds(text: object) -> float | None:
+    """Read a number of seconds, or how long it is until a date."""
+    try:
+        return float(text)  # type: ignore[arg-type]  # None and what is no number raise
+    except (TypeError, ValueError):
+        pass
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return parsedate_to_datetime(str(text)).timestamp() - time.time()
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _from_kind(error: BaseException) -> str | None:
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return "timeout"
-    if isinstance(error, (ConnectionError, EOFError)) or names & {
-        "APIConnectionError",
-        "TransportError",
-        "ClientConnectionError",
-        "ConnectError",
-    }:
+    if isinstance(error, (ConnectionError, EOFError)) or names & _CONNECTION_KINDS:
         return "connection_error"
     if "JSONDecodeError" in names or "APIResponseValidationError" in names:
         return "server_error"

@@ -11,15 +11,18 @@ import os
 import random
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, OrderedDict
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
-from ctxmetrics.judges.failures import classify, is_overload
+from ctxmetrics.judges.failures import UnusableReplyError, classify, is_overload
+from ctxmetrics.judges.loops import PATIENCE, any_alive, wake
 from ctxmetrics.judges.telemetry import model_call
+from ctxmetrics.redact import safe_text
 from ctxmetrics.scores import Usage
 
 if TYPE_CHECKING:
@@ -55,10 +58,24 @@ class Store(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The right to send one request.
+
+    Attributes:
+        loop: Where it is sent.
+        since: When the slot was got.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    since: float
+
+
 class Limiter:
     """Bounds the requests in flight; lowers the bound on overload, raises it again on success.
 
-    Works across threads and loops. A wave of refusals lowers the bound once.
+    Works across threads and loops. A wave of refusals lowers the bound once. Slots held by loops that stand still (a
+    sync call runs in them, or nobody runs them any more) do not keep others waiting for ever.
 
     Args:
         most: The bound to start with, and never to exceed.
@@ -67,41 +84,69 @@ class Limiter:
     def __init__(self, most: int) -> None:
         self.most = most
         self.bound = float(most)
-        self.in_flight = 0
         self._ceiling = float("inf")
         self._lowered_at = float("-inf")
         self._open_at = 0.0
-        self._waiters: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+        self._held: Counter[asyncio.AbstractEventLoop] = Counter()
+        self._waiters: OrderedDict[asyncio.Future[None], asyncio.AbstractEventLoop] = OrderedDict()
         self._lock = threading.Lock()
 
-    async def acquire(self) -> float:
-        """Wait for a slot; return when it was got, for `refused`."""
+    @property
+    def in_flight(self) -> int:
+        """Slots given out."""
+        return self._held.total()
+
+    async def acquire(self) -> Slot:
+        """Wait for a slot."""
         import asyncio
 
+        loop = asyncio.get_running_loop()
+        first = True
         while True:
+            waiter = loop.create_future()
             with self._lock:
                 wait = self._open_at - time.monotonic()
-                if wait <= 0 and self.in_flight < max(1, int(self.bound)):
-                    self.in_flight += 1
-                    return time.monotonic()
-                waiter: asyncio.Future[None] | None = None
+                if wait <= 0 and self._free() > 0:
+                    return self._take(loop)
                 if wait <= 0:
-                    loop = asyncio.get_running_loop()
-                    waiter = loop.create_future()
-                    self._waiters.append((loop, waiter))
-            if waiter is None:
+                    self._waiters[waiter] = loop
+                    self._waiters.move_to_end(waiter, last=first)  # it was its turn, and somebody was faster
+            if wait > 0:
                 await asyncio.sleep(wait)
                 continue
-            try:
-                await waiter
-            except BaseException:
-                self._pass_on(waiter)
-                raise
+            first = False
+            if not await self._turn(waiter):
+                with self._lock:
+                    return self._take(loop)
 
-    def release(self) -> None:
-        """Give the slot back."""
+    async def _turn(self, waiter: asyncio.Future[None]) -> bool:
+        """Wait until a slot is free; False when all are held where nothing moves."""
+        import asyncio
+
+        try:
+            while True:
+                done, _ = await asyncio.wait((waiter,), timeout=PATIENCE)
+                with self._lock:
+                    if done or self._free() > 0:
+                        return True
+                    holders = tuple(self._held)
+                if not await any_alive(holders):
+                    return False
+        except BaseException:
+            with self._lock:
+                self._waiters.pop(waiter, None)
+                self._wake()  # this one leaves; if it was its turn, it is the next one's now
+            raise
+        finally:
+            with self._lock:
+                self._waiters.pop(waiter, None)
+
+    def release(self, slot: Slot) -> None:
+        """Give a slot back."""
         with self._lock:
-            self.in_flight -= 1
+            self._held[slot.loop] -= 1
+            if not self._held[slot.loop]:
+                del self._held[slot.loop]
             self._wake()
 
     def succeeded(self) -> None:
@@ -111,41 +156,33 @@ class Limiter:
             self.bound = min(self.most, self.bound + pace / max(1.0, self.bound))
             self._wake()
 
-    def refused(self, sent_at: float, retry_after: float | None) -> None:
-        """Halve the bound, once a wave, and hold new requests back as long as the server asked."""
+    def refused(self, slot: Slot, retry_after: float | None) -> None:
+        """Lower the bound, once a wave, and hold new requests back as long as the server asked."""
         with self._lock:
             now = time.monotonic()
-            if sent_at > self._lowered_at:
+            if slot.since > self._lowered_at:
                 self._ceiling = max(1, int(self.bound))
                 self.bound = max(1.0, int(self.bound) / 2)
                 self._lowered_at = now
             if retry_after and self.in_flight <= 1:
                 self._open_at = max(self._open_at, now + retry_after)
 
+    def _free(self) -> int:
+        return max(1, int(self.bound)) - self.in_flight
+
+    def _take(self, loop: asyncio.AbstractEventLoop) -> Slot:
+        self._held[loop] += 1
+        return Slot(loop, time.monotonic())
+
     def _wake(self) -> None:
-        free = max(1, int(self.bound)) - self.in_flight
+        free = self._free()
         while free > 0 and self._waiters:
-            loop, waiter = self._waiters.popleft()
-            try:
-                loop.call_soon_threadsafe(_resolve, waiter)
-            except RuntimeError:  # its loop is closed
-                continue
-            free -= 1
-
-    def _pass_on(self, waiter: asyncio.Future[None]) -> None:
-        """A waiter was cancelled: let the next one have its turn."""
-        with self._lock:
-            self._waiters = deque(item for item in self._waiters if item[1] is not waiter)
-            self._wake()
-
-
-def _resolve(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+            waiter, loop = self._waiters.popitem(last=False)
+            free -= wake(loop, waiter)
 
 
 class Breaker:
-    """Stops asking a judge that is down.
+    """Stops asking a model that is down.
 
     Args:
         max_failures: Failures in a row before it opens.
@@ -161,7 +198,7 @@ class Breaker:
         self.message: str | None = None
 
     def check(self) -> None:
-        """Raise if the judge is down.
+        """Raise if the model is down.
 
         Raises:
             JudgeError: It is; the reason code is ``judge_down``.
@@ -169,8 +206,9 @@ class Breaker:
         with self._lock:
             if self._opened is None:
                 return
-            if self._cool_down is not None and time.monotonic() - self._opened > self._cool_down:
-                self._opened, self._row = None, self._max - 1
+            now = time.monotonic()
+            if self._cool_down is not None and now - self._opened > self._cool_down:
+                self._opened = now  # this one may try; the others wait for what it brings
                 return
             raise JudgeError(self.message or "the judge is down", reason_code="judge_down")
 
@@ -178,6 +216,7 @@ class Breaker:
         """Note an answer."""
         with self._lock:
             self._row = 0
+            self._opened = self.message = None
 
     def failure(self, error: JudgeError) -> None:
         """Note a judgement given up."""
@@ -192,6 +231,38 @@ class Breaker:
                     f"{error.reason_code}: {error}"
                 )
                 _log().warning(self.message)
+
+
+class Breakers:
+    """One `Breaker` a model: that one is down says nothing about another.
+
+    `success` and `failure` are about the model that the running task asked last.
+
+    Args:
+        max_failures: See `Breaker`.
+        cool_down: See `Breaker`.
+    """
+
+    def __init__(self, max_failures: int, cool_down: float | None) -> None:
+        self._new = partial(Breaker, max_failures, cool_down)
+        self._breakers: dict[str, Breaker] = {}
+
+    def of(self, identity: str) -> Breaker:
+        """Return the breaker of a model."""
+        return self._breakers.get(identity) or self._breakers.setdefault(identity, self._new())
+
+    @property
+    def message(self) -> str | None:
+        """Why a model is not asked any more, or None."""
+        return next((breaker.message for breaker in tuple(self._breakers.values()) if breaker.message), None)
+
+    def success(self) -> None:
+        """Note an answer."""
+        self.of(_asked.get()).success()
+
+    def failure(self, error: JudgeError) -> None:
+        """Note a judgement given up."""
+        self.of(_asked.get()).failure(error)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -216,17 +287,17 @@ class Run:
     memo: Memo[Any] | None = None
     cool_down: float | None = None
     max_failures: int = MAX_FAILURES
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     failures: Counter[str] = field(default_factory=Counter)
     spent: str | None = None
-    limiter: Limiter = field(init=False)
-    breaker: Breaker = field(init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _taken: int = 0
+    limiter: Limiter = field(init=False, repr=False)
+    breaker: Breakers = field(init=False, repr=False)
+    _lock: threading.Lock = field(init=False, repr=False, default_factory=threading.Lock)
+    _taken: int = field(init=False, repr=False, default=0)
 
     def __post_init__(self) -> None:
         self.limiter = Limiter(self.max_concurrency)
-        self.breaker = Breaker(self.max_failures, self.cool_down)
+        self.breaker = Breakers(self.max_failures, self.cool_down)
 
     async def call(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Send one prompt, again where that may help; the usage counts what failed too.
@@ -237,14 +308,17 @@ class Run:
         """
         import asyncio
 
+        _asked.set(model.identity)
         failed: Counter[str] = Counter()
+        lost = Usage()
         while True:
             try:
                 reply = await self._send(model, prompt, schema)
             except JudgeError as problem:
                 if problem.reason_code != "judge_down":
                     failed[problem.reason_code] += 1
-                problem.calls = failed.total()
+                    lost += _spent_on(problem)
+                problem.calls = lost.calls
                 if (
                     not problem.retryable
                     or failed.total() >= ATTEMPTS
@@ -253,38 +327,58 @@ class Run:
                     raise
                 wait = _backoff(failed.total(), problem.retry_after)
                 _log().debug("%s; asking again in %.1f s", problem, wait)
-                await asyncio.sleep(wait)
             else:
-                return replace(reply, usage=reply.usage + Usage(calls=failed.total()))
+                return replace(reply, usage=reply.usage + lost)
+            await asyncio.sleep(wait)
 
     async def _send(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        import asyncio
-
-        self.breaker.check()
-        sent_at = await self.limiter.acquire()
+        breaker = self.breaker.of(model.identity)
+        breaker.check()
+        slot = await self.limiter.acquire()
         try:
-            self.breaker.check()
+            breaker.check()  # it may have opened meanwhile
             self._take_call()
-            with model_call(model, prompt) as record:
-                reply = await asyncio.wait_for(model.generate(prompt, schema), self.timeout)
-                record(reply.usage)
-        except (BudgetExceededError, ParameterError):
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a client raises becomes a JudgeError
-            problem = classify(error)
-            if is_overload(problem):
-                self.limiter.refused(sent_at, problem.retry_after)
-            with self._lock:
-                self.usage += Usage(calls=1)
-                self.failures[problem.reason_code] += 1
-            raise problem from None
-        else:
-            self.limiter.succeeded()
-            with self._lock:
-                self.usage += reply.usage
-            return reply
+            try:
+                reply = await self._ask(model, prompt, schema)
+            except (BudgetExceededError, ParameterError):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a client raises becomes a JudgeError
+                problem = classify(error)
+                if isinstance(problem, JudgeError):
+                    self._count(_spent_on(problem), problem.reason_code)
+                    if is_overload(problem):
+                        self.limiter.refused(slot, problem.retry_after)
+            except BaseException:
+                self._count(Usage(calls=1))  # cancelled: it was sent all the same
+                raise
+            else:
+                self.limiter.succeeded()
+                self._count(reply.usage)
+                return reply
         finally:
-            self.limiter.release()
+            self.limiter.release(slot)
+        raise problem  # out here, where it does not drag along what it came from
+
+    async def _ask(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        from anyio import fail_after
+
+        seconds = _own_timeout(model) or self.timeout
+        with model_call(model, prompt) as record:
+            try:
+                # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
+                with fail_after(seconds):
+                    reply = await model.generate(prompt, schema)
+            except TimeoutError as error:
+                message = safe_text(error) or f"no answer within {seconds:g} s"
+                raise JudgeError(message, reason_code="timeout", retryable=True) from None
+            record(reply.usage)
+            return reply
+
+    def _count(self, usage: Usage, failure: str | None = None) -> None:
+        with self._lock:
+            self.usage += usage
+            if failure:
+                self.failures[failure] += 1
 
     def _take_call(self) -> None:
         with self._lock:
@@ -295,6 +389,19 @@ class Run:
             if self.spent:
                 raise BudgetExceededError(self.spent)
             self._taken += 1
+
+
+def _spent_on(problem: JudgeError) -> Usage:
+    """Return what a failed request cost."""
+    return problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
+
+
+def _own_timeout(model: Model) -> float | None:
+    """Return the seconds the model itself asks for, where it does."""
+    seconds = getattr(model, "timeout", None)
+    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0:
+        return float(seconds)
+    return None
 
 
 def _backoff(failures: int, retry_after: float | None) -> float:
@@ -308,6 +415,7 @@ def _log() -> logging.Logger:
     return logging.getLogger("ctxmetrics")
 
 
+_asked: ContextVar[str] = ContextVar("ctxmetrics_model", default="")
 _current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)
 _process: list[Run] = []
 

@@ -1,0 +1,156 @@
+"""What a server takes, found out by asking and remembered: one record an endpoint and model, for the process.
+
+Some known rules come first (reasoning models); everything else is learned from the server's 400. A refusal comes at
+once, so the first requests to a server share one discovery: the others wait for it, but not long.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import AsyncIterator, Mapping
+
+Form = Literal["json_schema", "json_object", "text"]
+
+FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
+"""How a reply can be asked for, best first."""
+_SHARE = 2.0
+"""Seconds to wait for somebody else's discovery: a server that has not refused by then is busy answering."""
+_REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
+_LIMITS = ("max_tokens", "max_completion_tokens")
+_PARAMETERS = ("temperature", "seed", *_LIMITS)
+_REFUSED = re.compile(
+    r"unsupported|not.{0,20}support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|extra_forbidden"
+    r"|not (?:permitted|allowed|available)|forbidden|only \S+ is allowed|only the default|deprecated|cannot be used"
+)
+_FORM_WORDS = re.compile(
+    r"response_?format|json_schema|json_object|json mode|structured output|guided|grammar"
+)
+_ROLE_WORDS = re.compile(r"role.{0,40}system|system.{0,40}(?:role|message|prompt)|\.role\b")
+_ROLE_RULES = re.compile(r"only user,? and assistant roles|roles must alternate")
+
+
+class Manners:
+    """What one endpoint and model takes.
+
+    Args:
+        model: The model's name.
+
+    Attributes:
+        refused: Names of forms and parameters that are not sent; ``"system"`` for messages of that role.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self.refused: set[str] = set()
+        if is_reasoning(model):
+            self.refused |= {"temperature", "max_tokens"}
+        self._settled = False
+        self._discovery: asyncio.Event | None = None
+
+    def form(self, wanted: Form | Literal["auto"]) -> Form:
+        """Return how to ask for the reply."""
+        if wanted != "auto":
+            return wanted
+        return next(form for form in FORMS if form == "text" or form not in self.refused)
+
+    def takes(self, name: str) -> bool:
+        """Whether a parameter may be sent."""
+        return name not in self.refused
+
+    @property
+    def limit(self) -> str | None:
+        """The name under which a limit of tokens may be sent."""
+        return next((name for name in _LIMITS if name not in self.refused), None)
+
+    @asynccontextmanager
+    async def finding_out(self) -> AsyncIterator[None]:
+        """Let the first request go alone, until a server has answered one; the body calls `settle` then."""
+        import asyncio
+
+        from anyio import move_on_after
+
+        if not self._settled and self._discovery is not None:
+            with move_on_after(_SHARE):
+                while not self._settled and self._discovery is not None:
+                    await self._discovery.wait()
+        if self._settled or self._discovery is not None:
+            yield
+            return
+        mine = self._discovery = asyncio.Event()
+        try:
+            yield
+        finally:
+            self._discovery = None
+            mine.set()
+
+    def settle(self) -> None:
+        """Note that the server took what was sent."""
+        self._settled = True
+
+    def learn(self, error: BaseException, sent: Mapping[str, Any], *, fixed_form: bool) -> bool:
+        """Learn from a 400 what not to send again; return whether there is anything to send differently.
+
+        Args:
+            error: The refusal; its fields are the server's, and untrusted.
+            sent: The body that was refused.
+            fixed_form: Whether the caller insists on the form of the reply.
+        """
+        name = _lesson(error, sent)
+        if name is None or (fixed_form and name in FORMS):
+            return False
+        if name not in self.refused:
+            self.refused.add(name)
+            logging.getLogger("ctxmetrics").info(
+                "%s: the server takes no %s; it is not sent any more", self._model, name
+            )
+        return True
+
+
+def is_reasoning(model: str) -> bool:
+    """Whether a model, by its name, takes no temperature and counts tokens as ``max_completion_tokens``."""
+    return _REASONING.search(model) is not None
+
+
+def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:
+    """Return the name of what a server refuses, if that is what its error says."""
+    param = str(getattr(error, "param", None) or "").lower()
+    text = f"{param} {getattr(error, 'code', None) or ''} {error}".lower()
+    refusing = _REFUSED.search(text) is not None
+    if refusing:
+        for name in _PARAMETERS:
+            if name in sent and param == name:
+                return name
+    form = sent.get("response_format")
+    if isinstance(form, dict) and (param.startswith("response_format") or _FORM_WORDS.search(text)):
+        return str(form["type"])
+    if refusing:
+        for name in _PARAMETERS:
+            if name in sent and re.search(rf"\b{name}\b", text):
+                return name
+    about_roles = (refusing and _ROLE_WORDS.search(text)) or _ROLE_RULES.search(text)
+    return "system" if about_roles and sent["messages"][0]["role"] == "system" else None
+
+
+_known: dict[tuple[str, str], Manners] = {}
+
+
+def manners_of(endpoint: str, model: str) -> Manners:
+    """Return the record of an endpoint and model. Call it on the background loop only."""
+    key = (endpoint, model)
+    return _known.get(key) or _known.setdefault(key, Manners(model))
+
+
+def forget() -> None:
+    """Start as a new process would, knowing no server."""
+    _known.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_known.clear)
