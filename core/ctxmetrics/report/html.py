@@ -1,0 +1,135 @@
+"""One HTML file: the summary, then every sample with its verdicts and the evidence marked in the retrieved text.
+
+The page holds no script and loads nothing; its content security policy forbids both. Every text of a sample, a judge
+or a reply is escaped: none of it is markup here.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from ctxmetrics._version import __version__
+from ctxmetrics.explain import count, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ctxmetrics.results import Results, Row
+    from ctxmetrics.samples import Sample
+    from ctxmetrics.scores import Evidence, Score, Verdict
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --yes: #1a7f37; --no: #cf222e; --open: #9a6700; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
+details { border: 1px solid var(--line); border-radius: 6px; margin: .6rem 0; padding: .4rem .8rem; }
+summary { cursor: pointer; } .yes { color: var(--yes); } .no { color: var(--no); } .open { color: var(--open); }
+.context { border-left: 3px solid var(--line); padding-left: .8rem; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+.small { font-size: .85em; opacity: .8; } mark { background: #ffd33d66; color: inherit; } ul { padding-left: 1.2rem; } li { margin: .2rem 0; }
+"""
+_MARKS = {True: ("✓", "yes"), False: ("✗", "no"), None: ("?", "open")}
+_LONGEST_CONTEXT = 20_000
+
+
+def render_html(results: Results, *, title: str = "ctxmetrics") -> str:
+    """Return the page.
+
+    Args:
+        results: A run that kept its rows.
+        title: Heading of the page.
+    """
+    return "".join(_page(results, title))
+
+
+def _page(results: Results, title: str) -> Iterator[str]:
+    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+    yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
+    yield from _summary(results)
+    for row in results:
+        yield from _row(row)
+    yield f'<p class="small">ctxmetrics {escape(__version__)}</p></body></html>\n'
+
+
+def _summary(results: Results) -> Iterator[str]:
+    summary = results.summary()
+    yield "<table><tr><th>metric</th><th>mean</th><th>95 % interval</th><th>scored</th><th>without a value</th><th>passed</th></tr>"
+    for item in summary.values():
+        missing = ", ".join(f"{code} {number}" for code, number in sorted(item.missing.items())) or "none"
+        cells = (
+            item.metric,
+            "-" if item.mean is None else f"{item.mean:.4f}",
+            "-" if item.interval is None else f"{item.interval[0]:.4f} to {item.interval[1]:.4f}",
+            f"{item.scored} of {item.samples}",
+            missing,
+            "-" if item.passed is None else f"{item.passed} of {item.scored}",
+        )
+        yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+    yield "</table>"
+    if summary.stopped:
+        yield f'<p class="no">Stopped early: {escape(summary.stopped)}</p>'
+    warnings = dict.fromkeys(text for row in results for score in row.values() for text in score.provenance.warnings)
+    for text in warnings:
+        yield f'<p class="small">{escape(text)}</p>'
+
+
+def _row(row: Row) -> Iterator[str]:
+    values = " · ".join(f"{escape(name)} {escape(shown(score))}" for name, score in row.items())
+    label = row.sample_id if row.sample_id is not None else f"sample {row.index + 1}"
+    yield f'<details><summary><b>{escape(label)}</b> <span class="small">{values}</span></summary>'
+    if row.sample is not None:
+        for name in ("user_input", "reference", "response"):
+            text = getattr(row.sample, name)
+            if text:
+                yield f'<p><span class="small">{name}</span><br>{escape(text)}</p>'
+    for score in row.values():
+        yield from _score(score)
+    if row.sample is not None:
+        yield from _contexts(row.sample, [span for score in row.values() for verdict in score.verdicts for span in verdict.evidence])
+    yield "</details>"
+
+
+def _score(score: Score) -> Iterator[str]:
+    state = {True: ", passed", False: ", failed", None: ""}[score.passed]
+    band = f" – {escape(score.band)}" if score.band else ""
+    yield f"<h3>{escape(score.metric)}: {escape(shown(score))}{state}{band}</h3>"
+    if score.message:
+        yield f'<p class="open">{escape(score.message)}</p>'
+    if score.verdicts:
+        yield f"<p>{escape(count(score))}</p><ul>"
+        for verdict in score.verdicts:
+            yield _verdict(verdict)
+        yield "</ul>"
+
+
+def _verdict(verdict: Verdict) -> str:
+    mark, kind = _MARKS[verdict.value]
+    text = verdict.text if len(verdict.text) <= 200 else f"{verdict.text[:199]}…"  # noqa: PLR2004 - one glance
+    parts = [f'<li><span class="{kind}">{mark} {escape(verdict.id)}</span> {escape(text)}']
+    why = "; ".join(filter(None, (verdict.code, verdict.reason)))
+    if why:
+        parts.append(f'<br><span class="small">{escape(why)}</span>')
+    where = ", ".join(dict.fromkeys(f"c{span.context + 1}" for span in verdict.evidence))
+    if where:
+        parts.append(f'<br><span class="small">evidence in {where}</span>')
+    return "".join(parts) + "</li>"
+
+
+def _contexts(sample: Sample, evidence: Sequence[Evidence]) -> Iterator[str]:
+    for index, text in enumerate(sample.retrieved_contexts or ()):
+        spans = sorted({(span.start, span.end) for span in evidence if span.context == index and span.end - span.start < len(text)})
+        yield f'<div class="context"><span class="small">c{index + 1}</span> {_marked(text[:_LONGEST_CONTEXT], spans)}'
+        yield ' <span class="small">(cut here)</span></div>' if len(text) > _LONGEST_CONTEXT else "</div>"
+
+
+def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Escape a text and mark its spans; overlapping ones become one."""
+    pieces, position = [], 0
+    for start, end in spans:
+        start, end = max(start, position), min(end, len(text))  # noqa: PLW2901 - cut to what is not marked yet
+        if start < end:
+            pieces += [escape(text[position:start]), "<mark>", escape(text[start:end]), "</mark>"]
+            position = end
+    return "".join([*pieces, escape(text[position:])])
