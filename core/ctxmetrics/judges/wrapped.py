@@ -75,6 +75,20 @@ def check_finished(finish_reason: object, refusal: object = None) -> None:
         raise JudgeError("the reply was cut off by a length limit", reason_code="truncated")
 
 
+def langchain_reply(result: Any) -> Reply:
+    """Return the reply in an ``LLMResult`` of LangChain.
+
+    Raises:
+        JudgeError: It was cut off by a length limit, or the model declined.
+    """
+    generation = result.generations[0][0]
+    message = getattr(generation, "message", None)
+    finish_reason = getattr(message, "response_metadata", {}).get("finish_reason")
+    check_finished(finish_reason, getattr(message, "additional_kwargs", {}).get("refusal"))
+    counted = getattr(message, "usage_metadata", None) or (result.llm_output or {}).get("token_usage")
+    return Reply(content=generation.text, usage=token_usage(counted))
+
+
 def unread_reply(error: Exception) -> Reply | None:
     """Return the reply that a client gave up on and that its exception carries, as Instructor's do; else None.
 

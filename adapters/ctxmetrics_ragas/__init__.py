@@ -1,0 +1,90 @@
+"""Context recall and context precision as Ragas metrics: the numbers of `ctxmetrics`, at home in Ragas.
+
+    from ctxmetrics_ragas import ContextPrecision, ContextRecall
+    from ragas import evaluate
+
+    evaluate(dataset, metrics=[ContextRecall(), ContextPrecision()])
+
+No LLM and no key are needed; give ``llm=`` any LLM of Ragas, or ``judge="framework"`` to judge with that of
+``evaluate(llm=..)``. The same objects have the methods of ``ragas.metrics.collections``. The aliases are Ragas' own
+names, so that only the import changes.
+"""
+
+from __future__ import annotations
+
+from ctxmetrics import metrics as core
+from ctxmetrics.errors import MissingExtraError, missing_extra
+
+try:
+    from ragas.metrics.collections.base import BaseMetric as _BaseMetric  # noqa: F401 - asks what Ragas this is
+except ImportError as error:
+    if error.name == "ragas":
+        raise missing_extra("ragas", "ragas") from None
+    raise MissingExtraError(
+        f"The installed Ragas cannot be imported ({error}): 0.3.9 to 0.4.x is needed, and it needs "
+        "langchain-community<0.4.2. Install both with: pip install 'ctxmetrics[ragas]'"
+    ) from None
+
+from ctxmetrics_ragas.metrics import ContextResult, JudgedMetric, RagasMetric
+from ctxmetrics_ragas.model import RagasModel
+
+__all__ = [
+    "ContextPrecision", "ContextPrecisionWithReference", "ContextPrecisionWithoutReference", "ContextRecall",
+    "ContextResult", "ContextUtilization", "IDBasedContextPrecision", "IDBasedContextRecall", "JudgedMetric",
+    "LLMContextPrecisionWithReference", "LLMContextPrecisionWithoutReference", "LLMContextRecall",
+    "NonLLMContextPrecision", "NonLLMContextPrecisionWithReference", "NonLLMContextRecall", "RagasMetric",
+    "RagasModel",
+]  # fmt: skip
+
+_CUT = {
+    "threshold": "min_similarity=0.5",
+    "distance_measure": "similarity='levenshtein', 'hamming', 'jaro' or 'jaro_winkler'",
+}
+
+
+class ContextRecall(JudgedMetric):
+    """The share of the reference's sentences (or claims) that the contexts support; see `ctxmetrics.ContextRecall`."""
+
+    core_class = core.ContextRecall
+
+
+class ContextPrecision(JudgedMetric):
+    """Whether contexts useful for the reference stand first; see `ctxmetrics.ContextPrecision`."""
+
+    core_class = core.ContextPrecision
+
+
+class ContextUtilization(JudgedMetric):
+    """Whether contexts useful for the response stand first; see `ctxmetrics.ContextUtilization`."""
+
+    core_class = core.ContextUtilization
+
+
+class NonLLMContextRecall(RagasMetric):
+    """The share of the reference contexts that were retrieved; see `ctxmetrics.NonLLMContextRecall`."""
+
+    core_class, renamed = core.NonLLMContextRecall, _CUT
+
+
+class NonLLMContextPrecision(RagasMetric):
+    """Whether contexts like a reference context stand first; see `ctxmetrics.NonLLMContextPrecision`."""
+
+    core_class, renamed = core.NonLLMContextPrecision, _CUT
+
+
+class IDBasedContextRecall(RagasMetric):
+    """The share of the reference ids that were retrieved; see `ctxmetrics.IDBasedContextRecall`."""
+
+    core_class = core.IDBasedContextRecall
+
+
+class IDBasedContextPrecision(RagasMetric):
+    """How many of the retrieved ids are reference ids; see `ctxmetrics.IDBasedContextPrecision`."""
+
+    core_class = core.IDBasedContextPrecision
+
+
+LLMContextRecall = ContextRecall
+LLMContextPrecisionWithReference = ContextPrecisionWithReference = ContextPrecision
+LLMContextPrecisionWithoutReference = ContextPrecisionWithoutReference = ContextUtilization
+NonLLMContextPrecisionWithReference = NonLLMContextPrecision

@@ -1,0 +1,259 @@
+"""The core's metrics in Ragas' clothes: one object for ``evaluate()`` and for the collections API."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import cache, partial
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+from ragas.llms.base import BaseRagasLLM
+from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
+from ragas.metrics.collections.base import BaseMetric
+from ragas.metrics.result import MetricResult
+
+from ctxmetrics.batch import score_each
+from ctxmetrics.bridge import run_sync
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.llm import LLMJudge
+from ctxmetrics.judges.run import Run, current_run, using
+from ctxmetrics.metrics.wrapper import Settings, Wrapper
+from ctxmetrics.samples import FIELDS, Sample
+from ctxmetrics_ragas.model import CALLBACKS, RagasModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ragas.dataset_schema import SingleTurnSample
+    from ragas.run_config import RunConfig
+    from typing_extensions import Never, Self, Unpack
+
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.metrics.judged import JudgedMetric as CoreMetric
+    from ctxmetrics.scores import Score
+
+_FRAMEWORK: Literal["framework"] = "framework"
+_log = logging.getLogger("ctxmetrics_ragas")
+_run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
+
+
+class ContextResult(MetricResult):
+    """Ragas' result with the whole score behind it; unlike its base it can be copied and pickled.
+
+    Attributes:
+        value: The number; NaN where there is none, and ``reason`` says why.
+        reason: What was missed or useless and why, in a few lines.
+        details: The `ctxmetrics.Score`: every verdict with its evidence, ``pretty()``, what it cost.
+    """
+
+    def __init__(self, score: Score) -> None:
+        super().__init__(_number(score), score.reason)
+        self.details = score
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ContextResult, (self.details,)
+
+
+class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its bases disagree on a type
+    """A core metric in Ragas' clothes; use its subclasses.
+
+    Works in ``ragas.evaluate()`` and ``aevaluate()``, by ``single_turn_ascore`` and ``single_turn_score``, and as a
+    metric of the collections API by ``ascore``, ``score``, ``abatch_score`` and ``batch_score``; all of them inside
+    a running loop, too. Equal and hashed as the core metric it holds.
+
+    Args:
+        **settings: Parameters of the core metric, such as ``convention``, ``top_k`` and ``threshold`` (the pass
+            mark); and ``name``, the key of the results: by default the core metric's name with the parameters that
+            change the number. Of two metrics with one name Ragas keeps the last.
+
+    Attributes:
+        core: The core metric.
+
+    Raises:
+        ParameterError: A parameter is unknown, was given by position, or its value is wrong.
+    """
+
+    output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
+    _model: RagasModel | None = None
+
+    def __init__(self, *positional: Never, **settings: Unpack[Settings]) -> None:
+        self.wrap(positional, settings)
+        self.allowed_values = (0.0, self.core.rules.scale)
+        optional = {f"{column}:optional" for column in self.core.uses}
+        self._required_columns = {MetricType.SINGLE_TURN: {*self.core.requires, *optional}}
+
+    def init(self, run_config: RunConfig) -> None:
+        """Take a run's timeout and number of workers for the requests; an LLM that takes more gets all of it."""
+        workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
+        _run.set(Run(max_concurrency=workers, timeout=run_config.timeout, cool_down=30.0))
+        if self._model is not None and isinstance(self._model.llm, BaseRagasLLM):
+            self._model.llm.set_run_config(run_config)
+
+    async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
+        columns = (*self.core.requires, *self.core.uses)
+        score = await self._score(Sample(**{name: getattr(sample, name) for name in columns}), callbacks)
+        if score.value is None:
+            _log.warning("%s: %s: %s", self.name, score.reason_code, score.message)
+        judge, start = score.provenance.judge, getattr(callbacks, "on_chain_start", None)
+        if start and (judge or score.value is None):
+            # evaluate() keeps numbers only: the rest is in result.traces
+            start({"name": "score"}, {"data": judge}).on_chain_end(_explained(score))
+        return _number(score)
+
+    def single_turn_score(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
+        """Score one of Ragas' samples, anywhere; nobody's loop is patched."""
+        return run_sync(self.single_turn_ascore, sample, callbacks)
+
+    async def ascore(self, **sample: Any) -> ContextResult:
+        """Score one sample, given by its fields.
+
+        Raises:
+            MissingFieldError: A field that the metric needs is not there.
+            UnknownFieldError: There is no such field; the message names the nearest one.
+            SampleError: A field has the wrong type.
+        """
+        return ContextResult(await self._score(Sample.from_dict(sample)))
+
+    def score(self, **sample: Any) -> ContextResult:
+        """Score one sample, anywhere. Raises as `ascore` does."""
+        return run_sync(partial(self.ascore, **sample))
+
+    async def abatch_score(self, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[MetricResult]:
+        """Score samples, given by their fields, a bounded number at once; one result a sample, in order.
+
+        A sample that cannot be scored has NaN and the reason as its result.
+
+        Args:
+            inputs: The samples.
+            **options: Options of `ctxmetrics.evaluate`, such as ``max_concurrency=16``.
+
+        Raises:
+            CtxMetricsError: Something is wrong with every sample; this is the first one's.
+        """
+        options = {"progress": False, "timeout": (_run.get() or current_run()).timeout, **options}
+        return [ContextResult(score) for score in await score_each(self._judging(), inputs, **options)]
+
+    def batch_score(self, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[MetricResult]:
+        """Score samples, anywhere. See `abatch_score`."""
+        return run_sync(partial(self.abatch_score, inputs, **options))
+
+    async def _score(self, sample: Sample, callbacks: Any = None) -> Score:
+        CALLBACKS.set(callbacks)
+        with using(_run.get() or current_run()):
+            return await self._judging().ascore(sample)
+
+    def _judging(self) -> Metric:
+        return self.core
+
+
+_FIELDS = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in FIELDS]
+for _method in (RagasMetric.ascore, RagasMetric.score):  # integrations look there for what to pass
+    _method.__signature__ = Signature([Parameter("self", Parameter.POSITIONAL_ONLY), *_FIELDS])  # type: ignore[union-attr]  # any function has it
+
+
+class JudgedMetric(RagasMetric):
+    """A metric whose verdicts come from a judge.
+
+    Args:
+        judge: A judge of `ctxmetrics`; ``"framework"``: the LLM of ``evaluate(llm=..)``. By default the embedded
+            one, and nobody asks for an LLM.
+        llm: The LLM to judge with: ``llm_factory(..)``, a ``BaseRagasLLM``, or a LangChain model.
+        **settings: See `RagasMetric`.
+    """
+
+    def __new__(cls, *_: Any, judge: Any = None, **__: Any) -> Self:
+        """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
+        kind: Any = _waiting(cls) if isinstance(judge, str) and judge == _FRAMEWORK else cls
+        metric: Self = super().__new__(kind)
+        return metric
+
+    def __init__(
+        self,
+        *positional: Never,
+        judge: Judge | Literal["framework"] | None = None,
+        llm: Any = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(*positional, **settings)
+        if judge is not None and llm is not None:
+            raise ParameterError(f"{type(self).__name__}: give judge= or llm=, not both.")
+        if not isinstance(self, MetricWithLLM):
+            self.core = self._judged_by(judge)
+        if llm is not None:
+            self.llm = llm
+
+    @property
+    def llm(self) -> Any:
+        """The LLM that judges, or None. Setting it makes it the judge."""
+        return self._model and self._model.llm
+
+    @llm.setter
+    def llm(self, llm: Any) -> None:
+        self._model = None if llm is None else RagasModel(llm)
+        self.core = self._judged_by(None if self._model is None else LLMJudge(self._model))
+
+    def _judged_by(self, judge: Any) -> Metric:
+        return replace(cast("CoreMetric", self.core), judge=judge)
+
+
+class _Waiting(JudgedMetric, MetricWithLLM):  # type: ignore[misc]  # as above
+    """A judged metric that waits for ``evaluate()`` to set its ``llm``.
+
+    ``evaluate()`` reads ``llm``, sets it where it is None, calls ``init``, and sets it back to None at its end, also
+    while another ``evaluate()`` uses the same object. So what is set just before ``init`` belongs to that run: it is
+    kept in the run's context and the object waits for the next one.
+    """
+
+    public: ClassVar[type[JudgedMetric]]
+    judge_label = _FRAMEWORK
+    _set_last, _latest = False, None
+
+    def __init__(self, *positional: Never, **settings: Any) -> None:
+        self._given: ContextVar[RagasModel | None] = ContextVar("ctxmetrics_ragas_model", default=None)
+        super().__init__(*positional, **settings)
+
+    @property
+    def llm(self) -> Any:
+        self._set_last = False
+        return self._model and self._model.llm
+
+    @llm.setter
+    def llm(self, llm: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]  # an attribute there
+        self._set_last = True
+        self._model = None if llm is None else RagasModel(llm)
+        self._given.set(None)
+
+    def init(self, run_config: RunConfig) -> None:
+        super().init(run_config)
+        self._latest = self._model
+        self._given.set(self._model)
+        self._model = None if self._set_last else self._model
+
+    def _judging(self) -> Metric:
+        model = self._given.get() or self._model or self._latest
+        if model is None:
+            raise ParameterError(f"{self.name} has no LLM yet: give evaluate(llm=..), or llm= to the metric.")
+        return self._judged_by(LLMJudge(model))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {name: value for name, value in vars(self).items() if name not in ("_given", "_latest")}
+        return partial(self.public, judge=_FRAMEWORK), (), state
+
+
+@cache
+def _waiting(cls: type[JudgedMetric]) -> type[JudgedMetric]:
+    body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls}
+    return type(cls.__name__, (_Waiting, cls), body)
+
+
+def _number(score: Score) -> float:
+    """Return the value as Ragas wants it: NaN where there is none."""
+    return float("nan") if score.value is None else score.value
+
+
+def _explained(score: Score) -> dict[str, Any]:
+    return {"output": {**score.to_dict(), "reason": score.reason}}

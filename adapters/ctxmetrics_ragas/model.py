@@ -1,0 +1,107 @@
+"""Any LLM that Ragas knows, as a model of `LLMJudge`."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.outputs import Generation, LLMResult
+from langchain_core.prompt_values import StringPromptValue
+from ragas.exceptions import LLMDidNotFinishException
+from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM
+
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.failures import classify
+from ctxmetrics.judges.identity import ForeignModel
+from ctxmetrics.judges.wrapped import describe, langchain_reply, token_usage, unread_reply
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ctxmetrics.judges.base import Prompt
+    from ctxmetrics.scores import Usage
+
+_WRAPPED = ("langchain_llm", "llm", "generator")
+"""Where Ragas' wrappers keep the LLM they wrap."""
+_SET_BY_WRAPPER = ("temperature", "n")
+"""What a wrapper sets on that LLM for the time of a call, from a constant of its own."""
+CALLBACKS: ContextVar[Any] = ContextVar("ctxmetrics_ragas_callbacks", default=None)
+"""Ragas' callbacks for what is being scored: its tracers and token counters."""
+
+
+class RagasModel(ForeignModel):
+    """A Ragas LLM as a model: ``LLMJudge(RagasModel(llm))``.
+
+    Temperature and everything else stays as the LLM has it; a client that is not async is called in a thread.
+
+    Args:
+        llm: ``llm_factory(..)`` or another ``InstructorBaseRagasLLM``, a ``BaseRagasLLM`` such as
+            ``LangchainLLMWrapper``, or a bare LangChain model.
+        name: The model's name, where the LLM object does not tell it. An LLM without a name shares judgements with
+            no other object and no later process.
+
+    Raises:
+        ParameterError: It is none of these.
+    """
+
+    def __init__(self, llm: Any, *, name: str | None = None) -> None:
+        if not isinstance(llm, (BaseRagasLLM, InstructorBaseRagasLLM, BaseLanguageModel)):
+            raise ParameterError(
+                f"llm={type(llm).__name__} is no LLM of Ragas. Give llm_factory(..), a BaseRagasLLM or a LangChain "
+                "model; a judge of ctxmetrics goes into judge=."
+            )
+        self.llm: Any = llm
+        layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
+        skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER
+        super().__init__(llm, describe("ragas", layers, name=name, skip=skip))
+
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Ask the LLM, in the loop this runs in.
+
+        Raises:
+            JudgeError: It declined, or was cut off. What its client raises passes through.
+        """
+        if isinstance(self.llm, InstructorBaseRagasLLM):
+            return await self._ask_instructor(prompt.text, schema)
+        return langchain_reply(await self._ask_langchain(StringPromptValue(text=prompt.text)))
+
+    async def _ask_langchain(self, value: StringPromptValue) -> Any:
+        if not isinstance(self.llm, BaseRagasLLM):
+            return await self.llm.agenerate_prompt([value], callbacks=CALLBACKS.get())
+        try:
+            return await self.llm.generate(value, callbacks=CALLBACKS.get())
+        except LLMDidNotFinishException as error:
+            raise JudgeError(str(error), reason_code="truncated") from None
+        except self.llm.run_config.exception_types as error:
+            problem: Any = classify(error)
+            problem.retryable = False  # RunConfig says how often, and Ragas has tried as often
+            raise problem from None
+
+    async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
+        from anyio import to_thread
+
+        asking: dict[str, Any] = {"prompt": text, "response_model": schema}
+        try:
+            if getattr(self.llm, "is_async", True):
+                found = await self.llm.agenerate(**asking)
+            else:
+                found = await to_thread.run_sync(partial(self.llm.generate, **asking), abandon_on_cancel=True)
+        except Exception as error:
+            reply = unread_reply(error)  # the judge reads it itself
+            if reply is None:
+                raise
+            return reply
+        usage = token_usage(getattr(getattr(found, "_raw_response", None), "usage", None))
+        self._report(text, found.model_dump_json(), usage)
+        return Reply(content=found, usage=usage)
+
+    def _report(self, text: str, reply: str, usage: Usage) -> None:
+        """Tell Ragas' callbacks: they count tokens, and an Instructor LLM tells them nothing."""
+        counted = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        output = {"token_usage": counted, "model_name": getattr(self.llm, "model", "")}
+        started = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())({"name": self.identity}, [text])
+        for run in started:
+            run.on_llm_end(LLMResult(generations=[[Generation(text=reply)]], llm_output=output))
