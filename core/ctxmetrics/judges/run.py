@@ -18,11 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
+from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
 from ctxmetrics.judges.failures import UnusableReplyError, classify, is_overload
 from ctxmetrics.judges.loops import PATIENCE, any_alive, wake
 from ctxmetrics.judges.telemetry import model_call
-from ctxmetrics.redact import safe_text
 from ctxmetrics.scores import Usage
 
 if TYPE_CHECKING:
@@ -340,26 +339,24 @@ class Run:
             self._take_call()
             try:
                 reply = await self._ask(model, prompt, schema)
+            except JudgeError as problem:
+                self._count(_spent_on(problem), problem.reason_code)
+                if is_overload(problem):
+                    self.limiter.refused(slot, problem.retry_after)
+                raise
             except (BudgetExceededError, ParameterError):
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever a client raises becomes a JudgeError
-                problem = classify(error)
-                if isinstance(problem, JudgeError):
-                    self._count(_spent_on(problem), problem.reason_code)
-                    if is_overload(problem):
-                        self.limiter.refused(slot, problem.retry_after)
             except BaseException:
                 self._count(Usage(calls=1))  # cancelled: it was sent all the same
                 raise
-            else:
-                self.limiter.succeeded()
-                self._count(reply.usage)
-                return reply
+            self.limiter.succeeded()
+            self._count(reply.usage)
+            return reply
         finally:
             self.limiter.release(slot)
-        raise problem  # out here, where it does not drag along what it came from
 
     async def _ask(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Ask the model once, in time; whatever its client raises becomes a `JudgeError`."""
         from anyio import fail_after
 
         seconds = _own_timeout(model) or self.timeout
@@ -368,11 +365,19 @@ class Run:
                 # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
                 with fail_after(seconds):
                     reply = await model.generate(prompt, schema)
-            except TimeoutError as error:
-                message = safe_text(error) or f"no answer within {seconds:g} s"
-                raise JudgeError(message, reason_code="timeout", retryable=True) from None
-            record(reply.usage)
-            return reply
+            except (BudgetExceededError, ParameterError):
+                raise
+            except Exception as error:  # noqa: BLE001 - somebody's client may raise anything
+                problem = classify(error)
+                if isinstance(error, TimeoutError) and not str(error):
+                    problem = JudgeError(
+                        f"no answer within {seconds:g} s", reason_code="timeout", retryable=True
+                    )
+            else:
+                record(_checked(reply, model).usage)
+                return reply
+            record(_spent_on(problem))
+            raise problem  # out here, where it does not drag along what it came from
 
     def _count(self, usage: Usage, failure: str | None = None) -> None:
         with self._lock:
@@ -391,7 +396,23 @@ class Run:
             self._taken += 1
 
 
-def _spent_on(problem: JudgeError) -> Usage:
+def _checked(reply: object, model: Model) -> Reply:
+    """Return the reply of somebody's model, if it is one.
+
+    Raises:
+        ParameterError: It is not.
+    """
+    from ctxmetrics.judges.base import Reply
+
+    if not isinstance(reply, Reply):
+        raise ParameterError(
+            f"{type(model).__name__}.generate must return a ctxmetrics.judges.base.Reply, not "
+            f"{type(reply).__name__}."
+        )
+    return reply
+
+
+def _spent_on(problem: CtxMetricsError) -> Usage:
     """Return what a failed request cost."""
     return problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
 

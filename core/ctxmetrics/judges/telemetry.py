@@ -1,6 +1,6 @@
 """One OpenTelemetry span a model call, with the GenAI attribute names, where OpenTelemetry is installed.
 
-Spans hold names, counts and error types; never a prompt, a reply or a key.
+Spans hold names, counts and error codes; never a prompt, a reply, an error's text or a key.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.errors import JudgeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,29 +25,41 @@ def model_call(model: Model, prompt: Prompt) -> Iterator[Callable[[Usage], None]
     if tracer is None:
         yield _nothing
         return
+    from opentelemetry.trace import SpanKind, StatusCode
+
+    provider, separator, rest = model.identity.partition("/")
+    name = getattr(model, "name", None)
     attributes = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.request.model": getattr(model, "name", None) or model.identity,
+        "gen_ai.request.model": name if isinstance(name, str) else rest or provider,
         "gen_ai.output.type": "json",
         "ctxmetrics.step": prompt.step,
         "ctxmetrics.prompt": prompt.version,
         "ctxmetrics.attempt": prompt.attempt,
+        "ctxmetrics.vote": prompt.vote,
     }
+    if separator:
+        attributes["gen_ai.provider.name"] = provider
     with tracer.start_as_current_span(
         f"chat {attributes['gen_ai.request.model']}",
+        kind=SpanKind.CLIENT,
         attributes=attributes,
         record_exception=False,
         set_status_on_exception=False,
     ) as span:
 
         def record(usage: Usage) -> None:
+            if not usage.total_tokens:
+                return
             span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
             span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
 
         try:
             yield record
         except BaseException as error:
-            span.set_attribute("error.type", type(error).__name__)
+            kind = error.reason_code if isinstance(error, JudgeError) else type(error).__name__
+            span.set_attribute("error.type", kind)
+            span.set_status(StatusCode.ERROR)
             raise
 
 
