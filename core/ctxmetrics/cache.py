@@ -11,10 +11,12 @@ import logging
 import os
 import sqlite3
 import threading
-from contextlib import contextmanager
+import time
+import weakref
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from ctxmetrics.errors import InputFileError, ParameterError
 
@@ -23,11 +25,23 @@ if TYPE_CHECKING:
 
     from ctxmetrics.judges.run import Store
 
+T = TypeVar("T")
+
 FILE_NAME = "verdicts.sqlite3"
 MAX_BYTES = 2 * 1024**3
 """Size at which the oldest judgements are dropped."""
-_CHECK_EVERY = 256
-_BUSY_SECONDS = 30.0
+_LEAST_BYTES = 1024**2
+_BUSY_SECONDS = 10.0
+_REST_SECONDS = 10.0
+"""How long a cache that failed is left alone."""
+_TABLE = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
+_PUT = (
+    "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+)
+_DROP_OLDEST = (
+    "DELETE FROM verdicts WHERE number <= (SELECT number FROM verdicts ORDER BY number LIMIT 1 "
+    "OFFSET (SELECT COUNT(*) / 4 FROM verdicts))"
+)
 
 _log = logging.getLogger("ctxmetrics")
 
@@ -50,136 +64,237 @@ class CacheInfo:
 class VerdictCache:
     """A cache of judgements in a directory.
 
-    A file that is not a readable database is set aside under another name, with a warning, and a new one begun. When
-    nothing can be written any more (a full disk), a warning says so once and the run goes on without writing.
+    A file that is no readable database is set aside under another name, with a warning, and a new one begun. When
+    nothing can be read or written (a full disk), a warning says so once and the run goes on without the cache; it is
+    tried again every ten seconds. One object may be used from several threads, and after a fork.
 
     Args:
-        directory: Where the cache lives; made if need be.
-        max_bytes: Size at which the oldest judgements are dropped.
+        directory: Where the cache lives, on a local disk; made if need be.
+        max_bytes: Size at which the oldest quarter of the judgements is dropped.
 
     Raises:
-        InputFileError: The directory cannot be made or written.
+        InputFileError: The directory cannot be made, or nothing can be written there.
         ParameterError: ``max_bytes`` is too small.
     """
 
     def __init__(self, directory: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> None:
-        if max_bytes < 1024**2:
-            raise ParameterError(f"VerdictCache: max_bytes={max_bytes} must be at least {1024**2}.")
+        if not isinstance(max_bytes, int) or max_bytes < _LEAST_BYTES:
+            raise ParameterError(
+                f"VerdictCache: max_bytes={max_bytes!r} must be a whole number from {_LEAST_BYTES}."
+            )
         self.path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._puts = 0
-        self._read_only = False
-        self._pid = os.getpid()
+        self._connection: sqlite3.Connection | None = None
+        self._unchecked = 0
+        self._rests_until = 0.0
+        self._warned = False
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputFileError(f"{directory}: no cache can be kept there: {error.strerror}. Choose another directory.") from None
-        self._connection: sqlite3.Connection | None = None
-        self._guarded(lambda connection: connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone())
+            raise self._unusable(error.strerror or str(error)) from None
+        if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
+            raise self._unusable("it cannot be written")
+        with _registering:
+            _alive.add(self)
+        self._do(lambda connection: connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone())
 
     def get(self, key: str) -> str | None:
         """Return a value or None."""
-        row = self._guarded(lambda c: c.execute("SELECT value FROM verdicts WHERE key = ?", (key,)).fetchone())
-        return row[0] if row and isinstance(row[0], str) else None
+        row = self._do(lambda c: c.execute("SELECT value FROM verdicts WHERE key = ?", (key,)).fetchone())
+        try:
+            return row[0].decode() if row and isinstance(row[0], bytes) else None
+        except UnicodeDecodeError:  # somebody changed it
+            return None
 
     def put(self, key: str, value: str) -> None:
-        """Keep a value. A value that is there stays: equal keys mean equal questions."""
-        if self._read_only:
-            return
-        self._guarded(lambda c: c.execute("INSERT OR IGNORE INTO verdicts (key, value) VALUES (?, ?)", (key, value)))
-        self._puts += 1
-        if self._puts % _CHECK_EVERY == 0:
-            self._guarded(self._shrink)
+        """Keep a value, instead of what was there."""
+        value = value.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
+        self._do(lambda connection: connection.execute(_PUT, (key, value)))
+        self._unchecked += len(value)
+        if self._unchecked > self._max_bytes // 64:
+            self._unchecked = 0
+            self._do(self._shrink)
 
     def info(self) -> CacheInfo:
         """Count what is in it."""
-        row = self._guarded(lambda c: c.execute("SELECT COUNT(*) FROM verdicts").fetchone())
-        files = (self.path.with_name(self.path.name + ending) for ending in ("", "-wal"))
-        return CacheInfo(self.path, row[0] if row else 0, sum(file.stat().st_size for file in files if file.exists()))
+        row = self._do(lambda c: c.execute("SELECT COUNT(*) FROM verdicts").fetchone())
+        sizes = (_size(self._beside(ending)) for ending in ("", "-wal"))
+        return CacheInfo(self.path, row[0] if row else 0, sum(sizes))
 
     def clear(self) -> None:
-        """Delete every judgement."""
-        self._guarded(lambda c: c.execute("DELETE FROM verdicts"))
-        self._guarded(lambda c: c.execute("VACUUM"))
+        """Delete every judgement, and files that were set aside.
+
+        Raises:
+            InputFileError: It could not be done.
+        """
+        for command in ("DELETE FROM verdicts", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+            if self._do(lambda connection, command=command: connection.execute(command).fetchall()) is None:  # type: ignore[misc]  # a default binds the loop's value
+                raise InputFileError(f"{self.path}: it could not be emptied; the log says why.")
+        for aside in self.path.parent.glob(f"{FILE_NAME}.corrupt-*"):
+            aside.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._lock:
             self._close()
 
+    def _unusable(self, why: str) -> InputFileError:
+        return InputFileError(
+            f"{self.path.parent}: no cache can be kept there: {why}. Choose another directory."
+        )
+
+    def _beside(self, ending: str) -> Path:
+        return self.path.with_name(self.path.name + ending)
+
     def _close(self) -> None:
-        if self._connection is not None and self._pid == os.getpid():
-            self._connection.close()
-        self._connection = None
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
 
     def _open(self) -> sqlite3.Connection:
-        if self._connection is None or self._pid != os.getpid():  # a connection does not survive a fork
-            self._pid = os.getpid()
-            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
+        if self._connection is None:
+            connection = sqlite3.connect(
+                self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
+            connection.text_factory = bytes
+            try:
+                _prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
             self._connection = connection
         return self._connection
 
-    def _guarded(self, action: Callable[[sqlite3.Connection], Any]) -> Any:
+    def _do(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
         """Run one action; a cache that fails may cost a request, never a result."""
         with self._lock:
-            for again in (True, False):
+            if time.monotonic() < self._rests_until:
+                return None
+            try:
+                return action(self._open())
+            except sqlite3.Error as error:
+                problem = error
+            if _is_corrupt(problem) and self._set_aside(problem):
                 try:
                     return action(self._open())
-                except sqlite3.OperationalError as error:
-                    self._warn_once(str(error))
-                    return None
-                except sqlite3.DatabaseError as error:
-                    self._close()
-                    if not again:
-                        self._warn_once(str(error))
-                        return None
-                    self._set_aside(str(error))
+                except sqlite3.Error as error:
+                    problem = error
+            self._rest(problem)
         return None
 
-    def _warn_once(self, problem: str) -> None:
-        if not self._read_only:
-            self._read_only = True
-            _log.warning("%s: %s; judgements are not kept from here on", self.path, problem)
+    def _rest(self, error: sqlite3.Error) -> None:
+        self._rests_until = time.monotonic() + _REST_SECONDS
+        if not self._warned:
+            self._warned = True
+            _log.warning("%s: %s; the run goes on, judgements are not kept", self.path, error)
 
-    def _set_aside(self, problem: str) -> None:
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.corrupt-{number}")).exists():
-            number += 1
-        for ending in ("-wal", "-shm"):
-            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+    def _set_aside(self, error: sqlite3.Error) -> bool:
+        """Rename a file that cannot be read, unless another process has done so already."""
+        self._close()
         try:
+            self._open().execute("SELECT COUNT(*) FROM verdicts").fetchone()
+        except sqlite3.Error as again:
+            self._close()
+            if not _is_corrupt(again):
+                return False
+        else:
+            return True
+        number = 1
+        while (aside := self._beside(f".corrupt-{number}")).exists():
+            number += 1
+        try:
+            # The log first: next to a new file, what it holds would be read into that.
+            for ending in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    self._beside(ending).replace(f"{aside}{ending}")
             self.path.replace(aside)
-        except OSError as error:
-            self._warn_once(str(error))
-            return
-        _log.warning("%s cannot be read (%s); it was set aside as %s and a new one begun", self.path, problem, aside.name)
+        except OSError:
+            return False
+        _log.warning(
+            "%s cannot be read (%s); it was set aside as %s and a new one begun", self.path, error, aside.name
+        )
+        return True
 
     def _shrink(self, connection: sqlite3.Connection) -> None:
         pages, size, free = (
-            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size", "freelist_count")
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "page_size", "freelist_count")
         )
-        if (pages - free) * size <= self._max_bytes:
-            return
-        connection.execute(
-            "DELETE FROM verdicts WHERE number <= (SELECT number FROM verdicts ORDER BY number LIMIT 1 "
-            "OFFSET (SELECT COUNT(*) / 4 FROM verdicts))"
-        )
+        if (pages - free) * size > self._max_bytes:
+            connection.execute(_DROP_OLDEST)
 
 
 @contextmanager
 def opened(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
-    """Give the cache of a run: a path is opened and closed again, a store is taken as it is."""
+    """Give the cache of a run: a path is opened and closed again, a store is taken as it is.
+
+    Raises:
+        InputFileError: As `VerdictCache` raises.
+        ParameterError: It is neither.
+    """
     if isinstance(cache, (str, os.PathLike)):
         own = VerdictCache(cache)
         try:
             yield own
         finally:
             own.close()
-    else:
+    elif callable(getattr(cache, "get", None)) and callable(getattr(cache, "put", None)):
         yield cache
+    else:
+        raise ParameterError(
+            f"cache={type(cache).__name__} must be a directory, a VerdictCache, or an object with get and put."
+        )
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Set a new connection up; while another process does, SQLite refuses without waiting."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(_TABLE)
+        except sqlite3.OperationalError as error:  # noqa: PERF203 - waiting is what the loop is for
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _is_corrupt(error: sqlite3.Error) -> bool:
+    """Whether the file is no database, or a broken one. Locks, full disks and missing rights are `OperationalError`."""
+    return isinstance(error, sqlite3.DatabaseError) and type(error) is sqlite3.DatabaseError
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+_alive: weakref.WeakSet[VerdictCache] = weakref.WeakSet()
+_held: list[VerdictCache] = []
+_registering = threading.Lock()
+
+
+def _before_fork() -> None:
+    """Close every file: no SQLite connection may be carried over a fork, nor a lock that another thread holds."""
+    _registering.acquire()
+    for cache in list(_alive):
+        cache._lock.acquire()  # noqa: SLF001 - this module's own
+        cache._close()  # noqa: SLF001 - this module's own
+        _held.append(cache)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop()._lock.release()  # noqa: SLF001 - this module's own
+    _registering.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -6,39 +6,41 @@ time, so the input may be of any length.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, ParameterError, SampleError
+from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, ParameterError
+from ctxmetrics.feed import Batch, CallerThread, Feed, wait_for
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.redact import safe_text
-from ctxmetrics.results import MetricSummary, Results, Row, Summary
-from ctxmetrics.samples import Sample
+from ctxmetrics.results import FAILURES, MetricSummary, Results, Row, Summary
 
 if TYPE_CHECKING:
     import asyncio
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.judges.memo import Memo
-    from ctxmetrics.judges.run import Store
-    from ctxmetrics.progress import Progress
+    from ctxmetrics.judges.run import Run, Store
+    from ctxmetrics.outfile import OutFile
+    from ctxmetrics.progress import Meter, Progress
+    from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
 
 __all__ = ["MetricSummary", "Results", "Row", "Summary", "aevaluate", "evaluate"]
 
 OnError = Literal["record", "raise"]
-PEEK = 64
-"""How many samples of a generator are looked at before the first is scored."""
 WINDOW = 4
 """Samples under way for each request that may be in flight."""
-FAILURES = frozenset({"not_judged", "metric_error"})
-"""Reason codes that are nobody's wish, as opposed to a sample that has no number."""
+BUFFER = 64
+"""Samples in memory for each: while an early one waits for its judge, so many later ones may finish."""
+GRACE = 2.0
+"""Seconds that judges get to let go when a run is stopped."""
 
 
 def evaluate(
@@ -59,33 +61,39 @@ def evaluate(
     """Score many samples with several metrics.
 
     Args:
-        samples: Samples, or dicts of their fields; a list, an iterator or a generator of any length.
+        samples: Samples, or dicts of their fields: a list, an iterator or a generator of any length. A list is
+            checked before anything is paid; anything else is read as the run goes on, in the calling thread.
         metrics: The metrics; their names must differ.
         judge: Who judges where a metric has no judge of its own; None: the embedded `LexicalJudge`.
         max_concurrency: Requests in flight at most. Overload lowers the bound, success raises it again.
         cache: A directory or `VerdictCache`: finished judgements are kept there and never paid twice.
         timeout: Seconds for one request.
         on_error: ``"record"``: a failure is a score without a value. ``"raise"``: the first failure raises.
-        progress: True or False, or a function called with the progress; None: a bar where stderr is a terminal.
-        max_calls: Requests in all; then the rest is not judged.
-        max_tokens: Tokens in all; then the rest is not judged.
+        progress: True or False, or a function called with the `Progress`, in the run's own thread; None: a bar
+            where stderr is a terminal.
+        max_calls: Requests in all; then what is not in memory or cache is not judged.
+        max_tokens: Tokens in all; then the same. Requests in flight at that moment are still counted on top.
         deadline: Seconds for the whole run; then what is there is returned.
-        out: A file that gets one JSON line a sample and metric, in order, while the run goes on. The results
-            then keep values and reason codes only.
+        out: A file that gets one JSON line a sample and metric, in order, while the run goes on; it is begun anew.
+            The results then keep values and reason codes only.
 
     Returns:
-        One row a sample, in input order. Ctrl-C returns what is there; a second one ends at once.
+        One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
+        second Ctrl-C ends at once. `Results.stopped` says why a run ended early.
 
     Raises:
         ParameterError: A parameter is wrong, or two metrics have one name.
         MissingFieldError: No sample has a field that a metric needs.
         CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
-        SampleError: A sample is malformed; the message names it.
+        SampleError: A sample is malformed, or the iterable broke off; the message says where.
         JudgeError: With ``on_error="raise"``, a sample could not be scored.
+        InputFileError: ``out`` or ``cache`` cannot be written.
+
+        Whatever raises after the first sample was scored has the results until then as its ``results``.
     """
     from ctxmetrics.bridge import start
 
-    run = _Evaluation(
+    run = Evaluation(
         samples=samples,
         metrics=metrics,
         judge=judge,
@@ -99,30 +107,94 @@ def evaluate(
         deadline=deadline,
         out=out,
     )
+    caller = CallerThread()
+    if not run.feed.listed:
+        run.read_in = caller.call
     future = start(run.go)
     try:
+        caller.serve(future)
         return future.result()
     except KeyboardInterrupt:
         run.stop_soon("interrupted")
         try:
-            return future.result()
+            return wait_for(future)
         except KeyboardInterrupt:
             future.cancel()
             raise
+    except BaseException:
+        future.cancel()
+        raise
 
 
 async def aevaluate(
     samples: Iterable[Sample | Mapping[str, Any]],
     metrics: Sequence[Metric],
-    **options: Any,
+    *,
+    judge: Judge | None = None,
+    max_concurrency: int = 16,
+    cache: str | os.PathLike[str] | Store | None = None,
+    timeout: float = 120.0,
+    on_error: OnError = "record",
+    progress: bool | Callable[[Progress], None] | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    deadline: float | None = None,
+    out: str | os.PathLike[str] | None = None,
 ) -> Results:
-    """Score many samples, inside a running loop. Arguments, result and errors are those of `evaluate`."""
-    return await _Evaluation(samples=samples, metrics=metrics, **options).go()
+    """Score many samples, inside a running loop. Arguments, result and errors are those of `evaluate`.
+
+    Iterables are read in the loop's thread. When it is cancelled, no results are returned; give ``deadline=`` or
+    ``out=`` to have them.
+    """
+    return await Evaluation(
+        samples=samples,
+        metrics=metrics,
+        judge=judge,
+        max_concurrency=max_concurrency,
+        cache=cache,
+        timeout=timeout,
+        on_error=on_error,
+        progress=progress,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        deadline=deadline,
+        out=out,
+    ).go()
 
 
-@dataclass(slots=True, kw_only=True)
-class _Evaluation:
-    """One run: the arguments of `evaluate`, checked, and its state."""
+@dataclass(eq=False, slots=True)
+class _Job:
+    """One sample under way.
+
+    Attributes:
+        index: Its position.
+        sample: The sample.
+        finished: Set when every task is done, or is not waited for any more.
+        tasks: One a metric; none when the run was stopped before.
+        left: How many tasks are not done.
+    """
+
+    index: int
+    sample: Sample
+    finished: asyncio.Future[None]
+    tasks: tuple[asyncio.Task[Score], ...] = ()
+    left: int = 0
+
+    def finish(self) -> None:
+        if not self.finished.done():
+            self.finished.set_result(None)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Evaluation:
+    """One run: the arguments of `evaluate`, checked, and its state.
+
+    Attributes:
+        memo: Where finished judgements are remembered; None: the process's memory.
+        keep: Whether the results keep whole rows; None: unless there is ``out``.
+        read_in: Calls a function where the samples must be read; None: in the loop.
+        feed: The samples.
+    """
 
     samples: Iterable[Sample | Mapping[str, Any]]
     metrics: Sequence[Metric]
@@ -137,9 +209,19 @@ class _Evaluation:
     deadline: float | None = None
     out: str | os.PathLike[str] | None = None
     memo: Memo[Any] | None = None
+    keep: bool | None = None
+    read_in: Callable[[Callable[[], Batch]], Awaitable[Batch]] | None = None
+    feed: Feed = field(init=False)
     _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False)
-    _tasks: deque[tuple[int, Sample, asyncio.Task[Row]]] = field(default_factory=deque, init=False)
     _stopped: str | None = field(default=None, init=False)
+    _jobs: deque[_Job] = field(default_factory=deque, init=False)
+    _running: int = field(default=0, init=False)
+    _reader: asyncio.Task[None] | None = field(default=None, init=False)
+    _reading: asyncio.Future[Batch] | None = field(default=None, init=False)
+    _news: asyncio.Future[None] | None = field(default=None, init=False)
+    _room: asyncio.Future[None] | None = field(default=None, init=False)
+    _meter: Meter | None = field(default=None, init=False)
+    _abandoning: asyncio.TimerHandle | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         for name, least in (("max_concurrency", 1), ("max_calls", 0), ("max_tokens", 0)):
@@ -150,29 +232,45 @@ class _Evaluation:
                 raise ParameterError(f"evaluate: {name}={value!r} must be a whole number from {least}.")
         for name in ("timeout", "deadline"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float)) and value > 0):
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if (value is not None or name == "timeout") and not (number and value > 0):
                 raise ParameterError(f"evaluate: {name}={value!r} must be a number of seconds above 0.")
         if self.on_error not in ("record", "raise"):
-            raise ParameterError(f"evaluate: on_error={self.on_error!r} is unknown. Choose from: record, raise.")
-        if isinstance(self.samples, (Sample, Mapping, str, bytes)):
-            raise ParameterError("evaluate: samples must be several samples. Write [sample] for a single one.")
+            raise ParameterError(
+                f"evaluate: on_error={self.on_error!r} is unknown. Choose from: record, raise."
+            )
         self.metrics = check_metrics(self.metrics, self.judge)
+        self.feed = Feed(self.samples, self.metrics)
 
     def stop_soon(self, why: str) -> None:
         """Stop from another thread."""
-        if self._loop is not None:
+        if self._loop is None:
+            self._stopped = why
+        else:
             self._loop.call_soon_threadsafe(self._stop, why)
 
     def _stop(self, why: str) -> None:
-        if self._stopped is None:
+        """Cancel what is under way; judges that do not let go in time are left behind."""
+        if self._stopped is None and self._loop is not None:
             self._stopped = why
-            for _, _, task in self._tasks:
+            for task in self._unfinished():
                 task.cancel()
+            self._abandoning = self._loop.call_later(GRACE, self._abandon)
+            if self._reading is not None:
+                self._reading.cancel()
+            self._notify()
+
+    def _abandon(self) -> None:
+        for job in self._jobs:
+            job.finish()
+
+    def _unfinished(self) -> list[asyncio.Task[Score]]:
+        return [task for job in self._jobs for task in job.tasks if not task.done()]
 
     async def go(self) -> Results:
         """Score everything."""
         import asyncio
-        from contextlib import ExitStack
+        from contextlib import AsyncExitStack
 
         from ctxmetrics.cache import opened
         from ctxmetrics.judges.run import Run, using
@@ -180,10 +278,9 @@ class _Evaluation:
         from ctxmetrics.progress import shown
 
         self._loop = asyncio.get_running_loop()
-        total = _length(self.samples)
-        samples = _checked(self.samples, self.metrics)
-        results = Results([metric.name for metric in self.metrics], keep=self.out is None)
-        with ExitStack() as stack:
+        keep = self.out is None if self.keep is None else self.keep
+        results = Results([metric.name for metric in self.metrics], keep=keep, scales=self._scales())
+        async with AsyncExitStack() as stack:
             run = Run(
                 max_concurrency=self.max_concurrency,
                 timeout=self.timeout,
@@ -194,124 +291,194 @@ class _Evaluation:
             )
             stack.enter_context(using(run))
             file = None if self.out is None else stack.enter_context(OutFile(self.out))
-            bar = stack.enter_context(shown(self.progress, total, run))
+            self._meter = stack.enter_context(shown(self.progress, self.feed.total, run))
             if self.deadline is not None:
-                timer = self._loop.call_later(self.deadline, self._stop, f"the deadline of {self.deadline:g} s was reached")
+                timer = self._loop.call_later(
+                    self.deadline, self._stop, f"the deadline of {self.deadline:g} s was reached"
+                )
                 stack.callback(timer.cancel)
-            stack.callback(self._cancel_all)
-
-            def emit(row: Row) -> None:
-                if self.on_error == "raise":
-                    _raise_failure(row)
-                if file is not None and (problem := file.write(row)):
-                    self._stop(problem)
-                results.add(row)
-                bar.advance(failed=any(score.reason_code in FAILURES for score in row.scores.values()))
-
+            self._reader = self._loop.create_task(self._read())
+            self._reader.add_done_callback(lambda _: self._notify())
+            stack.push_async_callback(self._let_go)
             try:
-                await self._feed(samples, emit, endless=total is None)
+                await self._collect(results, file)
             except CtxMetricsError as error:
                 error.results = results
                 raise
             finally:
-                results.usage = run.usage
-                results.stopped = self._stopped or run.breaker.message or run.spent
+                reused = results.usage.reused
+                results.usage = replace(run.usage, reused=reused)
+                results.stopped = self._why(run)
+        if results.stopped and results.stopped != run.breaker.message:  # which was logged when it happened
+            logging.getLogger("ctxmetrics").warning("The run was stopped: %s", results.stopped)
         return results
 
-    async def _feed(self, samples: Iterator[Sample], emit: Callable[[Row], None], *, endless: bool) -> None:
-        """Keep a window of samples going and hand their rows on in order."""
+    def _scales(self) -> dict[str, float]:
+        return {metric.name: metric.rules.scale for metric in self.metrics}
+
+    def _why(self, run: Run) -> str | None:
+        return self._stopped or run.breaker.message or run.spent
+
+    async def _let_go(self) -> None:
+        """Leave nothing running behind that would use a closed cache."""
         import asyncio
 
-        for index, sample in enumerate(samples):
-            if self._stopped is not None and endless:
-                break
-            self._tasks.append((index, sample, asyncio.ensure_future(self._row(index, sample))))
-            while len(self._tasks) >= WINDOW * self.max_concurrency or self._tasks[0][2].done():
-                emit(await self._next())
-                if not self._tasks:
-                    break
-        while self._tasks:
-            emit(await self._next())
-
-    async def _next(self) -> Row:
-        import asyncio
-
-        index, sample, task = self._tasks[0]
-        await asyncio.wait((task,))
-        self._tasks.popleft()
-        if task.cancelled():
-            return _cancelled(index, sample, self.metrics)
-        return task.result()
-
-    async def _row(self, index: int, sample: Sample) -> Row:
-        import asyncio
-
-        if self._stopped is not None:
-            return _cancelled(index, sample, self.metrics)
-        scores = await asyncio.gather(*(_score(metric, sample) for metric in self.metrics))
-        return Row(index, sample, sample.id, {score.metric: score for score in scores})
-
-    def _cancel_all(self) -> None:
-        for _, _, task in self._tasks:
+        if self._abandoning is not None:
+            self._abandoning.cancel()
+        tasks: list[asyncio.Task[Any]] = [*self._unfinished()]
+        if self._reader is not None and not self._reader.done():
+            tasks.append(self._reader)
+        for task in tasks:
             task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE)
+
+    # --- reading ---
+
+    async def _read(self) -> None:
+        """Start the samples one after the other, while there is room."""
+        import asyncio
+
+        index = 0
+        while self._stopped is None or self.feed.listed:
+            batch = await self._next_batch()
+            for sample in batch.samples:
+                await self._wait_for_room()
+                self._start(index, sample)
+                index += 1
+            if batch.problem is not None:
+                raise batch.problem
+            if batch.ended:
+                break
+            await asyncio.sleep(0)  # a slow iterable must not keep the judges from their turn
+        if self._stopped is None:
+            self.feed.check_fields()
+
+    async def _next_batch(self) -> Batch:
+        import asyncio
+
+        most = max(1, WINDOW * self.max_concurrency - self._running)
+        if self.read_in is None:
+            return self.feed.read(most)
+        self._reading = asyncio.ensure_future(self.read_in(lambda: self.feed.read(most)))
+        try:
+            return await self._reading
+        except asyncio.CancelledError:
+            if self._stopped is None:
+                raise
+            return Batch((), ended=True)
+        finally:
+            self._reading = None
+
+    async def _wait_for_room(self) -> None:
+        while self._stopped is None and (
+            self._running >= WINDOW * self.max_concurrency or len(self._jobs) >= BUFFER * self.max_concurrency
+        ):
+            self._room = self._of_loop().create_future()
+            await self._room
+
+    def _start(self, index: int, sample: Sample) -> None:
+        loop = self._of_loop()
+        job = _Job(index, sample, loop.create_future())
+        self._jobs.append(job)
+        if self._stopped is None:
+            job.tasks = tuple(loop.create_task(_score(metric, sample)) for metric in self.metrics)
+            job.left = len(job.tasks)
+            self._running += 1
+            for task in job.tasks:
+                task.add_done_callback(lambda _: self._task_done(job))
+        else:
+            job.finish()
+        self._notify()
+
+    def _task_done(self, job: _Job) -> None:
+        job.left -= 1
+        if job.left:
+            return
+        self._running -= 1
+        if self._meter is not None:
+            self._meter.advance(failed=any(_failed(task) for task in job.tasks))
+        job.finish()
+        self._notify()
+
+    def _notify(self) -> None:
+        """Wake the reader where there may be room, and the collector where there may be a sample."""
+        for waiter in (self._room, self._news):
+            if waiter is not None and not waiter.done():
+                waiter.set_result(None)
+
+    def _of_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise RuntimeError("the run was not started")
+        return self._loop
+
+    # --- collecting ---
+
+    async def _collect(self, results: Results, file: OutFile | None) -> None:
+        """Hand the rows on in order."""
+        reader = self._reader
+        while self._jobs or (reader is not None and not reader.done()):
+            if not self._jobs:
+                self._news = self._of_loop().create_future()
+                await self._news
+                continue
+            job = self._jobs[0]
+            await job.finished
+            self._jobs.popleft()
+            row = self._row(job)
+            self._notify()
+            results.add(row)
+            if file is not None and (problem := file.write(row)):
+                self._stop(problem)
+            if self.on_error == "raise":
+                _raise_failure(row)
+        if reader is not None and not reader.cancelled():
+            reader.result()
+
+    def _row(self, job: _Job) -> Row:
+        scores = (
+            task.result()
+            if task is not None and task.done() and not task.cancelled()
+            else self._cancelled(metric, job.sample)
+            for metric, task in zip(self.metrics, job.tasks or (None,) * len(self.metrics), strict=True)
+        )
+        return Row(job.index, job.sample, job.sample.id, {score.metric: score for score in scores})
+
+    def _cancelled(self, metric: Metric, sample: Sample) -> Score:
+        return metric.build(
+            sample, None, reason_code="cancelled", message=f"not scored: {self._stopped or 'cancelled'}"
+        )
 
 
 async def _score(metric: Metric, sample: Sample) -> Score:
-    """Score one sample with one metric; whatever goes wrong is this score's and nobody else's."""
+    """Score one sample with one metric; what goes wrong with it is this score's and nobody else's.
+
+    Raises:
+        ParameterError: Misuse, which is no sample's fault.
+    """
     try:
         return await metric.ascore(sample)
     except MissingFieldError as error:
         return metric.build(sample, None, reason_code="missing_field", message=str(error))
+    except ParameterError:
+        raise
     except Exception as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
         message = f"{type(error).__name__}: {safe_text(error)}"
         return metric.build(sample, None, reason_code="metric_error", message=message)
 
 
-def _cancelled(index: int, sample: Sample, metrics: Sequence[Metric]) -> Row:
-    scores = (metric.build(sample, None, reason_code="cancelled", message="the run was stopped") for metric in metrics)
-    return Row(index, sample, sample.id, {score.metric: score for score in scores})
+def _failed(task: asyncio.Task[Score]) -> bool:
+    return task.cancelled() or task.exception() is not None or task.result().reason_code in FAILURES
 
 
 def _raise_failure(row: Row) -> None:
     for score in row.scores.values():
         if score.reason_code in FAILURES:
-            code = next((verdict.code for verdict in score.verdicts if verdict.code), None) or str(score.reason_code)
-            who = f"sample {score.sample_id!r}" if score.sample_id is not None else f"sample {row.index + 1}"
-            raise JudgeError(f"{who}: {score.metric}: {score.message}", reason_code=code)
-
-
-def _length(samples: Iterable[Any]) -> int | None:
-    return len(samples) if isinstance(samples, Sized) else None
-
-
-def _checked(samples: Iterable[Sample | Mapping[str, Any]], metrics: Sequence[Metric]) -> Iterator[Sample]:
-    """Turn dicts into samples, and raise when a field is missing in every one.
-
-    All samples of a list are looked at first; of a generator, the first few.
-
-    Raises:
-        MissingFieldError: No sample has a field that a metric needs.
-        SampleError: A sample is malformed.
-    """
-    stream = (_as_sample(sample, number) for number, sample in enumerate(samples, 1))
-    first = list(stream if isinstance(samples, Sized) else islice(stream, PEEK))
-    if isinstance(samples, Sized) or len(first) < PEEK:
-        for metric in metrics:
-            missing = [name for name in metric.requires if all(getattr(sample, name) is None for sample in first)]
-            if first and missing:
-                raise MissingFieldError(
-                    f"No sample has {' or '.join(missing)}, which {metric.name} needs. "
-                    "Fill the field, map it with schema=, or leave the metric out."
-                )
-    return chain(first, stream)
-
-
-def _as_sample(sample: object, number: int) -> Sample:
-    if isinstance(sample, Sample):
-        return sample
-    if isinstance(sample, Mapping):
-        return Sample.from_dict(sample, where=f"Sample {number}")
-    raise SampleError(f"Sample {number} must be a Sample or a mapping of its fields, not {type(sample).__name__}.")
+            code = next((verdict.code for verdict in score.verdicts if verdict.code), None)
+            who = f"sample {row.index + 1}" if score.sample_id is None else f"sample {score.sample_id!r}"
+            raise JudgeError(
+                f"{who}: {score.metric}: {score.message}", reason_code=code or str(score.reason_code)
+            )
 
 
 def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metric, ...]:
@@ -321,23 +488,30 @@ def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metri
         ParameterError: One is no metric, two have one name, or there is none.
         CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
     """
-    if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable):
-        raise ParameterError("evaluate: metrics must be a list of metrics. Write [ContextRecall()] for a single one.")
-    checked: list[Metric] = []
-    for metric in metrics:
-        if isinstance(metric, type) and issubclass(metric, Metric):
-            raise ParameterError(f"evaluate: {metric.__name__} is a class. Write {metric.__name__}().")
-        if not isinstance(metric, Metric):
-            raise ParameterError(
-                f"evaluate: {type(metric).__name__} is no metric of ctxmetrics. An adapter's metric belongs into its framework."
-            )
-        if isinstance(metric, JudgedMetric):
-            metric = metric.with_judge(judge or default_judge())  # noqa: PLW2901 - the same metric, with its judge
-        checked.append(metric)
+    if isinstance(metrics, (str, Metric, type)) or not isinstance(metrics, Iterable):
+        raise ParameterError(
+            "evaluate: metrics must be a list of metrics. Write [ContextRecall()] for a single one."
+        )
+    checked = tuple(_with_judge(metric, judge) for metric in metrics)
+    if not checked:
+        raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")
     names = [metric.name for metric in checked]
     double = next((name for name in names if names.count(name) > 1), None)
     if double:
-        raise ParameterError(f"evaluate: two metrics are named {double!r}: their results would be one. Change a parameter.")
-    if not checked:
-        raise ParameterError("evaluate: metrics is empty.")
-    return tuple(checked)
+        raise ParameterError(
+            f"evaluate: two metrics are named {double!r}: their results would be one. Change a parameter."
+        )
+    return checked
+
+
+def _with_judge(metric: object, judge: Judge | None) -> Metric:
+    if isinstance(metric, type) and issubclass(metric, Metric):
+        raise ParameterError(f"evaluate: {metric.__name__} is a class. Write {metric.__name__}().")
+    if not isinstance(metric, Metric):
+        raise ParameterError(
+            f"evaluate: {type(metric).__name__} is no metric of ctxmetrics. "
+            "An adapter's metric belongs into its framework."
+        )
+    if isinstance(metric, JudgedMetric):
+        return metric.with_judge(default_judge() if judge is None else judge)
+    return metric

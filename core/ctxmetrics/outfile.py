@@ -1,17 +1,46 @@
-"""The ``out=`` file: JSON lines in input order, whole lines only, so that it is valid whenever the run is killed."""
+"""The ``out=`` file: JSON lines in input order, a sample's lines in one go, so that it is valid after a kill."""
 
 from __future__ import annotations
 
+import errno
 import json
+import math
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import InputFileError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typing_extensions import Self
 
     from ctxmetrics.results import Row
+
+
+ENCODING = ("utf-8", "backslashreplace")
+"""Half characters, which no UTF-8 can hold, become JSON escapes."""
+
+
+def json_line(data: Mapping[str, Any]) -> str:
+    """Write one row; what a judge or metric of somebody's put there and JSON cannot hold becomes text, NaN null."""
+    try:
+        return json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+    except ValueError:
+        return json.dumps(_without_nan(data), ensure_ascii=False, default=_plain) + "\n"
+
+
+def _plain(value: object) -> object:
+    as_list = getattr(value, "tolist", None)  # numpy's scalars and arrays
+    return _without_nan(as_list()) if callable(as_list) else str(value)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class OutFile:
@@ -27,7 +56,9 @@ class OutFile:
         try:
             self._file = os.open(self._path, flags, 0o644)
         except OSError as error:
-            raise InputFileError(f"{self._path}: cannot be written: {error.strerror}. Choose another --out.") from None
+            raise InputFileError(
+                f"{self._path}: cannot be written: {error.strerror}. Choose another file for out."
+            ) from None
         self._broken = False
 
     def write(self, row: Row) -> str | None:
@@ -38,18 +69,17 @@ class OutFile:
         """
         if self._broken:
             return None
-        lines = "".join(json.dumps(score.to_dict(), ensure_ascii=False) + "\n" for score in row.scores.values())
-        data = lines.encode()
+        data = "".join(json_line(score.to_dict()) for score in row.scores.values()).encode(*ENCODING)
         try:
             size = os.fstat(self._file).st_size
-            written = os.write(self._file, data)
-            if written < len(data):
-                os.ftruncate(self._file, size)
-                raise OSError(28, os.strerror(28))
+            if os.write(self._file, data) == len(data):
+                return None
+            os.ftruncate(self._file, size)
+            problem = os.strerror(errno.ENOSPC)
         except OSError as error:
-            self._broken = True
-            return f"{self._path} cannot be written: {error.strerror}; the rows before are in it"
-        return None
+            problem = error.strerror or str(error)
+        self._broken = True
+        return f"{self._path} cannot be written: {problem}; the rows before are in it"
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ class Progress:
 
 
 class Meter:
-    """Counts rows and tells whoever shows them."""
+    """Counts finished samples and tells whoever shows them."""
 
     def __init__(self, total: int | None, run: Run, show: Callable[[Progress], None] | None) -> None:
         self._total, self._run, self._show = total, run, show
@@ -52,12 +53,19 @@ class Meter:
         self._began = time.monotonic()
 
     def advance(self, *, failed: bool) -> None:
-        """Count one row."""
+        """Count one sample."""
         self._done += 1
         self._failed += failed
-        if self._show is not None:
-            seconds = time.monotonic() - self._began
+        if self._show is None:
+            return
+        seconds = time.monotonic() - self._began
+        try:
             self._show(Progress(self._done, self._total, self._failed, self._run.usage.calls, seconds))
+        except Exception as error:  # noqa: BLE001 - what only looks on must not cost a run its results
+            self._show = None
+            logging.getLogger("ctxmetrics").warning(
+                "The progress is not shown any more: %s: %s", type(error).__name__, error
+            )
 
 
 @contextmanager
@@ -91,6 +99,12 @@ def _bar(total: int | None) -> Iterator[Callable[[Progress], None]]:
         task = bar.add_task("scoring", total=total, failed=0, calls=0, rate=0.0)
 
         def show(progress: Progress) -> None:
-            bar.update(task, completed=progress.done, failed=progress.failed, calls=progress.calls, rate=progress.rate)
+            bar.update(
+                task,
+                completed=progress.done,
+                failed=progress.failed,
+                calls=progress.calls,
+                rate=progress.rate,
+            )
 
         yield show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from ctxmetrics.errors import CtxMetricsError, missing_extra
+from ctxmetrics.errors import CtxMetricsError, InputFileError, missing_extra
+from ctxmetrics.outfile import ENCODING, json_line
 from ctxmetrics.scores import Score, Usage, unjudged
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
     from ctxmetrics.samples import Sample
 
-_FAILED = frozenset({"not_judged", "metric_error", "cancelled"})
+FAILURES = frozenset({"not_judged", "metric_error"})
+"""Reason codes that are nobody's wish, as opposed to a sample that has no number."""
+_FAILED = FAILURES | {"cancelled"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class MetricSummary:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Summary(Mapping[str, MetricSummary]):
     """The summaries by metric name; ``str()`` is a table.
 
@@ -133,16 +136,21 @@ class Summary(Mapping[str, MetricSummary]):
     def __len__(self) -> int:
         return len(self.metrics)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         header = ("metric", "mean", "95 % interval", "scored", "not judged", "undefined", "passed")
         rows = [header, *(_cells(item) for item in self.metrics.values())]
         widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
         for item in self.metrics.values():
             if item.missing:
-                reasons = ", ".join(f"{code} {number}" for code, number in sorted(item.missing.items()))
-                causes = ", ".join(f"{code} {number}" for code, number in sorted(item.causes.items()))
-                lines.append(f"{item.metric}: without a value: {reasons}" + (f"; verdicts missing: {causes}" if causes else ""))
+                causes = f"; verdicts missing: {_listed(item.causes)}" if item.causes else ""
+                lines.append(f"{item.metric}: without a value: {_listed(item.missing)}{causes}")
         if self.usage.calls or self.usage.reused:
             lines.append(
                 f"judge: {self.usage.calls} calls, {self.usage.reused} reused, "
@@ -162,6 +170,10 @@ class Summary(Mapping[str, MetricSummary]):
         }
 
 
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{code} {number}" for code, number in sorted(counts.items()))
+
+
 def _cells(item: MetricSummary) -> tuple[str, ...]:
     return (
         item.metric,
@@ -179,13 +191,13 @@ class _Column:
     """The values of one metric, compactly: what a run of any length keeps."""
 
     metric: str
+    scale: float = 1.0
     values: array[float] = field(default_factory=lambda: array("d"))
     codes: array[int] = field(default_factory=lambda: array("B"))
     names: list[str] = field(default_factory=list)
     causes: Counter[str] = field(default_factory=Counter)
     passed: int = 0
     threshold: float | None = None
-    last: Score | None = None
 
     def add(self, score: Score) -> None:
         code = score.reason_code or ""
@@ -203,19 +215,25 @@ class _Column:
 
     def score(self, index: int, sample_id: str | None) -> Score:
         value, code = self.value(index)
-        return Score(metric=self.metric, value=value, reason_code=code, threshold=self.threshold, sample_id=sample_id)
+        return Score(
+            metric=self.metric,
+            value=value,
+            reason_code=code,
+            threshold=self.threshold,
+            sample_id=sample_id,
+        )
 
     def summary(self) -> MetricSummary:
         from ctxmetrics.stats import mean_interval
 
-        known = [self.values[index] for index in range(len(self.values)) if not self.codes[index] % 2]
+        known = [value for value, code in zip(self.values, self.codes, strict=True) if not code % 2]
         missing = Counter(self.names[code // 2] for code in self.codes if code % 2)
         return MetricSummary(
             metric=self.metric,
             samples=len(self.values),
             scored=len(known),
-            mean=sum(known) / len(known) if known else None,
-            interval=mean_interval(known),
+            mean=math.fsum(known) / len(known) if known else None,
+            interval=mean_interval(known, scale=self.scale),
             missing=dict(missing),
             causes=dict(self.causes),
             passed=None if self.threshold is None else self.passed,
@@ -228,15 +246,17 @@ class Results(Sequence[Row]):
 
     Attributes:
         metrics: The metrics' names.
-        usage: Calls and tokens of the whole run, failures included.
+        usage: Calls and tokens of the whole run, failed requests included, and how many judgements cost nothing.
         stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
     """
 
-    def __init__(self, metrics: Sequence[str], *, keep: bool) -> None:
+    def __init__(
+        self, metrics: Sequence[str], *, keep: bool, scales: Mapping[str, float] | None = None
+    ) -> None:
         self.metrics = tuple(metrics)
         self.usage = Usage()
         self.stopped: str | None = None
-        self._columns = {name: _Column(name) for name in metrics}
+        self._columns = {name: _Column(name, (scales or {}).get(name, 1.0)) for name in metrics}
         self._ids: list[str | None] = []
         self._rows: list[Row] | None = [] if keep else None
 
@@ -245,6 +265,7 @@ class Results(Sequence[Row]):
         self._ids.append(row.sample_id)
         for name, column in self._columns.items():
             column.add(row.scores[name])
+            self.usage += Usage(reused=row.scores[name].usage.reused)
         if self._rows is not None:
             self._rows.append(row)
 
@@ -267,7 +288,9 @@ class Results(Sequence[Row]):
 
     def summary(self) -> Summary:
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
-        return Summary({name: column.summary() for name, column in self._columns.items()}, self.usage, self.stopped)
+        return Summary(
+            {name: column.summary() for name, column in self._columns.items()}, self.usage, self.stopped
+        )
 
     def to_dicts(self) -> Iterator[dict[str, Any]]:
         """Yield one dict a sample and metric, as `Score.to_dict` makes them."""
@@ -280,14 +303,21 @@ class Results(Sequence[Row]):
 
         Raises:
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+            InputFileError: The file cannot be written.
         """
         self._need_rows("to_jsonl")
-        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
-            for line in self.to_dicts():
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        try:
+            with Path(path).open("wb") as file:
+                file.writelines(json_line(line).encode(*ENCODING) for line in self.to_dicts())
+        except OSError as error:
+            raise InputFileError(
+                f"{path}: cannot be written: {error.strerror or error}. Choose another file."
+            ) from None
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one line a sample: its fields, then a column a metric (missing values are missing).
+
+        Where a metric lacks a value anywhere, a column ``NAME.reason_code`` says why.
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -296,16 +326,20 @@ class Results(Sequence[Row]):
             import pandas as pd
         except ImportError:
             raise missing_extra("pandas", "pandas") from None
-        lines = []
-        for row in self:
-            fields = row.sample.to_dict() if row.sample is not None else {"id": row.sample_id}
-            reasons = {f"{name}.reason_code": score.reason_code for name, score in row.scores.items() if score.reason_code}
-            lines.append({**fields, **{name: score.value for name, score in row.scores.items()}, **reasons})
-        return pd.DataFrame(lines)
+        samples = [{"id": row.sample_id} if row.sample is None else row.sample.to_dict() for row in self]
+        frame = pd.DataFrame(samples, index=range(len(self)))
+        for name in self.metrics:
+            scores = [row[name] for row in self]
+            frame[name] = pd.Series([score.value for score in scores], dtype="float64")
+            if any(score.reason_code for score in scores):
+                frame[f"{name}.reason_code"] = [score.reason_code for score in scores]
+        return frame
 
     def _need_rows(self, what: str) -> None:
         if self._rows is None:
-            raise CtxMetricsError(f"{what}: this run wrote its rows to the file given as out=, and keeps values only.")
+            raise CtxMetricsError(
+                f"{what}: this run wrote its rows to the file given as out=, and keeps values only."
+            )
 
     def __repr__(self) -> str:
         return f"<Results: {len(self)} samples, {', '.join(self.metrics)}>"

@@ -1,18 +1,123 @@
-"""Intervals for a mean over samples."""
+"""How sure a mean is.
+
+The unit is the sample: the sentences of one reference, or the contexts of one question, are no independent draws.
+"""
 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING
+
+from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_Z = 1.959963984540054
-_BOOTSTRAP_FROM = 50
+_EQUAL = 1e-9
+_SERIES_FROM = 30
 
 
-def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of a mean of per-sample scores, the sample being the unit. Placeholder replaced below."""
-    del values
-    return None
+def mean_interval(
+    values: Sequence[float], confidence: float = 0.95, *, scale: float = 1.0
+) -> tuple[float, float] | None:
+    """Interval of the mean of per-sample scores from 0 to ``scale``, inside that range.
+
+    Formula: Wilson's interval of a share with an effective number of samples
+    ``n_eff = max(n, p * (1 - p) / (s**2 / n) * (z / t)**2)``, where p and s are mean and standard deviation on the
+    0-1 scale, z and t the quantiles of the normal and of Student's distribution with n - 1 degrees of freedom. For
+    scores of 0 and 1 this is Wilson's interval. Where all scores are equal, n_eff is n, since equal scores do not
+    prove that the next one is equal too. Closed form: the same values give the same interval.
+
+    Args:
+        values: One score a sample.
+        confidence: How often such intervals are to hold the true mean, between 0 and 1.
+        scale: The highest possible score.
+
+    Returns:
+        The lower and the upper end, or None below two values.
+
+    Raises:
+        ParameterError: ``confidence`` or a value is out of range.
+
+    Source: E. B. Wilson, JASA 22 (1927) 209; effective sizes with Student's t: E. L. Korn and B. I. Graubard, Survey
+    Methodology 24 (1998) 193. Simulated coverage of this and of the bootstrap: ``benchmarks/intervals.py``.
+
+    >>> low, high = mean_interval([1, 1, 1, 0, 1, 1, 0, 1])  # six of eight
+    >>> round(low, 3), round(high, 3)
+    (0.409, 0.929)
+    """
+    if not 0 < confidence < 1:
+        raise ParameterError(
+            f"mean_interval: confidence={confidence!r} must be between 0 and 1, such as 0.95."
+        )
+    n = len(values)
+    if n < 2:  # noqa: PLR2004 - one value says nothing about the spread
+        return None
+    lowest, highest = min(values), max(values)
+    mean = math.fsum(values) / n / scale
+    if not (lowest >= 0 and highest <= scale * (1 + _EQUAL) and math.isfinite(mean)):
+        raise ParameterError(f"mean_interval: values must be numbers from 0 to scale={scale:g}.")
+    p = min(mean, 1.0)
+    tail = (1 + confidence) / 2
+    z = NormalDist().inv_cdf(tail)
+    size: float = n
+    if highest - lowest > _EQUAL * scale:
+        variance = math.fsum((value / scale - p) ** 2 for value in values) / (n - 1)
+        size = max(size, p * (1 - p) * n / variance * (z / student_quantile(tail, n - 1)) ** 2)
+    low, high = wilson(p, size, z)
+    return low * scale, high * scale
+
+
+def wilson(p: float, size: float, z: float) -> tuple[float, float]:
+    """Wilson's interval of a share ``p`` seen in ``size`` draws, ``z`` normal standard deviations wide."""
+    weight = 1 + z * z / size
+    centre = (p + z * z / (2 * size)) / weight
+    half = z / weight * math.sqrt(p * (1 - p) / size + z * z / (4 * size * size))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def student_quantile(probability: float, degrees: int) -> float:
+    """Quantile of Student's distribution above its median, to six digits or better.
+
+    Up to 30 degrees of freedom by bisection of the exact distribution function, beyond by its expansion around the
+    normal quantile.
+
+    Args:
+        probability: From 0.5, below 1.
+        degrees: Degrees of freedom, from 1.
+
+    Source: Abramowitz and Stegun, 26.7.3, 26.7.4 and 26.7.5.
+    """
+    if degrees > _SERIES_FROM:
+        return _expanded(NormalDist().inv_cdf(probability), degrees)
+    low, high = 0.0, math.pi / 2  # of the angle atan(t / sqrt(degrees)), in which the function is tame
+    for _ in range(60):
+        middle = (low + high) / 2
+        if (1 + _central(middle, degrees)) / 2 < probability:
+            low = middle
+        else:
+            high = middle
+    return math.tan(low) * math.sqrt(degrees)
+
+
+def _central(angle: float, degrees: int) -> float:
+    """Probability between -t and t, where t = tan(angle) * sqrt(degrees)."""
+    cosine, sine = math.cos(angle), math.sin(angle)
+    odd = degrees % 2
+    term, total = (cosine, 0.0) if odd else (1.0, 0.0)
+    for power in range(1 + odd, degrees, 2):
+        total += term
+        term *= cosine * cosine * power / (power + 1)
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total
+
+
+def _expanded(z: float, degrees: int) -> float:
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return sum(term / float(degrees) ** power for power, term in enumerate(terms))

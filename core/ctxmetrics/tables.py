@@ -42,12 +42,18 @@ def score_table(table: Table, metrics: Sequence[Metric], *, schema: str = "ragas
     try:
         frame: Any = nw.from_native(table, eager_only=True)
     except TypeError:
-        raise ParameterError(f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table.") from None
+        raise ParameterError(
+            f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table."
+        ) from None
     taken = {metric.name for metric in check_metrics(metrics, options.get("judge"))} & set(frame.columns)
     if taken:
-        raise ParameterError(f"score_table: the table already has a column {sorted(taken)[0]!r}. Rename it.")
+        raise ParameterError(f"score_table: the table already has a column {min(taken)!r}. Rename it.")
     samples = [
-        Sample.from_dict({key: _plain(value) for key, value in row.items() if not _is_missing(value)}, schema, where=f"row {number}")
+        Sample.from_dict(
+            {key: _plain(value) for key, value in row.items() if not _is_missing(value)},
+            schema,
+            where=f"row {number}",
+        )
         for number, row in enumerate(frame.iter_rows(named=True), 1)
     ]
     results = evaluate(samples, metrics, **options)
@@ -56,13 +62,17 @@ def score_table(table: Table, metrics: Sequence[Metric], *, schema: str = "ragas
         scores = [row[name] for row in results]
         columns.append(_series(nw, frame, name, [score.value for score in scores], nw.Float64))
         if any(score.reason_code for score in scores):
-            columns.append(_series(nw, frame, f"{name}.reason_code", [score.reason_code for score in scores], nw.String))
+            columns.append(
+                _series(nw, frame, f"{name}.reason_code", [score.reason_code for score in scores], nw.String)
+            )
     native: Table = nw.to_native(frame.with_columns(*columns))
     return native
 
 
 def _series(nw: Any, frame: Any, name: str, values: list[Any], dtype: Any) -> Any:
-    series = nw.new_series(name=name, values=values, dtype=dtype, native_namespace=nw.get_native_namespace(frame))
+    series = nw.new_series(
+        name=name, values=values, dtype=dtype, native_namespace=nw.get_native_namespace(frame)
+    )
     index = getattr(nw.to_native(frame), "index", None)
     if index is None:
         return series
