@@ -1,0 +1,99 @@
+"""What our metric adds to a run of Ragas: CPU time per sample over a metric of theirs that does nothing.
+
+    python benchmarks/run.py ragas_overhead [--samples N] [--rounds N]
+
+``ragas.evaluate()`` with `IDBasedContextRecall` and with the smallest ``SingleTurnMetric`` that works and asks for the
+same two columns, on the same samples: five retrieved ids, two reference ids. The two take turns in every round, and
+which of them begins changes from round to round; garbage is collected before each run. The figures are medians over
+the rounds, in process time, after one round that does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import math
+import os
+import statistics
+import time
+import warnings
+
+os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
+
+TARGET = 1.25
+
+
+def run(argv: list[str]) -> dict[str, float]:
+    parser = argparse.ArgumentParser(prog="ragas_overhead", description=__doc__)
+    parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=9, help="at least 7")
+    options = parser.parse_args(argv)
+    if options.rounds < 7:
+        parser.error("--rounds: a median needs at least 7")
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # Ragas: evaluate() itself
+    from ragas.metrics.base import MetricType, SingleTurnMetric
+
+    from ctxmetrics_ragas import IDBasedContextRecall
+
+    columns = {MetricType.SINGLE_TURN: {"retrieved_context_ids", "reference_context_ids"}}
+
+    class NoOp(SingleTurnMetric):
+        name = "no_op"
+        _required_columns = columns
+
+        def init(self, run_config):
+            pass
+
+        async def _single_turn_ascore(self, sample, callbacks):
+            return 1.0
+
+    dataset = _dataset(options.samples)
+    metrics = [NoOp(), IDBasedContextRecall()]
+    spent: list[list[float]] = [[], []]
+    for turn in range(options.rounds + 1):
+        for which in (0, 1) if turn % 2 else (1, 0):
+            seconds = _time(dataset, metrics[which])
+            if turn:
+                spent[which].append(seconds / options.samples * 1e6)
+    theirs, ours = map(statistics.median, spent)
+    ratios = sorted(one / other for other, one in zip(*spent, strict=True))
+    print(
+        f"{options.samples} samples, {options.rounds} rounds, CPU microseconds per sample in ragas.evaluate()"
+    )
+    print(f"{'no-op':>10}{'ours':>10}{'ratio':>8}   lowest and highest ratio of a round")
+    print(f"{theirs:10.0f}{ours:10.0f}{ours / theirs:8.3f}   {ratios[0]:.3f} to {ratios[-1]:.3f}")
+    return {
+        "samples": options.samples,
+        "rounds": options.rounds,
+        "noop_us": theirs,
+        "ours_us": ours,
+        "ratio": ours / theirs,
+        "target": TARGET,
+    }
+
+
+def _dataset(samples: int):
+    from ragas import EvaluationDataset
+
+    return EvaluationDataset.from_list(
+        [
+            {
+                "retrieved_context_ids": [f"doc-{number + rank}" for rank in range(5)],
+                "reference_context_ids": [f"doc-{number}", f"doc-{number + 7}"],
+            }
+            for number in range(samples)
+        ]
+    )
+
+
+def _time(dataset, metric) -> float:
+    from ragas import evaluate
+
+    gc.collect()
+    started = time.process_time()
+    result = evaluate(dataset, metrics=[metric], show_progress=False)
+    spent = time.process_time() - started
+    if len(result[metric.name]) != len(dataset) or any(map(math.isnan, result[metric.name])):
+        raise SystemExit(f"{metric.name}: a sample has no score")
+    return spent
