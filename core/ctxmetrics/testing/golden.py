@@ -1,0 +1,223 @@
+"""Run the golden cases: data in JSON that says what a metric must give for a sample and a judge's replies.
+
+The data and their rules are described in ``tests/golden/README.md``. An adapter for another framework proves that it
+gives the same numbers like this::
+
+    from ctxmetrics.testing.golden import check_value, load_cases, make_metric, make_sample
+
+    for case in load_cases("tests/golden/v1"):
+        if not case.is_refused_by("my_framework") and case.error is None:
+            value = my_framework_score(make_metric(case), make_sample(case))  # None where it is undefined
+            assert not check_value(case, value)
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ctxmetrics.errors import CtxMetricsError, InputFileError
+from ctxmetrics.metrics import METRICS
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ctxmetrics.metrics import Metric
+    from ctxmetrics.scores import Score
+
+TOLERANCE = 1e-12
+"""How far a value may be from the decimal that is written in a case. Runners among themselves use ``==``."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One golden case, as it stands in its file.
+
+    Attributes:
+        metric: The metric's name.
+        id: The case's name, unique over all files and never used again for another case.
+        description: What it shows.
+        sample: The fields of the sample; where an error is expected they may be of any form.
+        expected: What must come out; see the README.
+        source: Where the expected values come from.
+        params: The metric's parameters that are not its defaults.
+        judge: Recorded replies by step; empty where the judge must not be asked; None where the metric has none, or
+            the embedded one.
+        refused_by: Runners or frameworks whose own types do not let the sample in.
+        comment: What a reader should know besides.
+        tags: Groups the case belongs to.
+    """
+
+    metric: str
+    id: str
+    description: str
+    sample: Mapping[str, Any]
+    expected: Mapping[str, Any]
+    source: str
+    params: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    judge: Mapping[str, Sequence[str | dict[str, Any]]] | None = None
+    refused_by: tuple[str, ...] = ()
+    comment: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> str | None:
+        """The code of the error that is expected, or None where a score is."""
+        code: str | None = self.expected.get("error")
+        return code
+
+    @property
+    def score(self) -> float | None:
+        """The value that is expected; None where it is undefined, or where an error is expected."""
+        value: float | None = self.expected.get("score")
+        return value
+
+    def is_refused_by(self, runner: str) -> bool:
+        """Whether a runner (``"ragas.evaluate"``) or its framework (``"ragas"``) cannot take the sample in."""
+        return runner in self.refused_by or runner.partition(".")[0] in self.refused_by
+
+    def __str__(self) -> str:
+        return self.id
+
+
+def load_cases(directory: str | Path) -> tuple[Case, ...]:
+    """Read all cases of a directory: of every ``.json`` file in it, in the order of the files' names.
+
+    Raises:
+        InputFileError: The directory holds no such file, or a file is not what the README describes. The schema
+            beside the data says more.
+    """
+    paths = sorted(Path(directory).glob("*.json"))
+    if not paths:
+        raise InputFileError(
+            f"{directory} holds no .json file. Give the directory of a version, such as golden/v1."
+        )
+    return tuple(case for path in paths for case in _read(path))
+
+
+def make_metric(case: Case) -> Metric:
+    """Build the case's metric, with a `ScriptedJudge` where the case has recorded replies.
+
+    Raises:
+        ParameterError: A parameter is refused, which may be what the case expects.
+    """
+    params = dict(case.params)
+    if case.judge is not None:
+        from ctxmetrics.judges.scripted import ScriptedJudge
+
+        params["judge"] = ScriptedJudge(case.judge)
+    return METRICS[case.metric](**params)
+
+
+def make_sample(case: Case) -> Sample:
+    """Build the case's sample.
+
+    Raises:
+        SampleError: The sample is refused, which may be what the case expects.
+    """
+    return Sample.from_dict(case.sample)
+
+
+def run(case: Case) -> Score | CtxMetricsError:
+    """Score the case with the core; an error of this library is returned instead of raised."""
+    try:
+        return make_metric(case).score(make_sample(case))
+    except CtxMetricsError as error:
+        return error
+
+
+def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
+    """Compare what came out with what the case expects.
+
+    Args:
+        case: The case.
+        outcome: The score, or the error that was raised instead.
+
+    Returns:
+        One line a difference; empty when there is none. What a case does not mention is not compared, except that a
+        value where none is expected, and the other way round, is always a difference.
+    """
+    if isinstance(outcome, CtxMetricsError):
+        if case.error == outcome.code:
+            return []
+        return [f"{case.id}: {_wanted(case)} expected, but {outcome.code} was raised: {outcome}"]
+    if case.error is not None:
+        return [f"{case.id}: {_wanted(case)} expected, but the score is {outcome.value!r}"]
+    actual = {
+        "reason_code": outcome.reason_code,
+        "verdicts": [verdict.value for verdict in outcome.verdicts],
+        "codes": [verdict.code for verdict in outcome.verdicts],
+        "passed": outcome.passed,
+        "band": outcome.band,
+        "units": [verdict.text for verdict in outcome.verdicts],
+        "evidence": [
+            [[span.context, span.start, span.end] for span in verdict.evidence]
+            for verdict in outcome.verdicts
+        ],
+        "signals": plain(outcome.signals),
+    }
+    lines = check_value(case, outcome.value)
+    for key in case.expected.keys() & actual.keys():
+        lines += _differences(f"{case.id}: {key}", case.expected[key], actual[key])
+    metadata = plain(outcome.metadata)
+    for key, wanted in case.expected.get("metadata", {}).items():
+        lines += _differences(f"{case.id}: metadata {key}", wanted, metadata.get(key), contained=True)
+    return sorted(lines)
+
+
+def check_value(case: Case, value: float | None) -> list[str]:
+    """Compare a bare value, for runners that have nothing else; arguments and result are those of `check`."""
+    if case.error is not None:
+        return [f"{case.id}: {_wanted(case)} expected, but the score is {value!r}"]
+    return _differences(f"{case.id}: score", case.score, value)
+
+
+def _wanted(case: Case) -> str:
+    return f"the error {case.error}" if case.error is not None else f"a score of {case.score!r}"
+
+
+def _differences(where: str, wanted: Any, actual: Any, *, contained: bool = False) -> list[str]:
+    """Compare JSON values: numbers within the tolerance, texts equal or contained, the rest equal, of one type."""
+    if isinstance(wanted, dict) and isinstance(actual, dict) and wanted.keys() == actual.keys():
+        parts = [(f"{where}.{key}", wanted[key], actual[key]) for key in wanted]
+    elif isinstance(wanted, list) and isinstance(actual, list) and len(wanted) == len(actual):
+        parts = [(f"{where}[{index}]", *pair) for index, pair in enumerate(zip(wanted, actual, strict=True))]
+    else:
+        same = _same(wanted, actual, contained=contained)
+        return [] if same else [f"{where} is {actual!r}, expected {wanted!r}"]
+    return [line for part in parts for line in _differences(*part, contained=contained)]
+
+
+def _same(wanted: Any, actual: Any, *, contained: bool) -> bool:
+    if isinstance(wanted, str) and isinstance(actual, str):
+        return wanted in actual if contained else wanted == actual
+    if isinstance(wanted, bool) or isinstance(actual, bool):
+        return wanted is actual
+    if isinstance(wanted, (int, float)) and isinstance(actual, (int, float)):
+        return abs(wanted - actual) <= TOLERANCE
+    return bool(wanted == actual) and type(wanted) is type(actual)
+
+
+def _read(path: Path) -> list[Case]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        return [_case(data["metric"], entry) for entry in data["cases"]]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputFileError(f"{path} is no file of golden cases: {type(error).__name__}: {error}") from None
+
+
+def _case(metric: str, entry: dict[str, Any]) -> Case:
+    fields: dict[str, Any] = {**entry, "metric": metric}
+    fields.update((name, tuple(entry[name])) for name in ("refused_by", "tags") if name in entry)
+    return Case(**fields)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,77 @@
+"""Every golden case through the core."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.testing.golden import Case, check, load_cases, run
+
+CASES = load_cases(Path(__file__).parents[1] / "golden" / "v1")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    assert check(case, run(case)) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "difference"),
+    [
+        ({"score": 0.5 + 2e-12}, "score is 0.5"),
+        ({"score": None}, "score is 0.5, expected None"),
+        ({"score": 0.5, "reason_code": "not_judged"}, "reason_code is None"),
+        ({"score": 0.5, "verdicts": [True, True]}, "verdicts[1] is False"),
+        ({"score": 0.5, "verdicts": [True]}, "verdicts is"),
+        ({"score": 0.5, "verdicts": [1, False]}, "verdicts[0] is True"),
+        ({"score": 0.5, "codes": [None, "missing_id"]}, "codes[1] is None"),
+        ({"score": 0.5, "passed": None}, "passed is True"),
+        ({"score": 0.5, "band": "another"}, "band is"),
+        ({"score": 0.5, "units": ["Paris is the capital of France", "another"]}, "units[1] is"),
+        ({"score": 0.5, "evidence": [[[0, 0, 47]], []]}, "evidence[0][0][2] is 48"),
+        ({"score": 0.5, "signals": {"recall_score": 0.5}}, "signals is"),
+        ({"score": 0.5, "metadata": {"anything": "x"}}, "metadata anything is None"),
+        ({"error": "missing_field"}, "the error missing_field expected"),
+    ],
+)
+def test_a_difference_is_seen(expected: dict, difference: str) -> None:
+    case = next(case for case in CASES if case.id == "recall-axion-page-paris")
+    (line,) = check(replace(case, expected=expected), run(case))
+    assert difference in line
+
+
+def test_an_error_that_is_not_expected_is_a_difference() -> None:
+    case = next(case for case in CASES if case.id == "recall-error-unit")
+    (line,) = check(replace(case, expected={"score": 1.0}), run(case))
+    assert "a score of 1.0 expected, but invalid_parameter was raised" in line
+    assert check(replace(case, expected={"error": "missing_field"}), run(case)) != []
+
+
+def test_a_judge_that_must_not_be_asked_is_not_asked() -> None:
+    """An empty script has no reply to give: a metric that asks all the same gets no score."""
+    case = next(case for case in CASES if case.id == "recall-top-k-0")
+    assert check(replace(case, params={}), run(replace(case, params={}))) != []
+
+
+@pytest.mark.parametrize(
+    "text", ["{", '{"metric": "context_recall"}', '{"metric": "x", "cases": [{"id": "a"}]}']
+)
+def test_a_broken_file_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "context_recall.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputFileError, match=r"context_recall\.json is no file of golden cases"):
+        load_cases(tmp_path)
+
+
+def test_an_empty_directory_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match=r"holds no \.json file"):
+        load_cases(tmp_path)
+
+
+def test_a_whole_framework_or_one_runner_may_refuse_a_case() -> None:
+    case = replace(CASES[0], refused_by=("ragas", "deepeval.evaluate"))
+    assert case.is_refused_by("ragas.collections")
+    assert case.is_refused_by("deepeval.evaluate")
+    assert not case.is_refused_by("deepeval.assert_test")

@@ -1,0 +1,350 @@
+"""The golden data as data: nothing here imports the library.
+
+Form by the JSON Schemas; then what a schema cannot say. The formulas are written out a second time, in exact
+fractions, so that an expected number that contradicts its own verdicts is found without running anything.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+HERE = Path(__file__).parent
+METRICS = (
+    "context_recall",
+    "context_precision",
+    "context_utilization",
+    "non_llm_context_recall",
+    "non_llm_context_precision",
+    "id_based_context_recall",
+    "id_based_context_precision",
+)
+CONVENTIONS = ("default", "ragas", "deepeval", "axion", "aegis", "ru")
+PASS_MARKS = {"deepeval": 0.5, "axion": 0.5, "aegis": 80}
+BANDS = {
+    "axion": [
+        (1.0, "All expected facts are in retrieved context"),
+        (0.7, "Most expected facts supported, minor gaps"),
+        (0.5, "Half the expected facts missing from context"),
+        (0.0, "Significant information not retrieved"),
+    ],
+    "ru": [
+        (0.9, "Контекст содержит всю необходимую информацию из эталона"),
+        (0.7, "Большая часть информации из эталона присутствует в контексте"),
+        (0.5, "Часть ключевой информации отсутствует в контексте"),
+        (0.0, "Контекст не содержит значительную часть информации из эталона"),
+    ],
+}
+"""The pages' tables, lower edges inclusive."""
+READABLE = {
+    "plain",
+    "fence",
+    "prose-around",
+    "think",
+    "json-slips",
+    "extra-keys",
+    "order",
+    "words",
+    "evidence",
+    "quote-differs",
+}
+"""Kinds of replies that are understood at once: there is nothing to repair."""
+
+
+def read(path: Path) -> dict:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{path.name} holds {name}, which is no JSON")
+
+    def unique(pairs: list) -> dict:
+        keys = Counter(key for key, _ in pairs)
+        assert max(keys.values(), default=1) == 1, f"{path.name} repeats a key: {keys.most_common(1)}"
+        return dict(pairs)
+
+    return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse, object_pairs_hook=unique)
+
+
+FILES = {path.stem: read(path) for path in sorted((HERE / "v1").glob("*.json"))}
+CASES = [(metric, case) for metric, file in FILES.items() for case in file["cases"]]
+BY_ID = {case["id"]: (metric, case) for metric, case in CASES}
+DIFFERENCES = {path.stem: read(path) for path in sorted((HERE / "known_differences").glob("*.json"))}
+
+
+def tags(case: dict) -> list[str]:
+    return case.get("tags", [])
+
+
+def convention(case: dict) -> str:
+    return case.get("params", {}).get("convention", "default")
+
+
+def kind(case: dict) -> str | None:
+    return next((tag.removeprefix("kind:") for tag in tags(case) if tag.startswith("kind:")), None)
+
+
+# --- form -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["v1", "known_differences.v1"])
+def test_the_schemas_are_schemas(name):
+    Draft202012Validator.check_schema(read(HERE / "schema" / f"{name}.schema.json"))
+
+
+@pytest.mark.parametrize("metric", FILES)
+def test_the_files_follow_the_schema(metric):
+    validator = Draft202012Validator(read(HERE / "schema" / "v1.schema.json"))
+    errors = [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(FILES[metric])]
+    assert errors == []
+    assert FILES[metric]["metric"] == metric
+
+
+@pytest.mark.parametrize("framework", DIFFERENCES)
+def test_the_known_differences_follow_the_schema(framework):
+    validator = Draft202012Validator(read(HERE / "schema" / "known_differences.v1.schema.json"))
+    errors = [
+        f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(DIFFERENCES[framework])
+    ]
+    assert errors == []
+    assert DIFFERENCES[framework]["framework"] == framework
+
+
+@pytest.mark.parametrize("path", sorted(HERE.rglob("*.json")), ids=lambda path: path.name)
+def test_files_are_utf8_with_a_final_newline_and_no_byte_order_mark(path):
+    raw = path.read_bytes()
+    assert raw.decode("utf-8").endswith("}\n")
+    assert not raw.startswith(b"\xef\xbb\xbf")
+    assert b"\r" not in raw
+
+
+# --- what there must be ---------------------------------------------------------------------------------------
+
+
+def test_there_is_a_file_for_every_metric():
+    assert set(FILES) == set(METRICS)
+
+
+def test_there_are_enough_cases():
+    assert len(CASES) >= 150
+    assert sum("malformed" in tags(case) for _, case in CASES) >= 35
+
+
+def test_ids_are_unique():
+    repeated = [id_ for id_, times in Counter(case["id"] for _, case in CASES).items() if times > 1]
+    assert repeated == []
+
+
+def test_no_two_cases_have_the_same_input():
+    seen: dict[str, str] = {}
+    for metric, case in CASES:
+        given = [metric, case.get("params", {}), case["sample"], case.get("judge")]
+        key = json.dumps(given, sort_keys=True)
+        assert key not in seen, f"{case['id']} repeats {seen[key]}"
+        seen[key] = case["id"]
+
+
+def test_every_kind_of_unusable_reply_has_a_case_where_the_second_reply_repairs_it():
+    broken = {kind(case) for _, case in CASES if "malformed" in tags(case)} - READABLE
+    repaired = {kind(case) for _, case in CASES if "repaired" in tags(case)}
+    assert broken - repaired == set()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_every_row_of_the_table_of_empty_sides_is_there(metric, name):
+    missing = "no-response" if metric == "context_utilization" else "no-reference"
+    rows = {case["id"] for owner, case in CASES if owner == metric and f"-empty-{name}-" in case["id"]}
+    assert {row.split(f"-empty-{name}-")[1] for row in rows} == {"nothing-retrieved", missing, "both-empty"}
+
+
+# --- each case ------------------------------------------------------------------------------------------------
+# A rule yields what is wrong with one case; `broken` applies it to all, so that every offender is named at once.
+
+
+def broken(rule: Callable[[str, dict], Iterable[str]]) -> list[str]:
+    return [f"{case['id']}: {problem}" for metric, case in CASES for problem in rule(metric, case)]
+
+
+def test_lists_about_the_verdicts_have_their_length():
+    def rule(metric, case):
+        expected = case["expected"]
+        for name in {"codes", "evidence", "units"} & expected.keys():
+            if len(expected[name]) != len(expected.get("verdicts", [])):
+                yield f"{name} has another length than verdicts"
+
+    assert broken(rule) == []
+
+
+def test_a_missing_verdict_means_no_score_and_has_a_code():
+    def rule(metric, case):
+        expected = case["expected"]
+        if (None in expected.get("verdicts", [])) != (expected.get("reason_code") == "not_judged"):
+            yield "a verdict is missing or reason_code is not_judged, but not both"
+        for verdict, code in zip(expected.get("verdicts", []), expected.get("codes", []), strict=False):
+            allowed = {
+                True: {None},
+                False: {None, "unverified_evidence"},
+                None: {"missing_id", "invalid_reply", "refused", "truncated", "conflicting_verdicts"},
+            }
+            if code not in allowed[verdict]:
+                yield f"a verdict of {verdict} with the code {code}"
+
+    assert broken(rule) == []
+
+
+def test_the_score_follows_from_the_verdicts():
+    def rule(metric, case):
+        expected = case["expected"]
+        score, verdicts = expected.get("score"), expected.get("verdicts")
+        if score is not None and verdicts:
+            value = value_of(metric, case, verdicts)
+            if abs(Fraction(score) - value) > Fraction(1, 10**12):
+                yield f"the verdicts give {float(value)!r}, the score is {score!r}"
+
+    assert broken(rule) == []
+
+
+def value_of(metric: str, case: dict, verdicts: list) -> Fraction:
+    params, name = case.get("params", {}), convention(case)
+    by_share = metric.endswith("recall") or (
+        params.get("formula", "share" if metric.startswith("id_") else "average_precision") == "share"
+    )
+    epsilon = Fraction(1, 10**10) if name == "ragas" else Fraction(0)
+    top = 100 if name == "aegis" else 1
+    value = top * (share(verdicts) if by_share else average_precision(verdicts, epsilon))
+    return Fraction(0) if params.get("strict") and value < top else value
+
+
+def share(verdicts: list) -> Fraction:
+    return Fraction(sum(verdicts), len(verdicts))
+
+
+def average_precision(verdicts: list, epsilon: Fraction) -> Fraction:
+    ranks = [rank for rank, relevant in enumerate(verdicts, 1) if relevant]
+    total = sum((Fraction(hits, rank) for hits, rank in enumerate(ranks, 1)), Fraction(0))
+    return total / (len(ranks) + epsilon) if ranks else total
+
+
+def test_passing_follows_from_the_score():
+    def rule(metric, case):
+        expected, params = case["expected"], case.get("params", {})
+        mark = params.get("threshold", PASS_MARKS.get(convention(case)))
+        if params.get("strict"):
+            mark = 100 if convention(case) == "aegis" else 1
+        score = expected.get("score")
+        passed = None if score is None or mark is None else score >= mark
+        if expected.get("passed", passed) is not passed:
+            yield f"passed should be {passed}"
+
+    assert broken(rule) == []
+
+
+def test_a_recall_of_a_convention_with_bands_names_its_band():
+    def rule(metric, case):
+        expected = case["expected"]
+        bands = BANDS.get(convention(case), []) if metric.endswith("recall") else []
+        score = expected.get("score")
+        band = None if score is None else next((text for edge, text in bands if score >= edge), None)
+        if expected.get("band", band) != band:
+            yield f"band should be {band!r}"
+
+    assert broken(rule) == []
+
+
+def test_spans_are_inside_their_contexts():
+    def rule(metric, case):
+        contexts = case["sample"].get("retrieved_contexts", [])
+        expected = case["expected"]
+        for verdict, spans in zip(expected.get("verdicts", []), expected.get("evidence", []), strict=False):
+            if spans and verdict is not True:
+                yield "evidence without a yes"
+            for context, start, end in spans:
+                if context >= len(contexts) or not start < end <= len(contexts[context]):
+                    yield f"no such span: {[context, start, end]}"
+                elif contexts[context][start:end] != contexts[context][start:end].strip():
+                    yield f"white space at the edge of {[context, start, end]}"
+
+    assert broken(rule) == []
+
+
+def test_quotes_stand_in_their_contexts_and_expected_spans_are_where_they_first_stand():
+    def rule(metric, case):
+        if {"quote-differs", "malformed"} & set(tags(case)):
+            return  # quotes that are not there, or not to the letter, are what these cases are about
+        contexts, found = case["sample"].get("retrieved_contexts", []), []
+        for id_, quote in quotes(case):
+            index = int(id_.removeprefix("c")) - 1
+            start = contexts[index].find(quote)
+            found.append([index, start, start + len(quote)])
+            if start < 0:
+                yield f"{quote!r} is not in {id_}"
+        spans = [span for spans in case["expected"].get("evidence", []) for span in spans]
+        if "evidence" in case["expected"] and sorted(found) != sorted(spans):
+            yield f"the quotes stand at {sorted(found)}, expected are {sorted(spans)}"
+
+    assert broken(rule) == []
+
+
+def quotes(case: dict) -> list[tuple[str, str]]:
+    joint = case.get("judge", {}).get("joint", [])
+    entries = (
+        joint[-1]["sentences"] if joint and isinstance(joint[-1], dict) and "sentences" in joint[-1] else []
+    )
+    return [(item["context"], item["quote"]) for entry in entries for item in entry.get("evidence") or ()]
+
+
+def test_replies_are_recorded_for_the_steps_the_metric_asks():
+    def rule(metric, case):
+        if not metric.startswith("context_"):
+            if "judge" in case:
+                yield "nothing is judged here"
+        elif "error" not in case["expected"]:
+            steps = set(case.get("judge", {"none": []}))
+            if not steps:
+                if case["expected"].get("verdicts") != []:
+                    yield "verdicts without replies"
+                return
+            unit = case.get("params", {}).get("unit", "claim" if convention(case) == "axion" else "sentence")
+            main = "usefulness" if metric == "context_utilization" else "joint"
+            claims = unit == "claim" and metric != "context_utilization"
+            if main not in steps or ("claims" in steps) != claims:
+                yield f"steps are {sorted(steps)}"
+
+    assert broken(rule) == []
+
+
+def test_what_looks_like_something_else_is_escaped():
+    """An editor that normalises must not change a case: combining marks and invisible characters are escapes."""
+    for metric in FILES:
+        raw = (HERE / "v1" / f"{metric}.json").read_text(encoding="utf-8")
+        assert re.findall("[\u0300-\u036f\u200b-\u200f\u2060\ufeff\u00a0\u3000\u00ad]", raw) == []
+
+
+# --- known differences ----------------------------------------------------------------------------------------
+
+
+def test_every_framework_has_its_list():
+    assert set(DIFFERENCES) == {"ragas", "deepeval", "langchain"}
+
+
+@pytest.mark.parametrize("framework", DIFFERENCES)
+def test_a_known_difference_is_one(framework):
+    seen = set()
+    for difference in DIFFERENCES[framework]["differences"]:
+        assert difference["case"] not in seen
+        seen.add(difference["case"])
+        _, case = BY_ID[difference["case"]]
+        assert framework not in case.get("refused_by", [])
+        score, native = case["expected"]["score"], difference["native"]
+        if isinstance(native, str):
+            assert score is not None
+        else:
+            assert score is None or abs(score - native) > 1e-12
