@@ -6,9 +6,10 @@ import hashlib
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Judge, Model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _unnamed: dict[int, tuple[object, str]] = {}
 
@@ -49,6 +50,30 @@ class ForeignModel:
             f"{type(self).__name__} holds the client and key of {type(self._inner).__name__}, which must not be "
             "pickled. Build it in the process that uses it, or judge with OpenAIModel."
         )
+
+
+def as_judge(given: object, foreign: type, wrap: Callable[[Any], Model]) -> Judge | None:
+    """Return the judge that a judge, a model, or another library's model stands for; None for None.
+
+    Args:
+        given: What a caller gave as ``judge=``.
+        foreign: The other library's class.
+        wrap: Makes a `Model` of an object of that class.
+
+    Raises:
+        ParameterError: It is none of these.
+    """
+    if given is None or isinstance(given, Judge):
+        return given
+    from ctxmetrics.judges.llm import LLMJudge
+
+    model = wrap(given) if isinstance(given, foreign) else given
+    if not isinstance(model, Model):
+        raise ParameterError(
+            f"judge={type(given).__name__} is no judge. Give LexicalJudge(), LLMJudge(model), a model, or a "
+            f"{foreign.__name__} with nothing around it."
+        )
+    return LLMJudge(model)
 
 
 def fingerprint(parameters: Mapping[str, Any]) -> str:

@@ -1,0 +1,69 @@
+"""Context recall and context precision for LangSmith, LCEL and langchain-classic.
+
+    from ctxmetrics_langchain import ContextRecallEvaluator
+
+    langsmith.evaluate(target, data="my dataset", evaluators=[ContextRecallEvaluator()])
+
+The numbers are those of `ctxmetrics`; nothing but data passes through here.
+"""
+
+from __future__ import annotations
+
+from ctxmetrics import metrics as core
+from ctxmetrics.errors import missing_extra
+
+try:
+    from ctxmetrics_langchain.evaluators import MetricEvaluator, RetrievalEvaluator
+    from ctxmetrics_langchain.models import ChatModel
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in ("langchain_core", "langsmith"):
+        raise
+    raise missing_extra("langchain-core", "langchain") from error
+
+__all__ = [
+    "ChatModel", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",
+    "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "MetricEvaluator",
+    "NonLLMContextPrecisionEvaluator", "NonLLMContextRecallEvaluator", "RetrievalEvaluator",
+]  # fmt: skip
+
+
+class ContextRecallEvaluator(MetricEvaluator):
+    """`ctxmetrics.ContextRecall`: the share of the reference's units that the retrieved contexts support."""
+
+    core_class = core.ContextRecall
+
+
+class ContextPrecisionEvaluator(MetricEvaluator):
+    """`ctxmetrics.ContextPrecision`: whether the contexts that help to give the reference stand first."""
+
+    core_class = core.ContextPrecision
+
+
+class ContextUtilizationEvaluator(MetricEvaluator):
+    """`ctxmetrics.ContextUtilization`: context precision with the answer in place of the reference."""
+
+    core_class = core.ContextUtilization
+
+
+class NonLLMContextRecallEvaluator(MetricEvaluator):
+    """`ctxmetrics.NonLLMContextRecall`: the share of reference contexts that a retrieved one resembles."""
+
+    core_class = core.NonLLMContextRecall
+
+
+class NonLLMContextPrecisionEvaluator(MetricEvaluator):
+    """`ctxmetrics.NonLLMContextPrecision`: whether contexts that resemble a reference context stand first."""
+
+    core_class = core.NonLLMContextPrecision
+
+
+class IDBasedContextRecallEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedContextRecall`: the share of the reference ids that were retrieved."""
+
+    core_class = core.IDBasedContextRecall
+
+
+class IDBasedContextPrecisionEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedContextPrecision`: the share of retrieved ids that are reference ids."""
+
+    core_class = core.IDBasedContextPrecision

@@ -1,0 +1,71 @@
+"""Any LangChain chat model as a model of `LLMJudge`, and what ``judge=`` takes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.outputs import ChatGeneration
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.identity import ForeignModel
+from ctxmetrics.judges.wrapped import check_finished, describe, token_usage
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ctxmetrics.judges.base import Prompt
+
+
+class ChatModel(ForeignModel):
+    """A chat model of LangChain as a model: ``LLMJudge(ChatModel(chat_model))``.
+
+    It is asked for a call of one tool with the reply's schema where it can call tools, else for text. Whatever comes
+    back is handed on as it came: the judge checks it. Callbacks, tags and metadata of the surrounding run reach it.
+
+    Args:
+        chat_model: The model. Those of equal class and parameters share judgements.
+        tools: Whether to ask for a tool call; None: where the model has ``bind_tools``.
+
+    Raises:
+        ParameterError: It is no chat model.
+    """
+
+    def __init__(self, chat_model: BaseChatModel, *, tools: bool | None = None) -> None:
+        if not isinstance(chat_model, BaseChatModel):
+            raise ParameterError(
+                f"ChatModel: {type(chat_model).__name__} is no BaseChatModel. Give the chat model itself, without "
+                "bind, with_retry or a parser around it."
+            )
+        self.chat_model = chat_model
+        self.tools = type(chat_model).bind_tools is not BaseChatModel.bind_tools if tools is None else tools
+        super().__init__(chat_model, describe("langchain", [chat_model]) + ("" if self.tools else " text"))
+
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Ask the chat model, in the loop this runs in.
+
+        Raises:
+            JudgeError: It refused, or its reply was cut off. What its client raises passes through.
+        """
+        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        message: Any = await (self._with_tool(schema) if self.tools else self.chat_model).ainvoke(messages)
+        told, refusal = message.response_metadata, message.additional_kwargs.get("refusal")
+        check_finished(told.get("finish_reason", told.get("stop_reason")), refusal)
+        return Reply(content=_content(message), usage=token_usage(message.usage_metadata or {}))
+
+    def _with_tool(self, schema: type[BaseModel]) -> Any:
+        """Bind the schema as a tool: other ways of asking lose a reply that does not fit."""
+        bind = cast("Any", self.chat_model.with_structured_output)
+        named = "method" in inspect.signature(bind).parameters
+        return bind(schema, include_raw=True, **({"method": "function_calling"} if named else {})).pick("raw")
+
+
+def _content(message: Any) -> str:
+    """Return the arguments of the tool call as JSON, those of several one after the other; else the text."""
+    given = [call["args"] for call in (*message.tool_calls, *message.invalid_tool_calls)]
+    calls = [args if isinstance(args, str) else json.dumps(args) for args in given]
+    return "\n".join(calls) or str(ChatGeneration(message=message).text)

@@ -1,0 +1,84 @@
+"""An evaluator as a ``StringEvaluator`` of langchain-classic, which must be installed to import this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.runnables.config import ensure_config, set_config_context
+
+from ctxmetrics.errors import ParameterError, missing_extra
+from ctxmetrics_langchain.documents import READER
+from ctxmetrics_langchain.evaluators import VALUES
+
+try:
+    from langchain_classic.evaluation import StringEvaluator
+except ModuleNotFoundError as error:
+    raise missing_extra("langchain-classic", "langchain-classic") from error
+
+if TYPE_CHECKING:
+    from ctxmetrics.scorer import Scorer
+    from ctxmetrics.scores import Score
+
+
+class Grade(dict[str, Any]):
+    """``score`` and ``value`` as the items; everything else as attributes.
+
+    langchain-classic loses the score of a result with a ``reasoning`` item, next to langsmith 0.6 or newer. ``value``
+    is ``"passed"`` or ``"failed"`` where there is a pass mark, and what is the matter where there is no score.
+
+    Attributes:
+        full: The whole score.
+        reasoning: What was missed or useless, and why.
+    """
+
+    def __init__(self, score: Score) -> None:
+        value = score.reason if score.value is None else VALUES[score.passed]
+        super().__init__(score=score.value, value=value)
+        self.full, self.reasoning = score, score.reason
+
+
+class MetricStringEvaluator(StringEvaluator):
+    """What `RetrievalEvaluator.as_string_evaluator` returns.
+
+    ``prediction`` is the retrieved documents (``RunEvalConfig(prediction_key=..)`` names them) or a mapping of the
+    chain's outputs; ``reference`` a text, or a mapping of the example's outputs; ``input`` the question.
+
+    Args:
+        scorer: What scores.
+
+    Raises:
+        ParameterError: It has several metrics.
+    """
+
+    def __init__(self, scorer: Scorer) -> None:
+        if len(scorer.metrics) > 1:
+            raise ParameterError(f"A string evaluator has one score. Make one each of: {scorer.name}.")
+        self.scorer = scorer
+        (self._metric,) = scorer.metrics.values()
+
+    @property
+    def evaluation_name(self) -> str:
+        """The feedback key."""
+        return self.scorer.name
+
+    @property
+    def requires_input(self) -> bool:
+        """Whether the metric takes the question along."""
+        return "user_input" in self._metric.uses
+
+    @property
+    def requires_reference(self) -> bool:
+        """Whether the metric compares with anything of the example."""
+        return any(READER.places[name].side == "reference_outputs" for name in self._metric.requires)
+
+    def _check_evaluation_args(self, reference: Any = None, input_: Any = None) -> None:
+        """Leave it to the metric: it can do without a question, and says what it misses."""
+
+    def _evaluate_strings(self, *, callbacks: Any = None, **given: Any) -> Grade:
+        with set_config_context(ensure_config({"callbacks": callbacks})) as context:
+            scores = context.run(self.scorer.scores, _record(**given))
+        return Grade(scores[self.evaluation_name])
+
+
+def _record(prediction: Any, reference: Any = None, input: Any = None, **more: Any) -> dict[str, Any]:  # noqa: A002 - langchain's name
+    return {**more, "inputs": input, "outputs": prediction, "reference_outputs": reference}

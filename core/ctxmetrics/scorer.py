@@ -1,0 +1,165 @@
+"""Metrics over the records of a framework: what wrappers of tracing frameworks have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.bridge import run_sync
+from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError
+from ctxmetrics.explain import count
+from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.metrics.params import build_metric
+from ctxmetrics.redact import safe_text
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import FrozenDict, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.records import Reader
+
+_TOLD = ("metric", "reason_code", "threshold", "passed", "band", "signals", "metadata", "usage", "provenance")
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Several metrics that score records, judged at the same time.
+
+    Attributes:
+        metrics: The metrics by the caller's names for them.
+        keys: Where things stand in records: see `KeyParams`.
+        reader: Reads the records of one framework.
+    """
+
+    metrics: Mapping[str, Metric]
+    keys: Mapping[str, Any]
+    reader: Reader = field(compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Sequence[Metric] | Mapping[str, Metric],
+        judge: Judge | None,
+        keys: Mapping[str, Any],
+        reader: Reader,
+    ) -> Scorer:
+        """Check and put together what a caller gave.
+
+        Args:
+            metrics: Metrics of different names, or a mapping from names to metrics.
+            judge: For judged metrics that have none.
+            keys: Where things stand.
+            reader: Reads the records.
+
+        Raises:
+            ParameterError: Two metrics have one name, or a key is unknown or of the wrong type.
+        """
+        named = metrics if isinstance(metrics, Mapping) else {metric.name: metric for metric in metrics}
+        if not named or len(named) != len(metrics):
+            raise ParameterError(
+                "metrics= needs metrics of different names. Give a mapping to name them yourself."
+            )
+        reader.check(keys)
+        judged = {
+            name: metric.with_judge(judge)
+            if judge is not None and isinstance(metric, JudgedMetric)
+            else metric
+            for name, metric in named.items()
+        }
+        return cls(FrozenDict(judged), FrozenDict(keys), reader)
+
+    @classmethod
+    def single(
+        cls, metric: type[Metric], params: Mapping[str, Any], reader: Reader, **settings: Any
+    ) -> Scorer:
+        """Put together one metric by its parameters.
+
+        Args:
+            metric: Its class.
+            params: Its parameters, where things stand, and ``key``: the caller's name for it, else its own.
+            reader: Reads the records.
+            **settings: Further parameters; those that are None are left to the metric.
+
+        Raises:
+            ParameterError: A parameter is unknown or out of range.
+        """
+        keys = {name: value for name, value in params.items() if name in reader.known}
+        rest: Any = {name: value for name, value in params.items() if name not in {*reader.known, "key"}}
+        built = build_metric(metric, rest, also=("key", *reader.known), **settings)
+        return cls.of({params.get("key") or built.name: built}, None, keys, reader)
+
+    @property
+    def name(self) -> str:
+        """The metrics' names."""
+        return ", ".join(self.metrics)
+
+    async def ascores(self, record: Mapping[str, Any], strict: bool = True) -> dict[str, Score]:
+        """Score a record, one score a name.
+
+        A metric that fails gives a score without a value (``missing_field``, ``metric_error``) and leaves the others
+        alone.
+
+        Args:
+            record: A mapping with sides, or with the fields themselves: see `ctxmetrics.records`.
+            strict: Raise the first failure when all fail.
+        """
+        import asyncio
+
+        async def score(metric: Metric) -> Score:
+            return await metric.ascore(self.reader.read(record, self.keys, metric.requires, metric.uses))
+
+        outcomes = await asyncio.gather(*map(score, self.metrics.values()), return_exceptions=True)
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        if strict and len(failures) == len(outcomes):
+            raise failures[0]
+        return {
+            name: outcome if isinstance(outcome, Score) else _failed(metric, outcome)
+            for (name, metric), outcome in zip(self.metrics.items(), outcomes, strict=True)
+        }
+
+    def scores(self, record: Mapping[str, Any], strict: bool = True) -> dict[str, Score]:
+        """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `ascores`."""
+        return run_sync(self.ascores, record, strict)
+
+    def summaries(self, records: Sequence[Mapping[str, Any]]) -> dict[str, tuple[dict[str, Any], str]]:
+        """Score many records and return a name's summary (`MetricSummary.to_dict`) and its table.
+
+        Raises:
+            MissingFieldError: No record has a field that a metric needs.
+        """
+        from ctxmetrics.engine import evaluate
+
+        found = {}
+        for name, metric in self.metrics.items():
+            samples = [self._sample(record, metric) for record in records]
+            summary = evaluate(samples, [metric], progress=False).summary()
+            found[name] = (summary[metric.name].to_dict(), str(summary))
+        return found
+
+    def _sample(self, record: Mapping[str, Any], metric: Metric) -> Sample:
+        """Read what is there; a record that cannot be read lacks everything, and its score says so."""
+        try:
+            return self.reader.read(record, self.keys, (), (*metric.requires, *metric.uses))
+        except CtxMetricsError:
+            return Sample()
+
+
+def compact(score: Score) -> dict[str, Any]:
+    """Return what a framework may keep beside the number: JSON-ready data, the verdicts by id only."""
+    told = score.to_dict()
+    return {
+        "count": count(score) if score.verdicts else None,
+        "judge": score.provenance.judge,
+        "verdicts": {verdict.id: verdict.value for verdict in score.verdicts},
+        **{name: told[name] for name in _TOLD},
+    }
+
+
+def _failed(metric: Metric, error: BaseException) -> Score:
+    code = "missing_field" if isinstance(error, MissingFieldError) else "metric_error"
+    message = f"{type(error).__name__}: {safe_text(error)}"
+    return metric.build(Sample(), None, reason_code=code, message=message)
