@@ -1,0 +1,100 @@
+"""Context recall and context precision as DeepEval metrics: the numbers of `ctxmetrics`, at home in DeepEval.
+
+    from ctxmetrics_deepeval import ContextRecallMetric
+    from deepeval import evaluate
+
+    evaluate(test_cases, [ContextRecallMetric(threshold=0.7)])
+
+No model and no key are needed; give ``model=`` any ``DeepEvalBaseLLM`` to judge with. Parameters, and what happens
+where a score cannot be computed: `DeepEvalMetric`.
+"""
+
+from __future__ import annotations
+
+from ctxmetrics import metrics as core
+from ctxmetrics.errors import missing_extra
+
+try:
+    from deepeval.test_case import SingleTurnParams as _SingleTurnParams  # noqa: F401 - only newer ones have it
+except ImportError as error:
+    raise missing_extra("deepeval 3.9.9 or newer", "deepeval") from error
+
+from ctxmetrics_deepeval.fields import MissingParamsError
+from ctxmetrics_deepeval.model import DeepEvalModel
+from ctxmetrics_deepeval.wrapper import DeepEvalMetric
+
+__all__ = [
+    "ContextPrecisionMetric",
+    "ContextRecallMetric",
+    "ContextUtilizationMetric",
+    "DeepEvalMetric",
+    "DeepEvalModel",
+    "IDBasedContextPrecisionMetric",
+    "IDBasedContextRecallMetric",
+    "MissingParamsError",
+    "NonLLMContextPrecisionMetric",
+    "NonLLMContextRecallMetric",
+]
+
+
+class ContextRecallMetric(DeepEvalMetric):
+    """The share of the expected output's sentences (or claims) that the retrieval context supports.
+
+    See `ctxmetrics.ContextRecall` for formula, range and degenerate values.
+    """
+
+    core_class = core.ContextRecall
+
+
+class ContextPrecisionMetric(DeepEvalMetric):
+    """Whether the items of the retrieval context that help to give the expected output stand first.
+
+    See `ctxmetrics.ContextPrecision` for formula, range and degenerate values.
+    """
+
+    core_class = core.ContextPrecision
+
+
+class ContextUtilizationMetric(DeepEvalMetric):
+    """Whether the items of the retrieval context that help to give the actual output stand first.
+
+    See `ctxmetrics.ContextUtilization` for formula, range and degenerate values.
+    """
+
+    core_class = core.ContextUtilization
+
+
+class NonLLMContextRecallMetric(DeepEvalMetric):
+    """The share of ``context`` that some item of the retrieval context resembles.
+
+    See `ctxmetrics.NonLLMContextRecall` for formula, range and degenerate values.
+    """
+
+    core_class = core.NonLLMContextRecall
+
+
+class NonLLMContextPrecisionMetric(DeepEvalMetric):
+    """Whether the items of the retrieval context that resemble one of ``context`` stand first.
+
+    See `ctxmetrics.NonLLMContextPrecision` for formula, range and degenerate values.
+    """
+
+    core_class = core.NonLLMContextPrecision
+
+
+class IDBasedContextRecallMetric(DeepEvalMetric):
+    """The share of ``metadata["reference_context_ids"]`` that was retrieved.
+
+    See `ctxmetrics.IDBasedContextRecall` for formula, range and degenerate values.
+    """
+
+    core_class = core.IDBasedContextRecall
+
+
+class IDBasedContextPrecisionMetric(DeepEvalMetric):
+    """How many of the retrieved ids are in ``metadata["reference_context_ids"]``, or how early they stand.
+
+    See `ctxmetrics.IDBasedContextPrecision` for formula, range and degenerate values.
+    """
+
+    core_class = core.IDBasedContextPrecision

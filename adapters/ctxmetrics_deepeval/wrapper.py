@@ -1,0 +1,234 @@
+"""The one wrapper that makes a metric of the core a DeepEval metric."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from uuid import uuid4
+
+from deepeval.errors import DeepEvalError
+from deepeval.metrics import BaseMetric
+from deepeval.metrics.utils import construct_verbose_logs
+
+from ctxmetrics._version import __version__
+from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.explain import count
+from ctxmetrics.judges.llm import LLMJudge
+from ctxmetrics.metrics.judged import JudgedMetric, default_judge
+from ctxmetrics.metrics.params import build_metric
+from ctxmetrics.redact import safe_text
+from ctxmetrics.samples import Sample
+from ctxmetrics_deepeval.fields import required_params, to_sample
+from ctxmetrics_deepeval.model import DeepEvalModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deepeval.models import DeepEvalBaseLLM
+    from deepeval.test_case import LLMTestCase
+    from typing_extensions import Unpack
+
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.metrics.params import MetricParams
+    from ctxmetrics.scores import Score
+
+# Everything that a measurement leaves behind. It is set, and taken back, as a whole.
+_MEASURED = "score reason success evaluation_cost input_tokens output_tokens verbose_logs score_breakdown"
+_NO_RESULT: dict[str, Any] = dict.fromkeys([*_MEASURED.split(), "result", "_error", "_measuring"])
+
+
+class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEval's metrics are made
+    """A metric of the core in DeepEval's clothes; use its subclasses.
+
+    A score that cannot be computed is no exception: the metric then has an ``error`` (reason code and message), no
+    score, and has failed. At an exception DeepEval ends the run of all other test cases, unless told to ignore errors;
+    so one is raised only for misuse (wrong parameter, wrong type in a test case) and for DeepEval's own missing
+    parameters, which it can be told to skip.
+
+    One object may measure many test cases at once: each call returns its own score, and the attributes are those of the
+    call that began last, all of the same one. Pictures in a test case are not looked at.
+
+    Args:
+        threshold: The pass mark on the score's own scale. ``"convention"``: the convention's, else 0.5. None: no pass
+            mark, a score only (DeepEval 4).
+        model: A ``DeepEvalBaseLLM`` to judge with, or a model name as DeepEval's own metrics take it.
+        judge: A judge of `ctxmetrics`, instead of a model. With neither, the embedded one.
+        core: A metric of the core, instead of its parameters.
+        strict_mode: Anything below a perfect score counts as 0, and only a perfect score passes.
+        include_reason: Whether ``reason`` is filled.
+        async_mode: Taken for DeepEval's sake; both ways give the same.
+        verbose_mode: Let DeepEval print ``verbose_logs``, which are filled either way.
+        flaky: The metric decides no test case (DeepEval 4).
+        **params: Parameters of the core metric: ``convention``, ``top_k``, and those of its own.
+
+    Attributes:
+        core: The core metric. Two metrics are equal when their class and core are.
+        result: The whole `ctxmetrics.Score` of the last measurement.
+        score_breakdown: ``count`` (k of n), and the score as a dict: every verdict with its evidence.
+
+    Raises:
+        ParameterError: A parameter is unknown, or its value is wrong.
+    """
+
+    core_class: ClassVar[type[Metric]]
+    core: Metric
+    result: Score | None
+    _error: str | None
+    _measuring: object
+
+    # DeepEval copies a metric for every test case by calling its class with those of the constructor's parameters that
+    # are also attributes. `core` is one, so all settings travel by reference, and constructing again changes nothing.
+    def __init__(
+        self,
+        threshold: float | Literal["convention"] | None = "convention",
+        *,
+        model: DeepEvalBaseLLM | str | None = None,
+        judge: Judge | None = None,
+        core: Metric | None = None,
+        strict_mode: bool = False,
+        include_reason: bool = True,
+        async_mode: bool = True,
+        verbose_mode: bool = False,
+        flaky: bool = False,
+        **params: Unpack[MetricParams],
+    ) -> None:
+        judges = [None if model is None else LLMJudge(DeepEvalModel(model)), judge]
+        if core is None and None in judges:
+            core = build_metric(self.core_class, params, also=_OPTIONS, judge=judges[0] or judge)
+        elif not isinstance(core, self.core_class) or params or judges != [None, None]:
+            raise ParameterError(
+                f"Give core= (a {self.core_class.__name__}) alone, or else model= or judge=."
+            )
+        self.__dict__.update(_NO_RESULT)
+        self.core = core = _with_pass_mark(core, threshold, strict=strict_mode)
+        self.threshold = None if threshold is None and not core.strict else core.pass_mark
+        self.strict_mode, self.include_reason = core.strict, include_reason
+        self.async_mode, self.verbose_mode, self.flaky = async_mode, verbose_mode, flaky
+        self.evaluation_model = _label(_judge_of(core))
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]  # DeepEval's
+        cls._required_params = required_params(cls.core_class)  # type: ignore[assignment]  # theirs is a slip
+
+    # DeepEval passes keywords of its own, others in each release, and takes a refusal for a reason to measure again.
+    def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
+        """Score a test case, anywhere: in a script, a notebook, inside a running loop, in any thread.
+
+        Raises:
+            MissingParamsError: The test case lacks a field.
+            SampleError: A field of it has the wrong type.
+        """
+        with _measurement(self) as scores:
+            scores.append(self.core.score(to_sample(test_case, self.core)))
+        return scores[0].value
+
+    async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]
+        """Score a test case. Raises as `measure` does."""
+        with _measurement(self) as scores:
+            scores.append(await self.core.ascore(to_sample(test_case, self.core)))
+        return scores[0].value
+
+    def is_successful(self) -> bool | None:
+        """Whether the last score reaches the threshold; None without a threshold."""
+        passed = self.score is not None and (self.threshold is None or self.score >= self.threshold)
+        self.success = None if self.threshold is None else passed
+        return self.success
+
+    @property
+    def error(self) -> str | None:
+        """Why there is no score."""
+        return self._error
+
+    @error.setter
+    def error(self, text: str | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - as in theirs
+        # DeepEval sets None before each test case, also where the metric's turn then never comes (another one hung):
+        # what the last test case left must not be reported for this one. It sets a text when it gives a test case up:
+        # the measurement may still run in a thread of its own, and must not leave its result on a later test case.
+        self.__dict__.update(_NO_RESULT, _error=text)
+
+    @property
+    def assessment_questions(self) -> list[str] | None:
+        """Something new each time where DeepEval's cache must not answer; it compares this.
+
+        The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id and string metrics,
+        computed sooner than looked up, and metrics with a judge that is not ours are never taken from it.
+        """
+        ours = type(_judge_of(self.core)).__module__.startswith("ctxmetrics.")
+        return None if ours else [f"not for the cache: {uuid4().hex}"]
+
+    @property
+    def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - theirs is one literal
+        return self.core.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeepEvalMetric) and type(self) is type(other) and self.core == other.core
+
+    def __hash__(self) -> int:
+        return hash(self.core)
+
+
+_OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
+
+
+@contextmanager
+def _measurement(metric: DeepEvalMetric) -> Iterator[list[Score]]:
+    """Clear the metric, and leave the score that is put into the list as a whole."""
+    scores: list[Score] = []
+    metric.__dict__.update(_NO_RESULT, _measuring=scores, skipped=False)
+    try:
+        yield scores
+    except (CtxMetricsError, DeepEvalError):
+        raise
+    except Exception as error:  # noqa: BLE001 - at a TypeError DeepEval measures again, and does not catch the second
+        message = f"{type(error).__name__}: {safe_text(error)}"
+        scores.append(metric.core.build(Sample(), None, reason_code="metric_error", message=message))
+    state = _state(metric, scores[0])
+    if metric._measuring is scores:  # noqa: SLF001 - no later one has begun, and DeepEval has not given this one up
+        metric.__dict__.update(state)
+        metric.is_successful()
+
+
+def _state(metric: DeepEvalMetric, score: Score) -> dict[str, Any]:
+    counted = score.usage.calls > 0 and not score.usage.estimated
+    return {
+        "score": score.value,
+        "reason": _without_tags(score.reason) if metric.include_reason else None,
+        "_error": _without_tags(f"{score.reason_code}: {score.message}") if score.value is None else None,
+        "evaluation_cost": score.usage.cost,
+        "input_tokens": score.usage.prompt_tokens if counted else None,
+        "output_tokens": score.usage.completion_tokens if counted else None,
+        "verbose_logs": construct_verbose_logs(metric, [_without_tags(score.pretty()), ""]),
+        "score_breakdown": {"count": count(score), **score.to_dict()},
+        "result": score,
+    }
+
+
+def _with_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool) -> Metric:
+    """Return the metric with the pass mark that was asked for, and strict if it was."""
+    core = replace(core, strict=True) if strict and not core.strict else core
+    if threshold == "convention":
+        threshold = 0.5 if core.pass_mark is None else None  # DeepEval's own
+    return core if threshold in (None, core.pass_mark) else replace(core, threshold=threshold)  # type: ignore[arg-type]  # the core says what is wrong
+
+
+def _judge_of(core: Metric) -> Judge | None:
+    return (core.judge or default_judge()) if isinstance(core, JudgedMetric) else None
+
+
+def _label(judge: Judge | None) -> str | None:
+    """Return who judges, by which release, with a digest of all options: DeepEval's cache compares it."""
+    digest = sha256(repr(judge).encode()).hexdigest()[:8]
+    return _without_tags(f"{judge.name}, ctxmetrics {__version__}, {digest}") if judge else None
+
+
+def _without_tags(text: str) -> str:
+    """Return a text in which Rich finds no tag: a word joiner, which shows nothing, breaks them.
+
+    DeepEval prints reasons and logs as Rich markup. A chunk that says ``[/INST]`` would end the whole report with a
+    MarkupError, and ``[link=..]`` would plant a link.
+    """
+    return re.sub(r"\[(?=[A-Za-z#/@])", "[\u2060", text)
