@@ -150,13 +150,13 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
             ),
             Convention(
                 name="ru",
-                source="the Russian page on context recall",
+                source="the Russian page on context recall (spring-ai-ragas, methodology/ru/context-recall.md)",
                 percent=True,
                 bands=(
-                    Band(0.9, "Вся необходимая информация найдена"),
-                    Band(0.7, "Большая часть информации найдена"),
-                    Band(0.5, "Часть ключевой информации отсутствует"),
-                    Band(0.0, "Большая часть информации отсутствует"),
+                    Band(0.9, "Контекст содержит всю необходимую информацию из эталона"),
+                    Band(0.7, "Большая часть информации из эталона присутствует в контексте"),
+                    Band(0.5, "Часть ключевой информации отсутствует в контексте"),
+                    Band(0.0, "Контекст не содержит значительную часть информации из эталона"),
                 ),
                 empty=_UNDEFINED_WITHOUT_REFERENCE,
                 ours=(

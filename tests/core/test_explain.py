@@ -67,7 +67,7 @@ def test_the_russian_page() -> None:
     assert score.value == 2 / 3
     assert score.pretty() == (
         "context_recall(convention=ru): 0.67 (67%)\n"
-        "  Часть ключевой информации отсутствует\n"
+        "  Часть ключевой информации отсутствует в контексте\n"
         "  2 of 3 sentences supported\n"
         "  ✓ s1 Эйфелева башня была построена в 1889 году.\n"
         '      c1 [0:23] "Эйфелева башня в Париже"\n'

@@ -66,7 +66,6 @@ def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
         f"{TEXT} {TEXT.replace('true', 'false')}",
         '{"answers": []}',
         '{"sentences": "all of them", "contexts": []}',
-        '{"sentences": []}',
         '{"sentences": NaN, "contexts": []}',
         "{" * 5000,
         '{"sentences": ' + "[" * 100_000,
@@ -74,12 +73,23 @@ def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
     ],
     ids=[
         "empty", "refusal", "null", "list", "bool", "half", "last brace missing", "two verdicts", "wrong key",
-        "no list", "a key missing", "NaN", "many braces", "deep", "html",
+        "no list", "NaN", "many braces", "deep", "html",
     ],
 )  # fmt: skip
 def test_what_could_mean_several_things_or_nothing_decides_nothing(content: str) -> None:
     with pytest.raises(UnreadableReplyError):
         read(content)
+
+
+def test_a_list_that_is_left_out_is_missing_ids_and_spoils_nothing_else() -> None:
+    found = read('{"sentences": [{"id": "s1", "supported": false}]}')
+    checked = check(found, PART, ("s1",), ("c1",), get_pack("en"))
+    assert checked.verdicts["s1"].value is False
+    assert checked.missing == ("c1",)
+
+
+def test_the_fuller_object_is_meant() -> None:
+    assert read(f'{{"sentences": []}} then {TEXT}')["contexts"]
 
 
 def verdict(entry: Any, language: str = "en") -> Any:

