@@ -15,17 +15,19 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.judges.words import Word, stop_words, words
+from ctxmetrics.judges.words import Word, base_language, stop_words, words
 from ctxmetrics.scores import Evidence, Verdict, frozen
 from ctxmetrics.text import Span, sentence_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from ctxmetrics.judges.base import JudgeRequest
 
@@ -41,7 +43,7 @@ WARNING = (
 
 MAX_INDEXED = 1_000_000
 """Contexts of more characters together are indexed for the words of the request only: memory stays in
-proportion to the matches, time to the text."""
+proportion to the matches, time to the text (50 million characters of prose: about 15 s and 200 MB)."""
 MAX_SENTENCE = 1_000
 """A sentence of more characters (a table, a log) is cut at white space: evidence stays readable."""
 _MAX_BLOCK = 20_000
@@ -59,12 +61,18 @@ class LexicalJudge:
     **Support** of a unit: ``coverage - number_weight * (any number of the unit is in no context) - name_weight *
     share of the unit's names that are in no context >= min_coverage``. Coverage is the share of the unit's content
     words found in the ``max_sentences`` context sentences that together hold most of them (chosen one by one).
-    Names are capitalised words that do not begin a sentence. A unit of stop words only is supported where its words
+    Names are capitalised words of two letters or more that do not begin a sentence. A unit of stop words only is supported where its words
     stand in a context one after the other.
 
     **Usefulness** of a context: its share is at least ``min_share`` and at least ``min_relative`` times the best
-    context's. The share is BM25 of the answer's content words over the most that BM25 can give them (inverse document
-    frequency from the retrieved contexts). Only the answer counts, not the question.
+    context's. The share is BM25 of the answer's content words over what BM25 gives the answer itself, with document
+    frequencies from the retrieved contexts (`bm25_shares`). Only the answer counts, not the question. An answer of
+    stop words only makes those contexts useful in which it stands word for word.
+
+    The verdicts' ``details`` hold what was measured. Units: ``score`` (-1 to 1 with the default weights), ``coverage``, ``missing_words`` (in
+    none of the chosen sentences), ``missing_numbers`` and ``missing_names`` (in no context), as the unit spells them;
+    ``bigram_share`` (share of neighbouring content words that are neighbours in a chosen sentence: shown, not counted)
+    and, for a no, ``nearest`` (the spans of the chosen sentences). Contexts: ``share``, ``relative``, ``matched_words``.
 
     Attributes:
         max_sentences: Context sentences that may support a unit together.
@@ -178,7 +186,7 @@ class Phrase:
     def of(cls, text: str, language: str) -> Phrase:
         """Read a text; the language chooses the stop words."""
         stop = stop_words(language)
-        has_names = not text.isupper() and language.partition("-")[0] not in _NOUNS_ARE_CAPITALISED
+        has_names = not text.isupper() and base_language(language) not in _NOUNS_ARE_CAPITALISED
         beginnings = _beginnings(text) if has_names else frozenset()
         content: dict[str, Word] = {}
         sequence: list[str] = []
@@ -195,7 +203,7 @@ class Phrase:
                 continue
             content.setdefault(word.key, word)
             sequence.append(word.key)
-            if capitalised:
+            if capitalised and len(word.folded) > 1:  # one letter is an initial or a unit's symbol
                 names[word.key] = None
         numbers = tuple(key for key, word in content.items() if word.kind == "number")
         return cls(text, content, tuple(sequence), numbers, tuple(names), length)
@@ -218,17 +226,18 @@ def _beginnings(text: str) -> frozenset[int]:
     return frozenset(word.start for word in firsts if word is not None)
 
 
-def _is_content(word: Word, text: str, stop: Set[str], *, capitalised: bool) -> bool:
+def _is_content(word: Word, text: str, stop: AbstractSet[str], *, capitalised: bool) -> bool:
     if word.kind == "character":
         return False
-    if word.kind == "number" or word.kind == "characters":
+    if word.kind in {"number", "characters"}:
         return True
     if len(word.folded) == 1 and word.folded.isascii():
         return capitalised and word.folded not in stop
     if word.folded not in stop:
         return True
     # US, WHO, IT; May, Will
-    return capitalised and (text[word.start : word.end].isupper() or word.folded in _ALSO_NAMES)
+    shouted = len(word.folded) > 1 and text[word.start : word.end].isupper()
+    return capitalised and (shouted or word.folded in _ALSO_NAMES)
 
 
 # --- the index ------------------------------------------------------------------------------------------------
@@ -248,7 +257,7 @@ class Index:
 
     __slots__ = ("ends", "first", "lengths", "postings", "starts", "weight")
 
-    def __init__(self, contexts: Sequence[str], wanted: Set[str] | None = None) -> None:
+    def __init__(self, contexts: Sequence[str], wanted: AbstractSet[str] | None = None) -> None:
         self.starts, self.ends, self.first = array("I"), array("I"), array("I", [0])
         self.lengths: list[int] = []
         self.postings: dict[str, array[int]] = {}
@@ -258,7 +267,7 @@ class Index:
         stored = sum(map(len, self.postings.values()))
         self.weight = 8 * len(self.starts) + 4 * stored + 200 * len(self.postings)
 
-    def _add(self, context: str, span: Span, wanted: Set[str] | None) -> int:
+    def _add(self, context: str, span: Span, wanted: AbstractSet[str] | None) -> int:
         number, length = len(self.starts), 0
         self.starts.append(span.start)
         self.ends.append(span.end)
@@ -302,7 +311,7 @@ def _sentences(text: str) -> Iterator[Span]:
             start, last = position + span.start, position + span.end
             while start < last:
                 end = _piece(text, start, last, MAX_SENTENCE)
-                yield Span(start, end)
+                yield Span(start, start + len(text[start:end].rstrip()))
                 start = end
         position = block
 
@@ -377,7 +386,9 @@ def _pick(keys: Iterable[str], index: Index, limit: int, context: int | None = N
     where = {key: set(index.sentences(key, context)) for key in keys}
     picks: list[_Pick] = []
     while len(picks) < limit:
-        counts = Counter(sentence for sentences in where.values() for sentence in sentences)
+        counts: Counter[int] = Counter()
+        for sentences in where.values():
+            counts.update(sentences)
         if not counts:
             break
         best = max(counts.items(), key=lambda found: (found[1], -found[0]))[0]
@@ -399,7 +410,9 @@ def _support(judge: LexicalJudge, id_: str, unit: Phrase, index: Index, request:
     names = [key for key in unit.names if not index.sentences(key)]
     penalty = judge.number_weight * bool(numbers) + judge.name_weight * len(names) / max(1, len(unit.names))
     score = coverage - penalty
-    supported = score >= judge.min_coverage - _TOLERANCE
+    supported = (
+        bool(picks) and score >= judge.min_coverage - _TOLERANCE
+    )  # a yes has evidence, whatever the bar
     missing = unit.spelled(key for key in unit.content if key not in covered and key not in numbers)
     details = {
         "score": score,
@@ -426,7 +439,7 @@ def _support(judge: LexicalJudge, id_: str, unit: Phrase, index: Index, request:
 
 def _bigram_share(unit: Phrase, picks: Sequence[_Pick], index: Index, request: JudgeRequest) -> float | None:
     """Share of the unit's pairs of neighbouring content words that are neighbours in a chosen sentence too."""
-    pairs = set(zip(unit.sequence, unit.sequence[1:], strict=False))
+    pairs = set(pairwise(unit.sequence))
     if not pairs:
         return None
     stop = stop_words(request.language)
@@ -439,7 +452,7 @@ def _bigram_share(unit: Phrase, picks: Sequence[_Pick], index: Index, request: J
             for word in words(context, span.start, span.end)
             if word.key in unit.content or (word.kind != "character" and word.folded not in stop)
         ]
-        found.update(zip(keys, keys[1:], strict=False))
+        found.update(pairwise(keys))
     return len(pairs & found) / len(pairs)
 
 
@@ -489,7 +502,8 @@ def find_literal(text: str, context: str, number: int) -> Evidence | None:
         start = context.find(text.strip()) if text.strip() else -1
         span = Span(start, start + len(text.strip()))
     else:
-        pattern = r"[\W_]+".join(re.escape(text[word.start : word.end]) for word in found)
+        spelled = (re.escape(text[word.start : word.end]) for word in found)
+        pattern = r"[\W_]+".join(re.sub("['’]", "['’]", word) for word in spelled)
         before = "" if found[0].kind == "character" else r"(?<![^\W_])"
         after = "" if found[-1].kind == "character" else r"(?![^\W_])"
         match = re.search(before + pattern + after, context, re.IGNORECASE)
@@ -506,19 +520,39 @@ def _usefulness(
     if not answer.content:
         return _literal_usefulness(answer.text, request)
     shares = bm25_shares(answer, index)
-    best = max(shares, default=0.0)
-    return tuple(
-        _context_verdict(judge, id_, number, share, share / best if best else 0.0, answer, index, request)
-        for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True))
-    )
+    best = max(shares, default=0.0) or 1.0
+    verdicts = []
+    for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
+        relative = share / best
+        enough = share >= judge.min_share - _TOLERANCE and relative >= judge.min_relative - _TOLERANCE
+        useful = enough and share > 0  # a yes has evidence, whatever the bars
+        picks = _pick(answer.content, index, judge.max_sentences, number) if useful else []
+        found = [key for key in answer.content if index.sentences(key, number)]
+        matched = answer.spelled(found)
+        reason = f"{len(found)} of {len(answer.content)} words of the answer" + (
+            f": {_listed(matched)}" if found else ""
+        )
+        if not useful and found:
+            reason += f" (share {share:.2f}, {relative:.2f} of the best context's)"
+        verdicts.append(
+            Verdict(
+                id=id_,
+                value=useful,
+                text=request.contexts[number],
+                reason=reason,
+                evidence=tuple(index.evidence(pick.sentence, request.contexts) for pick in picks),
+                details=frozen({"share": share, "relative": relative, "matched_words": matched}),
+            )
+        )
+    return tuple(verdicts)
 
 
 def bm25_shares(answer: Phrase, index: Index) -> list[float]:
     """Return for each context BM25 of the answer's words over what a context that is the answer itself would get.
 
     BM25 is ``sum(idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length)))`` with ``idf = ln(1 + (n - df +
-    0.5) / (df + 0.5))``; n, df and the lengths come from the contexts themselves. A word that is in none of them
-    counts as half found (df 0.5), else a few contexts could never hold enough of an answer. Range 0 to 1.
+    0.5) / (df + 0.5))``; n, df and the lengths come from the contexts themselves. Words that are in no context weigh
+    most: a single context as long as the answer needs about a third of its words, a shorter one less. Range 0 to 1.
     """
     n = len(index.lengths)
     mean = sum(index.lengths) / max(1, n) or 1.0
@@ -527,8 +561,7 @@ def bm25_shares(answer: Phrase, index: Index) -> list[float]:
     totals, most = [0.0] * n, 0.0
     for key in answer.content:
         counts = Counter(bisect_right(index.first, sentence) - 1 for sentence in index.sentences(key))
-        df = len(counts) or 0.5
-        idf = log(1 + (n - df + 0.5) / (df + 0.5))
+        idf = log(1 + (n - len(counts) + 0.5) / (len(counts) + 0.5))
         most += idf * itself[key] / (itself[key] + own)
         for context, count in counts.items():
             totals[context] += idf * count / (count + damping[context])
@@ -537,35 +570,6 @@ def bm25_shares(answer: Phrase, index: Index) -> list[float]:
 
 def _damping(relative_length: float) -> float:
     return _K1 * (1 - _B + _B * relative_length)
-
-
-def _context_verdict(
-    judge: LexicalJudge,
-    id_: str,
-    number: int,
-    share: float,
-    relative: float,
-    answer: Phrase,
-    index: Index,
-    request: JudgeRequest,
-) -> Verdict:
-    useful = share >= judge.min_share - _TOLERANCE and relative >= judge.min_relative - _TOLERANCE
-    picks = _pick(answer.content, index, judge.max_sentences, number) if useful else []
-    matched = answer.spelled(key for key in answer.content if index.sentences(key, number))
-    if useful:
-        reason = f"has {_listed(matched)}"
-    elif not matched:
-        reason = "has no word of the answer"
-    else:
-        reason = f"has little of the answer: {_listed(matched)} (share {share:.2f}, {relative:.2f} of the best context's)"
-    return Verdict(
-        id=id_,
-        value=useful,
-        text=request.contexts[number],
-        reason=reason,
-        evidence=tuple(index.evidence(pick.sentence, request.contexts) for pick in picks),
-        details=frozen({"share": share, "relative": relative, "matched_words": matched}),
-    )
 
 
 def _literal_usefulness(text: str, request: JudgeRequest) -> tuple[Verdict, ...]:

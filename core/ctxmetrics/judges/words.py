@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Kind = Literal["word", "number", "count", "characters", "character"]
 """``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a
@@ -55,48 +55,46 @@ def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
     """
     pending: Word | None = None  # a number that the next word may still multiply or add to
     for match in _patterns()[0].finditer(text, start, len(text) if end is None else end):
-        group = match.lastindex
-        if group == 3:
-            folded, key = _fold_and_stem(match.group())
-            if pending is not None:
-                joined = _joined(pending, folded, match, text)
-                if joined is not None:
-                    pending = joined
-                    continue
-                yield pending
-                pending = None
-            if folded in _NUMBER_WORDS:
-                pending = Word(_NUMBER_WORDS[folded], folded, "number", match.start(), match.end())
-            elif folded in _COUNT_WORDS:
-                pending = Word(_COUNT_WORDS[folded], folded, "count", match.start(), match.end())
-            else:
-                yield Word(key, folded, "word", match.start(), match.end())
-            continue
+        word = _word(match) if match.lastindex == _IS_WORD else None
         if pending is not None:
+            joined = word and _joined(pending, word, text)
+            if joined:
+                pending = joined
+                continue
             yield pending
             pending = None
-        if group == 1:
+        if word is None and match.lastindex == _IS_NUMBER:
             key = _number_key(match.group())
             pending = Word(key, key, "number", match.start(), match.end())
-        else:
+        elif word is None:
             yield from _pairs(match)
+        elif word.kind == "word":
+            yield word
+        else:
+            pending = word
     if pending is not None:
         yield pending
 
 
+def _word(match: re.Match[str]) -> Word:
+    folded, key = _fold_and_stem(match.group())
+    if folded in _NUMBER_WORDS:
+        return Word(_NUMBER_WORDS[folded], folded, "number", match.start(), match.end())
+    if folded in _COUNT_WORDS:
+        return Word(_COUNT_WORDS[folded], folded, "count", match.start(), match.end())
+    return Word(key, folded, "word", match.start(), match.end())
+
+
 # --- numbers --------------------------------------------------------------------------------------------------
 
-_UNITS = {
-    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
-}  # fmt: skip
 _TENS = {
     "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70",
     "eighty": "80", "ninety": "90",
 }  # fmt: skip
 _NUMBER_WORDS = {
-    **_UNITS,
     **_TENS,
-    "zero": "0", "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15",
+    "zero": "0", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
+    "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15",
     "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19",
     "два": "2", "две": "2", "двух": "2", "три": "3", "трех": "3", "четыре": "4", "четырех": "4", "пять": "5",
     "пяти": "5", "шесть": "6", "шести": "6", "семь": "7", "восемь": "8", "девять": "9", "десять": "10",
@@ -115,32 +113,25 @@ _SCALES = {
 }  # fmt: skip
 _ORDINAL_ENDS = frozenset(("st", "nd", "rd", "th"))
 _RUSSIAN_ORDINAL_ENDS = frozenset(("й", "я", "е", "х", "м", "го", "му", "ми", "ый", "ая", "ое", "ые", "ых"))
+_ONES = frozenset("123456789")
 _GAPS = frozenset((" ", "\u00a0", "\u202f", "-", "\u2010", "\u2011"))
 
 
-def _joined(number: Word, folded: str, match: re.Match[str], text: str) -> Word | None:
+def _joined(number: Word, word: Word, text: str) -> Word | None:
     """Return the number with the word after it taken in ("2.1" + "million", "twenty" + "one"), or None."""
-    start, end = match.span()
-    if start - number.end > 1:
-        return None
-    gap = text[number.end : start]
+    gap, folded = text[number.end : word.start], word.folded
     key = None
     if not gap:
         key = number.key if folded in _ORDINAL_ENDS else None
     elif gap not in _GAPS:
         return None
-    elif folded in _SCALES:
+    elif folded in _SCALES and len(number.key) <= _LONGEST and number.key.replace(".", "", 1).isdigit():
         key = _times_ten(number.key, _SCALES[folded])
-    elif (
-        number.folded in _TENS
-        and number.key == _TENS[number.folded]
-        and (ones := _UNITS.get(folded) or _COUNT_WORDS.get(folded))
-        and len(ones) == 1
-    ):
-        key = number.key[0] + ones
+    elif _TENS.get(number.folded) == number.key and word.key in _ONES and word.kind != "word":
+        key = number.key[0] + word.key
     elif gap == "-" and folded in _RUSSIAN_ORDINAL_ENDS:
         key = number.key
-    return None if key is None else Word(key, number.folded, "number", number.start, end)
+    return None if key is None else Word(key, number.folded, "number", number.start, word.end)
 
 
 def _number_key(text: str) -> str:
@@ -181,7 +172,7 @@ def _plain(number: str) -> str:
 def _times_ten(key: str, power: int) -> str:
     whole, _, fraction = key.partition(".")
     shifted = f"{whole}{fraction[:power].ljust(power, '0')}"
-    rest = fraction[power:].rstrip("0")
+    rest = fraction[power:]
     return _plain(f"{shifted}.{rest}" if rest else shifted)
 
 
@@ -221,13 +212,14 @@ def _fold(word: str) -> str:
 _HISSED = ("sses", "shes", "ches", "xes", "zes")
 _VOWELS = frozenset("aeiouy")
 _SHORTEST_STEM = 3
+_SHORTEST_IES = 5  # ties, but cities
 
 
 def _stem_latin(word: str) -> str:
     """Drop English plural, ``-ing``, ``-ed`` and a final ``e``; other languages lose little by it."""
     if len(word) <= _SHORTEST_STEM:
         return word
-    if word.endswith("ies") and len(word) > 4:
+    if word.endswith("ies") and len(word) >= _SHORTEST_IES:
         word = word[:-3] + "y"
     elif word.endswith(_HISSED):
         word = word[:-2]
@@ -242,55 +234,53 @@ def _stem_latin(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > _SHORTEST_STEM else word
 
 
-_CYRILLIC_ENDINGS = tuple(
-    sorted(
-        (
-            "а я о е ы и у ю ь й ам ям ом ем ой ей ою ею ах ях ов ев ами ями ий ый ая яя ое ее ые ие ую юю ого его "
-            "ому ему ым им ыми ими ых их ия ию ии ием иями иях ость ости остью ть ать ять ить еть уть ет ют ут ит ат "
-            "ят ешь ишь ете ите ал ала ало али ил ила ило или ел ела ело ели ял яла яло яли ен ена ено ены"
-        ).split(),
-        key=len,
-        reverse=True,
-    )
-)
+_CYRILLIC_ENDINGS = """
+    ость ости остью иями ами ями ыми ими ого его ому ему ией иям иях ием ешь ишь ете ите ать ять ить еть уть ала ало али
+    ила ило или ела ело ели яла яло яли ена ено ены ам ям ом ем ой ей ою ею ах ях ов ев ий ый ая яя ое ее ые ие ую юю ым
+    им ых их ия ию ии ть ет ют ут ит ат ят ал ил ел ял ен а я о е ы и у ю ь й
+"""
+"""The longer ones first."""
+
+
+@lru_cache(maxsize=1)
+def _cyrillic_endings() -> tuple[str, ...]:
+    return tuple(_CYRILLIC_ENDINGS.split())
 
 
 def _stem_cyrillic(word: str) -> str:
     """Drop one ending (Russian; Ukrainian and Bulgarian share most of them) and the reflexive particle."""
     if word.endswith(("ся", "сь")) and len(word) > _SHORTEST_STEM + 2:
         word = word[:-2]
-    for ending in _CYRILLIC_ENDINGS:
+    for ending in _cyrillic_endings():
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
             return word[: -len(ending)]
     return word
 
 
+# Function words only: adverbs and light verbs are content words. On BEGIN and CLAPNQ that agrees better with people.
 _STOP_WORDS = {
     "en": """
-        a about above after again against all almost along already also although am among an and another any are arent
-        around as at away back be became because become been before being below between both but by came can cannot
-        cant could couldnt did didnt do does doesnt doing done dont down during each either else enough etc even ever
-        every few for from further get gets getting give given go goes going got had hadnt has hasnt have havent
-        having he hence her here hers herself him himself his how however i if in indeed instead into is isnt it its
-        itself just keep kept like likely made mainly make makes making many may maybe me might mine more moreover
-        most mostly much must my myself neither no nor not now nt of off often on once one only onto or other others our
-        ours ourselves out over own per percent perhaps put quite rather really s same see seem seems several shall
-        she should shouldnt since so some something sometimes such t take taken than that the their theirs them
-        themselves then there therefore these they thing things this those though through throughout thus to together
-        too toward towards under until unto up upon us usually various very via was wasnt we well
-        went were werent what whatever when where whether which while who whom whose why will with within without
-        wont would wouldnt yes yet you your yours yourself yourselves
+        a about above after again against all also although am among an and another any are arent as
+        at be because been before being below between both but by can cannot cant could couldnt did
+        didnt do does doesnt doing dont during each either etc few for from had hadnt has hasnt have
+        havent having he hence her here hers herself him himself his how however i if in instead into
+        is isnt it its itself may me might mine must my myself neither no nor not nt of off on one
+        onto or other others our ours ourselves out over per percent s shall she should shouldnt
+        since so some such t than that the their theirs them themselves then there therefore these
+        they this those though through throughout thus to too toward towards under until unto up upon
+        us via was wasnt we were werent what whatever when where whether which while who whom whose
+        why will with within without wont would wouldnt you your yours yourself yourselves
         """,
     "ru": """
-        а без более больше будет будто будут бы был была были было быть в вам вас весь вид во вот все всего всех вы
-        где да даже для до его ее ей если есть еще ею же за здесь и из или им именно ими иногда их к как какая какой
-        какие когда кого кому конечно которая которое которого которой котором которую которые который которых кто
-        куда ли либо лишь между меня мне много может можно мой моя мы на над надо находится находятся нам нас наш не
-        него нее ней нет нечто ни нибудь них но ну о об обычно однако он она они оно от перед по под поэтому после
-        потом потому почти при про процент процента процентов раз с сам сама самый самая самое самые свой своя свои
-        своего своей своих себе себя сейчас со совсем так также такие такой такая такое там те тебя тем теперь то
-        тогда того тоже той только том тот ту ты у уже хотя чего чей чем через что чтобы эта эти этих это этого этой
-        этом этот эту я является являются
+        а без более будет будто будут бы был была были было быть в вам вас весь вид во вот все всего
+        всех вы где да даже для до его ее ей если есть еще ею же за здесь и из или им именно ими их к
+        как какая какой какие когда кого кому которая которое которого которой котором которую
+        которые который которых кто куда ли либо лишь между меня мне может можно мой моя мы на над
+        надо нам нас наш не него нее ней нет нечто ни нибудь них но ну о об он она они оно от перед
+        по под поэтому после потом потому при про процент процента процентов раз с сам сама самый
+        самая самое самые свой своя свои своего своей своих себе себя со так также такие такой такая
+        такое там те тебя тем теперь то тогда того тоже той только том тот ту ты у уже хотя чего чей
+        чем через что чтобы эта эти этих это этого этой этом этот эту я является являются
         """,
     "uk": """
         а або але без більше був буде була були було бути в вже ви від він вона вони воно все всі де для до його й
@@ -324,10 +314,15 @@ _STOP_WORDS = {
 }
 
 
+def base_language(language: str) -> str:
+    """Return the language of a tag: ``en`` for ``en-GB``, ``EN_us``."""
+    return language.lower().replace("_", "-").partition("-")[0]
+
+
 @lru_cache(maxsize=64)
 def stop_words(language: str) -> frozenset[str]:
     """Return the folded words that say nothing by themselves; English ones for a language without a list."""
-    listed = _STOP_WORDS.get(language.lower().partition("-")[0], _STOP_WORDS["en"])
+    listed = _STOP_WORDS.get(base_language(language), _STOP_WORDS["en"])
     return frozenset(map(_fold, listed.split()))
 
 
@@ -340,17 +335,17 @@ _UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"
     "\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
 )
-_NUMBER = "|".join(
-    (
-        r"(?:1\d|20)\d0['’]?s(?![^\W_])",  # 1990s
-        r"(?<![\d.,])\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?(?![.,]?\d)",  # 1,234,567.8
-        r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?(?![.,]?\d)",  # 1 234 567,8
-        r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d+(?![.,]?\d)",  # 1.234,56
-        r"\d+(?:\.\d+)+",  # 3.14, 1.234.567, 12.05.2020
-        r"(?<![\d,])\d+,\d+(?!,?\d)",  # 3,14, but not a list 1,2,3
-        r"\d+",
-    )
+_NUMBER_FORMS = (
+    r"(?:1\d|20)\d0['’]?s(?![^\W_])",  # 1990s
+    r"(?<![\d.,])\d{1,3}(?:[,'’]\d{3}){1,6}(?:\.\d+)?(?![.,]?\d)",  # 1,234,567.8
+    r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3}){1,6}(?:[.,]\d+)?(?![.,]?\d)",  # 1 234 567,8
+    r"(?<![\d.,])\d{1,3}(?:\.\d{3}){1,6},\d+(?![.,]?\d)",  # 1.234,56
+    r"\d+(?:\.\d+)+",  # 3.14, 1.234.567, 12.05.2020
+    r"(?<![\d,])\d+,\d+(?!,?\d)",  # 3,14, but not a list 1,2,3
+    r"\d+",
 )
+_IS_NUMBER, _IS_WORD = 1, 3
+"""Groups of the pattern of a word."""
 
 
 @lru_cache(maxsize=1)
@@ -362,7 +357,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     word = rf"{letter}{{1,{_LONGEST}}}(?:[{marks}]{{1,8}}{letter}{{0,{_LONGEST}}}){{0,{_LONGEST}}}"
     clitic = r"(?:['’](?:s|t|re|ve|ll|d|m)(?![^\W_]))?"
     return (
-        re.compile(rf"({_NUMBER})|([{_UNSPACED}][{_UNSPACED}{marks}]*)|({word}{clitic})"),
+        re.compile(rf"({'|'.join(_NUMBER_FORMS)})|([{_UNSPACED}][{_UNSPACED}{marks}]*)|({word}{clitic})"),
         re.compile(rf"[^{marks}][{marks}]*|[{marks}]+"),
     )
 
@@ -381,8 +376,13 @@ def _ranges(points: list[int]) -> str:
 def _pairs(match: re.Match[str]) -> Iterator[Word]:
     """Yield the overlapping pairs of characters of a run; the one character of a run of one."""
     run, offset = match.group(), match.start()
-    bounds = [found.start() for found in _patterns()[1].finditer(run)] + [len(run)]
-    kind: Kind = "characters" if len(bounds) > 2 else "character"
-    for first, last in zip(bounds, bounds[2:] or bounds[1:], strict=False):
-        key = unicodedata.normalize("NFKC", run[first:last])
+    if run.isalnum():  # no marks
+        bounds: Sequence[int] = range(len(run) + 1)
+    else:
+        bounds = [*(found.start() for found in _patterns()[1].finditer(run)), len(run)]
+    pairs = list(zip(bounds, bounds[2:], strict=False))
+    kind: Kind = "characters" if pairs else "character"
+    plain = unicodedata.is_normalized("NFKC", run)
+    for first, last in pairs or [(0, len(run))]:
+        key = run[first:last] if plain else unicodedata.normalize("NFKC", run[first:last])
         yield Word(key, key, kind, offset + first, offset + last)

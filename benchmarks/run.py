@@ -1,0 +1,44 @@
+"""Run a benchmark by name: ``python benchmarks/run.py NAME [args]``.
+
+Every ``benchmarks/NAME.py`` has ``run(argv) -> dict``. What it prints is for reading; its figures are printed last,
+as one line of JSON.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def names() -> list[str]:
+    return sorted(
+        path.stem for path in HERE.glob("*.py") if path.stem != "run" and not path.stem.startswith("_")
+    )
+
+
+def load(name: str):
+    spec = importlib.util.spec_from_file_location(f"ctxmetrics_benchmark_{name}", HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def main(argv: list[str]) -> int:
+    if not argv or argv[0] not in names():
+        print(
+            f"usage: python benchmarks/run.py NAME [args]; NAME is one of: {', '.join(names())}",
+            file=sys.stderr,
+        )
+        return 2
+    figures = load(argv[0]).run(argv[1:])
+    print(json.dumps(figures, ensure_ascii=False))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""The embedded judge on any text: it never raises, answers for every unit and context, and its spans are real."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ctxmetrics.judges import lexical
+from ctxmetrics.judges.base import JudgeRequest
+from ctxmetrics.judges.lexical import LexicalJudge
+from ctxmetrics.judges.words import words
+from ctxmetrics.text import has_content
+
+SCRIPTS = (
+    "abc xyz ABC ",
+    "The it is 1,000 2.1 million twenty-one 1990s 1st 12.05.2020 don't Paris. ",
+    "àéß\u0301\u0308\u00ad\u200d'’- ",
+    "абвйё 2,1 млн 20-х ",
+    "北京水，。 東京タワー ",
+    "กรุงเทพ ั็ ",
+    "दिल्ली है। १९ ",
+    "\n\t\r\x0b\u2028- * • 1. 2) ...!?\u3000",
+    "\ud800\udfff😀👍🏽\U000e0100",
+)
+LETTERS = st.one_of(*(st.sampled_from(script) for script in SCRIPTS), st.characters(exclude_categories=()))
+PIECES = st.sampled_from([piece for script in SCRIPTS for piece in script.split(" ")] + [" ", ". ", "\n- "])
+TEXTS = st.one_of(st.text(LETTERS, max_size=40), st.lists(PIECES, max_size=25).map(" ".join))
+LANGUAGES = st.sampled_from(("en", "ru", "de", "zh", "th", "hi", "xx", "", "en-GB"))
+REQUESTS = st.builds(
+    JudgeRequest,
+    units=st.lists(TEXTS, max_size=4).map(tuple),
+    contexts=st.lists(TEXTS, max_size=4).map(tuple),
+    answer=TEXTS,
+    language=LANGUAGES,
+)
+JUDGES = st.builds(
+    LexicalJudge,
+    max_sentences=st.integers(1, 5),
+    min_coverage=st.floats(0, 1),
+    number_weight=st.floats(0, 1),
+    name_weight=st.floats(0, 1),
+    min_share=st.floats(0, 1),
+    min_relative=st.floats(0, 1),
+)
+
+
+def check_spans(request, verdicts):
+    for verdict in verdicts:
+        for span in verdict.evidence:
+            assert 0 <= span.start < span.end <= len(request.contexts[span.context])
+            assert request.contexts[span.context][span.start : span.end] == span.quote
+        for spot in verdict.details.get("nearest", ()):
+            assert 0 <= spot["start"] < spot["end"] <= len(request.contexts[spot["context"]])
+
+
+@settings(max_examples=200, deadline=None)
+@given(REQUESTS, JUDGES)
+def test_support_of_any_text(request, judge):
+    verdicts = judge.support(request)
+    assert tuple(verdict.id for verdict in verdicts) == request.unit_ids
+    assert tuple(verdict.text for verdict in verdicts) == request.units
+    check_spans(request, verdicts)
+    for verdict, unit in zip(verdicts, request.units, strict=True):
+        details = verdict.details
+        most = judge.number_weight + judge.name_weight
+        assert details["coverage"] - most <= details["score"] <= details["coverage"]
+        assert 0 <= details["coverage"] <= 1
+        assert details["bigram_share"] is None or 0 <= details["bigram_share"] <= 1
+        assert len(verdict.evidence) <= judge.max_sentences
+        assert verdict.value is bool(verdict.evidence)
+        for missing in ("missing_words", "missing_numbers", "missing_names"):
+            assert all(word in unit for word in details[missing])
+
+
+@settings(max_examples=200, deadline=None)
+@given(REQUESTS, JUDGES)
+def test_usefulness_for_any_text(request, judge):
+    verdicts = judge.usefulness(request)
+    assert tuple(verdict.id for verdict in verdicts) == request.context_ids
+    assert tuple(verdict.text for verdict in verdicts) == request.contexts
+    check_spans(request, verdicts)
+    for number, verdict in enumerate(verdicts):
+        assert 0 <= verdict.details["share"] <= 1
+        assert 0 <= verdict.details["relative"] <= 1
+        assert verdict.value is bool(verdict.evidence)
+        assert {span.context for span in verdict.evidence} <= {number}
+        assert len(verdict.evidence) <= judge.max_sentences
+
+
+@settings(max_examples=200, deadline=None)
+@given(REQUESTS)
+def test_the_same_again_whatever_is_remembered_and_however_it_is_indexed(request):
+    judge = LexicalJudge()
+    first = judge.support(request), judge.usefulness(request)
+    assert (judge.support(request), judge.usefulness(request)) == first
+    lexical._memory.clear()
+    assert (judge.support(request), judge.usefulness(request)) == first
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical, "MAX_INDEXED", 0)
+        assert (judge.support(request), judge.usefulness(request)) == first
+
+
+PLAIN = st.lists(
+    st.sampled_from(
+        [
+            "it",
+            "is",
+            "the",
+            "Paris",
+            "tower",
+            "1,000",
+            "2.1",
+            "million",
+            "May",
+            "Жара",
+            "годов",
+            "北京",
+            "ไทย",
+            "दिल्ली",
+            "x",
+        ]
+    ),
+    min_size=1,
+    max_size=12,
+).map(" ".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(PLAIN, st.lists(TEXTS, max_size=3), LANGUAGES)
+@example("it", [], "en")
+def test_a_copy_supports_and_is_useful(unit, others, language):
+    contexts = (*others, unit)
+    request = JudgeRequest(units=(unit,), contexts=contexts, answer=unit, language=language)
+    (verdict,) = LexicalJudge().support(request)
+    assert verdict.value is True
+    assert verdict.details["score"] == 1.0
+    assert LexicalJudge().usefulness(request)[-1].details["share"] > 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(TEXTS, max_size=3), TEXTS.filter(has_content))
+def test_nothing_in_common_is_neither_support_nor_use(contexts, unit):
+    known = {word.key for context in contexts for word in words(context)}
+    if known.isdisjoint(word.key for word in words(unit)):
+        request = JudgeRequest(units=(unit,), contexts=tuple(contexts), answer=unit)
+        assert LexicalJudge().support(request)[0].value is False or any(
+            unit.strip() in text for text in contexts
+        )
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.integers(0, 20), st.integers(0, 60))
+def test_words_stand_in_order_inside_the_stretch(text, start, end):
+    position = start
+    for word in words(text, start, end):
+        assert position <= word.start < word.end <= min(end, len(text))
+        assert word.key
+        position = word.start if word.kind == "characters" else word.end
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(LETTERS, max_size=60), st.integers(1, 30), st.integers(1, 12))
+def test_sentences_are_short_and_in_order(text, block, sentence):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical, "_MAX_BLOCK", block)
+        patch.setattr(lexical, "MAX_SENTENCE", sentence)
+        position = 0
+        for span in lexical._sentences(text):
+            assert position <= span.start <= span.end <= len(text)
+            assert span.end - span.start <= sentence
+            position = span.end
