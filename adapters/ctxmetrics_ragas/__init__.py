@@ -20,10 +20,8 @@ try:
 except ImportError as error:
     if error.name == "ragas":
         raise missing_extra("ragas", "ragas") from None
-    raise MissingExtraError(
-        f"The installed Ragas cannot be imported ({error}): 0.3.9 to 0.4.x is needed, and it needs "
-        "langchain-community<0.4.2. Install both with: pip install 'ctxmetrics[ragas]'"
-    ) from None
+    advice = "0.3.9 to 0.4.x is needed, with langchain-community<0.4.2: pip install 'ctxmetrics[ragas]'"
+    raise MissingExtraError(f"The installed Ragas cannot be imported ({error}); {advice}") from None
 
 from ctxmetrics_ragas.metrics import ContextResult, JudgedMetric, RagasMetric
 from ctxmetrics_ragas.model import RagasModel

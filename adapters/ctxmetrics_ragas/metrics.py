@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache, partial
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
@@ -25,16 +25,15 @@ from ctxmetrics.samples import FIELDS, Sample
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from ragas.dataset_schema import SingleTurnSample
     from ragas.run_config import RunConfig
     from typing_extensions import Never, Self, Unpack
 
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.metrics.judged import JudgedMetric as CoreMetric
     from ctxmetrics.scores import Score
+
+    Judges: TypeAlias = Judge | Literal["framework"] | None
 
 _FRAMEWORK: Literal["framework"] = "framework"
 _log = logging.getLogger("ctxmetrics_ragas")
@@ -78,7 +77,7 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
     """
 
     output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
-    _model: RagasModel | None = None
+    _model: RagasModel | None = None  # the one that was set, where this is a metric that is judged
 
     def __init__(self, *positional: Never, **settings: Unpack[Settings]) -> None:
         self.wrap(positional, settings)
@@ -101,7 +100,8 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
         judge, start = score.provenance.judge, getattr(callbacks, "on_chain_start", None)
         if start and (judge or score.value is None):
             # evaluate() keeps numbers only: the rest is in result.traces
-            start({"name": "score"}, {"data": judge}).on_chain_end(_explained(score))
+            output = {**score.to_dict(), "reason": score.reason}
+            start({"name": "score"}, {"data": judge}).on_chain_end({"output": output})
         return _number(score)
 
     def single_turn_score(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
@@ -122,7 +122,7 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
         """Score one sample, anywhere. Raises as `ascore` does."""
         return run_sync(partial(self.ascore, **sample))
 
-    async def abatch_score(self, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[MetricResult]:
+    async def abatch_score(self, inputs: list[dict[str, Any]], **options: Any) -> list[MetricResult]:
         """Score samples, given by their fields, a bounded number at once; one result a sample, in order.
 
         A sample that cannot be scored has NaN and the reason as its result.
@@ -137,7 +137,7 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
         options = {"progress": False, "timeout": (_run.get() or current_run()).timeout, **options}
         return [ContextResult(score) for score in await score_each(self._judging(), inputs, **options)]
 
-    def batch_score(self, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[MetricResult]:
+    def batch_score(self, inputs: list[dict[str, Any]], **options: Any) -> list[MetricResult]:
         """Score samples, anywhere. See `abatch_score`."""
         return run_sync(partial(self.abatch_score, inputs, **options))
 
@@ -169,19 +169,16 @@ class JudgedMetric(RagasMetric):
         """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
         kind: Any = _waiting(cls) if isinstance(judge, str) and judge == _FRAMEWORK else cls
         metric: Self = super().__new__(kind)
+        vars(metric)["_given"] = ContextVar("ctxmetrics_ragas_model", default=None)
         return metric
 
     def __init__(
-        self,
-        *positional: Never,
-        judge: Judge | Literal["framework"] | None = None,
-        llm: Any = None,
-        **settings: Unpack[Settings],
+        self, *_: Never, judge: Judges = None, llm: Any = None, **settings: Unpack[Settings]
     ) -> None:
-        super().__init__(*positional, **settings)
+        super().__init__(*_, **settings)
         if judge is not None and llm is not None:
             raise ParameterError(f"{type(self).__name__}: give judge= or llm=, not both.")
-        if not isinstance(self, MetricWithLLM):
+        if judge is not None and not isinstance(self, MetricWithLLM):
             self.core = self._judged_by(judge)
         if llm is not None:
             self.llm = llm
@@ -196,8 +193,8 @@ class JudgedMetric(RagasMetric):
         self._model = None if llm is None else RagasModel(llm)
         self.core = self._judged_by(None if self._model is None else LLMJudge(self._model))
 
-    def _judged_by(self, judge: Any) -> Metric:
-        return replace(cast("CoreMetric", self.core), judge=judge)
+    def _judged_by(self, judge: Any) -> Any:
+        return replace(cast("Any", self.core), judge=judge)
 
 
 class _Waiting(JudgedMetric, MetricWithLLM):  # type: ignore[misc]  # as above
@@ -208,13 +205,9 @@ class _Waiting(JudgedMetric, MetricWithLLM):  # type: ignore[misc]  # as above
     kept in the run's context and the object waits for the next one.
     """
 
-    public: ClassVar[type[JudgedMetric]]
     judge_label = _FRAMEWORK
+    _given: ContextVar[RagasModel | None]
     _set_last, _latest = False, None
-
-    def __init__(self, *positional: Never, **settings: Any) -> None:
-        self._given: ContextVar[RagasModel | None] = ContextVar("ctxmetrics_ragas_model", default=None)
-        super().__init__(*positional, **settings)
 
     @property
     def llm(self) -> Any:
@@ -233,15 +226,11 @@ class _Waiting(JudgedMetric, MetricWithLLM):  # type: ignore[misc]  # as above
         self._given.set(self._model)
         self._model = None if self._set_last else self._model
 
-    def _judging(self) -> Metric:
+    def _judging(self) -> Any:
         model = self._given.get() or self._model or self._latest
         if model is None:
             raise ParameterError(f"{self.name} has no LLM yet: give evaluate(llm=..), or llm= to the metric.")
         return self._judged_by(LLMJudge(model))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: value for name, value in vars(self).items() if name not in ("_given", "_latest")}
-        return partial(self.public, judge=_FRAMEWORK), (), state
 
 
 @cache
@@ -253,7 +242,3 @@ def _waiting(cls: type[JudgedMetric]) -> type[JudgedMetric]:
 def _number(score: Score) -> float:
     """Return the value as Ragas wants it: NaN where there is none."""
     return float("nan") if score.value is None else score.value
-
-
-def _explained(score: Score) -> dict[str, Any]:
-    return {"output": {**score.to_dict(), "reason": score.reason}}

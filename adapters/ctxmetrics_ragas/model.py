@@ -14,9 +14,8 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM
 
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.failures import classify
 from ctxmetrics.judges.identity import ForeignModel
-from ctxmetrics.judges.wrapped import describe, langchain_reply, token_usage, unread_reply
+from ctxmetrics.judges.wrapped import describe, given_up, langchain_reply, token_usage, unread_reply
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -76,9 +75,7 @@ class RagasModel(ForeignModel):
         except LLMDidNotFinishException as error:
             raise JudgeError(str(error), reason_code="truncated") from None
         except self.llm.run_config.exception_types as error:
-            problem: Any = classify(error)
-            problem.retryable = False  # RunConfig says how often, and Ragas has tried as often
-            raise problem from None
+            raise given_up(error) from None  # RunConfig says how often, and Ragas has tried as often
 
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
         from anyio import to_thread
@@ -89,11 +86,8 @@ class RagasModel(ForeignModel):
                 found = await self.llm.agenerate(**asking)
             else:
                 found = await to_thread.run_sync(partial(self.llm.generate, **asking), abandon_on_cancel=True)
-        except Exception as error:
-            reply = unread_reply(error)  # the judge reads it itself
-            if reply is None:
-                raise
-            return reply
+        except Exception as error:  # noqa: BLE001 - it is raised again, unless the judge can read the reply itself
+            return unread_reply(error)
         usage = token_usage(getattr(getattr(found, "_raw_response", None), "usage", None))
         self._report(text, found.model_dump_json(), usage)
         return Reply(content=found, usage=usage)

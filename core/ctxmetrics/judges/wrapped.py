@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.failures import classify
 from ctxmetrics.judges.identity import fingerprint
 from ctxmetrics.scores import Usage
 
@@ -89,11 +90,12 @@ def langchain_reply(result: Any) -> Reply:
     return Reply(content=generation.text, usage=token_usage(counted))
 
 
-def unread_reply(error: Exception) -> Reply | None:
-    """Return the reply that a client gave up on and that its exception carries, as Instructor's do; else None.
+def unread_reply(error: Exception) -> Reply:
+    """Return the reply that a client gave up on and that its exception carries, as Instructor's do.
 
     Raises:
         JudgeError: The reply was cut off by a length limit, or the model declined.
+        Exception: The one that was given: it carries no reply.
     """
     completion: Any = getattr(error, "last_completion", None)
     choice: Any = next(iter(getattr(completion, "choices", None) or ()), None)
@@ -101,9 +103,18 @@ def unread_reply(error: Exception) -> Reply | None:
     check_finished(getattr(choice, "finish_reason", None), getattr(message, "refusal", None))
     content = getattr(message, "content", None)
     if not isinstance(content, str) or not content:
-        return None
+        raise error
     usage = token_usage(getattr(error, "total_usage", None), calls=getattr(error, "n_attempts", 1))
     return Reply(content=content, usage=usage)
+
+
+def given_up(error: BaseException) -> JudgeError:
+    """Return the failure of a client that has tried as often as it should: nobody else is to try again."""
+    problem = classify(error)
+    if isinstance(problem, JudgeError):
+        problem.retryable = False
+        return problem
+    return JudgeError(str(problem), reason_code=problem.code)
 
 
 def _attributes(layer: object) -> dict[str, Any]:

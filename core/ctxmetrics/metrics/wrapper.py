@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxmetrics.errors import ParameterError
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 
 class Settings(MetricParams, total=False):
-    """Keywords of a wrapped metric: the core's, and the name of its results."""
+    """Keywords of a wrapped metric: the core's or ``core``, a metric as it is; and the name of its results."""
 
+    core: Metric | None
     name: str | None
     threshold: float | None
     strict: bool
@@ -39,8 +41,10 @@ class Wrapper:
     core_class: ClassVar[type[Metric]]
     renamed: ClassVar[Mapping[str, str]] = {}
     """Parameters of the framework's own metric, and what to write instead."""
+    public: ClassVar[type[Any] | None] = None
+    """The class to make it by, where that is another one than its own."""
     judge_label: ClassVar[str | None] = None
-    """The ``judge=`` that `load` can give by itself."""
+    """The ``judge=`` to make it with again, where the core metric has none."""
 
     core: Metric
     name: str
@@ -57,9 +61,16 @@ class Wrapper:
         """
         if positional or settings.keys() & self.renamed.keys():
             raise ParameterError(f"{type(self).__name__}: {self._advice()}")
-        params = {key: value for key, value in settings.items() if key != "name"}
-        self.core = build_metric(self.core_class, MetricParams(), also=("name",), **params)
-        self.name = settings.get("name") or self.core.name
+        params = {key: value for key, value in settings.items() if key not in ("core", "name")}
+        core = settings.get("core")
+        if core is None:
+            core = build_metric(self.core_class, MetricParams(), also=("core", "name"), **params)
+        elif not isinstance(core, self.core_class) or params:
+            raise ParameterError(
+                f"{type(self).__name__}: core= must be a {self.core_class.__name__}, and brings all its parameters."
+            )
+        self.core = core
+        self.name = settings.get("name") or core.name
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.renamed or name in {item.name for item in fields(self.core_class)}:
@@ -93,6 +104,11 @@ class Wrapper:
 
     def __hash__(self) -> int:
         return hash(self.core)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        judging = {} if self.judge_label is None else {"judge": self.judge_label}
+        kind: Any = self.public or type(self)
+        return partial(kind, core=self.core, name=self.name, **judging), ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} of {self.core!r}>"

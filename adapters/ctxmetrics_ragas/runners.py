@@ -1,0 +1,35 @@
+"""Ragas' two ways to run a metric, for the conformance suite and ``ctxmetrics parity``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ragas import EvaluationDataset, SingleTurnSample, evaluate
+
+import ctxmetrics_ragas
+from ctxmetrics.testing.runners import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.samples import Sample
+
+
+def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    dataset = EvaluationDataset([SingleTurnSample(**sample.to_dict()) for sample in samples])
+    result: Any = evaluate(dataset, metrics=[_wrapped(metric)], show_progress=False)
+    return [None if math.isnan(value) else value for value in result[metric.name]]
+
+
+def _collections(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    results = _wrapped(metric).batch_score([sample.to_dict() for sample in samples])
+    return [None if math.isnan(result.value) else result.value for result in results]
+
+
+def _wrapped(metric: Metric) -> Any:
+    return getattr(ctxmetrics_ragas, type(metric).__name__)(core=metric)
+
+
+RUNNERS = [Runner("ragas.evaluate", _evaluate), Runner("ragas.collections", _collections)]
