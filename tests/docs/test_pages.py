@@ -1,0 +1,93 @@
+"""Every example in the README and the docs is run: Python blocks page by page, ctxmetrics commands one by one.
+
+An LLM judge in an example talks to a server of the test's on the loopback.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ctxmetrics.testing import FakeOpenAIServer, HonestResponder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")])
+_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
+
+
+def blocks(page: Path, language: str) -> list[tuple[str, str]]:
+    """Return the words behind the fence and the text of each block."""
+    return [(words.strip(), text) for kind, words, text in _BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FakeOpenAIServer]:
+    with FakeOpenAIServer(HonestResponder(), models=("gpt-4o-mini", "fake-judge")) as running:
+        yield running
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: FakeOpenAIServer) -> Path:
+    """A folder as the examples expect it, and an endpoint for their judge."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copy(ROOT / "examples" / "handbook.jsonl", tmp_path / "FILE.jsonl")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-example")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
+def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, place: Path) -> None:
+    code = "\n\n".join(text for _, text in blocks(page, "python"))
+    (place / "page.py").write_text(code, encoding="utf-8")
+    run = subprocess.run([sys.executable, "page.py"], capture_output=True, text=True, check=False, timeout=120, encoding="utf-8")
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
+def commands() -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        for words, text in blocks(page, "sh"):
+            if "no-run" in words:
+                continue
+            lines = text.replace("\\\n", " ").splitlines()
+            found += [(page.stem, line.strip()) for line in lines if line.strip().startswith("ctxmetrics ")]
+    return found
+
+
+@pytest.mark.parametrize(("page", "command"), commands())
+def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
+    first = place / "scores.jsonl"
+    if "agree" not in command:
+        first.unlink(missing_ok=True)
+    if " cache " in f" {command} ":
+        subprocess.run([sys.executable, "-m", "ctxmetrics", "score", "FILE.jsonl", "--judge", "openai/gpt-4o-mini", "--out", "scores.jsonl"], check=True, capture_output=True)
+    line = command.split("#")[0].replace("ctxmetrics", f'"{sys.executable}" -m ctxmetrics', 1)
+    run = subprocess.run(line, shell=True, capture_output=True, text=True, check=False, env=dict(os.environ), timeout=240)  # noqa: S602 - our own pages
+    assert run.returncode in ((0, 1) if "--fail-under" in command else (0,)), run.stderr[-2000:]
+    assert run.stdout.strip(), page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, _ in _LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_command_of_the_readme_is_the_one_that_ci_runs() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.split("## Run the tests")[1].split("\n## ")[0]
+    assert len(_BLOCK.findall(section)) == 1
+    assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
