@@ -138,9 +138,15 @@ def _strip(text: str, span: Span) -> Span:
     piece = text[span.start : span.end]
     start = span.start + len(piece) - len(piece.lstrip())
     mark = _LIST_MARK.match(text, start, span.end)
-    if mark and (start == 0 or text[:start].rstrip(" \t").endswith("\n")):
+    if mark and _starts_a_line(text, start):
         start = mark.end()
     return Span(start, max(start, span.end - (len(piece) - len(piece.rstrip()))))
+
+
+def _starts_a_line(text: str, position: int) -> bool:
+    while position > 0 and text[position - 1] in " \t":
+        position -= 1
+    return position == 0 or text[position - 1] == "\n"
 
 
 def normalise(text: str) -> str:
