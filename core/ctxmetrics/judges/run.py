@@ -15,6 +15,7 @@ from collections import Counter, OrderedDict
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -43,6 +44,8 @@ MAX_FAILURES = 10
 """So many judgements in a row without one success, and the judge counts as down."""
 _COOL_DOWN = 30.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 8.0
+CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
+"""What is wrong with a reply, not with the way to it."""
 
 
 class Store(Protocol):
@@ -183,15 +186,19 @@ class Limiter:
 class Breaker:
     """Stops asking a model that is down.
 
+    It opens after so many judgements given up in a row, or after as many failed requests in a row as these would have
+    taken: many judgements may be waiting to try again.
+
     Args:
-        max_failures: Failures in a row before it opens.
+        max_failures: Judgements given up in a row before it opens.
         cool_down: Seconds after which one request may try again; None: never.
     """
 
     def __init__(self, max_failures: int, cool_down: float | None) -> None:
         self._max = max_failures
         self._cool_down = cool_down
-        self._row = 0
+        self._given_up = 0
+        self._failed = Fraction()
         self._opened: float | None = None
         self._lock = threading.Lock()
         self.message: str | None = None
@@ -211,10 +218,22 @@ class Breaker:
                 return
             raise JudgeError(self.message or "the judge is down", reason_code="judge_down")
 
-    def success(self) -> None:
-        """Note an answer."""
+    def answered(self) -> None:
+        """Note a request that brought a reply, whatever it says."""
         with self._lock:
-            self._row = 0
+            self._failed = Fraction()
+
+    def failed(self, error: JudgeError) -> None:
+        """Note a request that brought none. Refusals for overload say that the server is there."""
+        if not is_overload(error) and error.reason_code not in CONTENT_CODES:
+            with self._lock:
+                self._failed += _share_of_a_judgement(error)
+                self._open_at(self._failed, error)
+
+    def success(self) -> None:
+        """Note a judgement that brought a verdict."""
+        with self._lock:
+            self._given_up, self._failed = 0, Fraction()
             self._opened = self.message = None
 
     def failure(self, error: JudgeError) -> None:
@@ -222,14 +241,21 @@ class Breaker:
         if error.reason_code == "judge_down":
             return
         with self._lock:
-            self._row += 1
-            if self._row >= self._max and self._opened is None:
-                self._opened = time.monotonic()
-                self.message = (
-                    f"The judge failed {self._row} times in a row and is not asked any more; last: "
-                    f"{error.reason_code}: {error}"
-                )
-                _log().warning(self.message)
+            self._given_up += 1
+            self._open_at(self._given_up, error)
+
+    def _open_at(self, count: Fraction | int, error: JudgeError) -> None:
+        if count >= self._max and self._opened is None:
+            self._opened = time.monotonic()
+            self.message = f"The judge failed again and again and is not asked any more; last: {error.reason_code}: {error}"
+            _log().warning(self.message)
+
+
+def _share_of_a_judgement(error: JudgeError) -> Fraction:
+    """Return which share of giving up a judgement this failed request is."""
+    if not error.retryable:
+        return Fraction(1)
+    return Fraction(1, TIMEOUT_ATTEMPTS if error.reason_code == "timeout" else ATTEMPTS)
 
 
 class Breakers:
@@ -341,6 +367,7 @@ class Run:
                 reply = await self._ask(model, prompt, schema)
             except JudgeError as problem:
                 self._count(_spent_on(problem), problem.reason_code)
+                breaker.failed(problem)
                 if is_overload(problem):
                     self.limiter.refused(slot, problem.retry_after)
                 raise
@@ -349,6 +376,7 @@ class Run:
             except BaseException:
                 self._count(Usage(calls=1))  # cancelled: it was sent all the same
                 raise
+            breaker.answered()
             self.limiter.succeeded()
             self._count(reply.usage)
             return reply
