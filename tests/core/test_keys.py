@@ -1,0 +1,165 @@
+"""A key is in no repr, pickle, result, log line, span or exception, whatever the server does with it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import traceback
+from copy import copy, deepcopy
+from dataclasses import asdict, fields
+from pprint import pformat
+
+import pytest
+
+from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
+from ctxmetrics.bridge import run_sync
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.judges import run
+from ctxmetrics.judges.models import Key
+from ctxmetrics.prompts import get_pack, render, schema_of
+from ctxmetrics.testing import FAULTS, FakeOpenAIServer, Fault, answer_from
+from ctxmetrics.testing.chat import InvalidRequestError
+
+KEYS = [
+    "sk-proj-Zx81hQpTsecretkey0042",
+    "plainsecretwithoutprefix77",
+    "gsk_ABCDEF0123456789zzzz",
+    "k3y/with+base64==",
+]
+SAMPLE = Sample(
+    user_input="Which colour?",
+    reference="The door is green. It weighs 40 kilos.",
+    retrieved_contexts=["Birds sing.", "The door is green since 1999."],
+)
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch):
+    monkeypatch.setattr(run, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(run, "_LONGEST_WAIT", 0.002)
+
+
+def texts_of(thing):
+    """Every text a program gets out of an object without reaching into private attributes."""
+    yield repr(thing)
+    yield str(thing)
+    yield format(thing)
+    yield pformat(thing)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        yield pickle.dumps(thing, protocol).decode("latin-1")
+
+
+def assert_hidden(key, *texts):
+    for text in texts:
+        assert key not in text
+        assert key[4:-4] not in text
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_object_shows_it(key):
+    model = OpenAIModel("m", api_key=key, extra={"user": "x"})
+    judge = LLMJudge(model)
+    metric = ContextRecall(judge=judge)
+    for thing in (model, judge, metric, copy(model), deepcopy(metric), pickle.loads(pickle.dumps(metric))):  # noqa: S301 - dumped in the same line
+        assert_hidden(key, *texts_of(thing))
+    assert_hidden(key, repr(asdict(model)), repr([getattr(model, item.name) for item in fields(model)]))
+    assert_hidden(key, model.identity, judge.name, metric.name, repr(hash(model)))
+    assert not hasattr(model, "__dict__")
+    assert_hidden(key, repr(Key(key)), str(Key(key)), f"{Key(key)}", pickle.dumps(Key(key)).decode("latin-1"))
+
+
+def test_keys_change_neither_equality_nor_cache_keys():
+    one, two = (OpenAIModel("m", api_key=key) for key in KEYS[:2])
+    assert (one, hash(one), one.identity) == (two, hash(two), two.identity)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "fault",
+    [None, *(kind for kind in FAULTS if kind in {"429", "500", "reset", "html", "hang", "refusal_field"})],
+)
+def test_no_result_and_no_log_line_shows_it(key, fault, caplog, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    caplog.set_level(logging.DEBUG)
+    faults = [Fault(fault)] if fault else []
+    with FakeOpenAIServer(answer_from(), api_key=key, faults=faults) as server:
+        judge = LLMJudge(OpenAIModel("m", base_url=server.base_url), keep_raw=True)
+        results = evaluate(
+            [SAMPLE], [ContextRecall(), ContextPrecision()], judge=judge, timeout=0.3, progress=False
+        )
+        assert server.count
+    assert (results[0]["context_recall"].value == 0.5) is (fault is None)
+    rows = [score.to_dict() for row in results for score in row.scores.values()]
+    pretty = [score.pretty() + score.reason for row in results for score in row.scores.values()]
+    assert_hidden(key, json.dumps(rows), repr(rows), repr(list(results)), *pretty)
+    formatter = logging.Formatter("%(name)s %(message)s")
+    lines = [formatter.format(record) for record in caplog.records]
+    assert any(line.startswith("openai") for line in lines)
+    assert_hidden(key, *lines)
+    ours = [repr(vars(record)) for record in caplog.records if record.name.startswith("ctxmetrics")]
+    assert_hidden(key, *ours)
+
+
+def telling(key):
+    """A server that repeats the key in its error, as some do."""
+
+    def respond(request):
+        raise InvalidRequestError(
+            f"Incorrect API key provided: {key}. Header was 'Authorization: Bearer {key}'"
+        )
+
+    return respond
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_exception_shows_it(key):
+    asked = render(get_pack("en"), "claims", {"text": "x"})
+    with FakeOpenAIServer(telling(key)) as server:
+        model = OpenAIModel("m", base_url=server.base_url, api_key=key)
+        with pytest.raises(JudgeError) as caught:
+            run_sync(model.generate, asked, schema_of("claims"))
+        score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
+    problem = caught.value
+    assert "Incorrect API key provided: [key]" in str(problem)
+    assert "[key]" in score.message
+    assert_hidden(
+        key, str(problem), repr(problem), repr(problem.args), repr(vars(problem)), json.dumps(score.to_dict())
+    )
+    assert_hidden(key, "".join(traceback.format_exception(problem)))
+    assert_hidden(key, pickle.dumps(problem).decode("latin-1"))
+    chain = []
+    link = problem
+    while link is not None:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    assert chain == [problem]  # the client's own exception holds the request, and its headers the key
+    frames = traceback.TracebackException.from_exception(problem, capture_locals=True)
+    ours = [frame for frame in frames.stack if frame.filename != __file__]
+    assert any(frame.filename.endswith("models.py") for frame in ours)
+    assert_hidden(key, *(repr(frame.locals) for frame in ours))  # as crash reporters send them
+
+
+@pytest.mark.parametrize("bad", ["two words", "ключ-от-двери", "line\nbreak"])
+def test_a_key_that_cannot_be_sent_is_not_repeated_in_the_error(bad, monkeypatch):
+    with pytest.raises(ParameterError, match="api_key") as caught:
+        OpenAIModel("m", api_key=bad)
+    assert_hidden(bad, str(caught.value))
+    monkeypatch.setenv("OPENAI_API_KEY", bad)
+    with pytest.raises(ParameterError, match="OPENAI_API_KEY") as caught:
+        OpenAIModel("m")
+    assert_hidden(bad, str(caught.value))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://user:hunter2secret@host/v1",
+        "http://hunter2secret@host/v1",
+        "https://host/v1?key=hunter2secret",
+    ],
+)
+def test_an_address_that_holds_a_secret_is_refused_without_repeating_it(address):
+    with pytest.raises(ParameterError, match="api_key") as caught:
+        OpenAIModel("m", base_url=address, api_key="k")
+    assert_hidden("hunter2secret", str(caught.value))

@@ -1,0 +1,620 @@
+"""How requests are sent: bounds across loops and threads, retries, budgets, giving up. Models here need no server."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from random import Random
+from types import SimpleNamespace
+
+import httpx
+import openai
+import pytest
+from tenacity import AsyncRetrying, RetryError, stop_after_attempt
+
+from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
+from ctxmetrics.judges import loops, run
+from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.failures import UnusableReplyError, classify
+from ctxmetrics.judges.run import Breaker, Limiter, Run, current_run, using
+from ctxmetrics.prompts import get_pack, render, schema_of
+from ctxmetrics.scores import Usage
+
+PROMPT = render(get_pack("en"), "claims", {"text": "x"})
+SCHEMA = schema_of("claims")
+
+
+@pytest.fixture(autouse=True)
+def _no_long_waits(monkeypatch):
+    monkeypatch.setattr(run, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(run, "_LONGEST_WAIT", 0.002)
+    monkeypatch.setattr(run, "PATIENCE", 0.05)
+    monkeypatch.setattr(loops, "PATIENCE", 0.05)
+    monkeypatch.setattr(run, "_process", [])
+
+
+class Model:
+    """Does what it is told, one action a request; the last repeats."""
+
+    def __init__(self, *actions, identity="test/model"):
+        self.identity = identity
+        self.actions = actions
+        self.calls = 0
+
+    async def generate(self, prompt, schema):
+        action = self.actions[min(self.calls, len(self.actions) - 1)]
+        self.calls += 1
+        if isinstance(action, BaseException):
+            raise action
+        if callable(action):
+            return await action()
+        return action
+
+
+def ok(tokens=1):
+    return Reply(content="{}", usage=Usage(calls=1, prompt_tokens=tokens))
+
+
+def error(code="server_error", *, retryable=True, retry_after=None):
+    return JudgeError("it failed", reason_code=code, retryable=retryable, retry_after=retry_after)
+
+
+def call(model, **options):
+    state = Run(**options)
+    return state, asyncio.run(state.call(model, PROMPT, SCHEMA))
+
+
+def failing(model, **options):
+    state = Run(**options)
+    with pytest.raises(JudgeError) as caught:
+        asyncio.run(state.call(model, PROMPT, SCHEMA))
+    return state, caught.value
+
+
+# ---- the limiter ----
+
+
+class Gauge:
+    """Counts who is inside, over all threads."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.inside = self.most = self.through = 0
+
+    def enter(self):
+        with self.lock:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+
+    def leave(self):
+        with self.lock:
+            self.inside -= 1
+            self.through += 1
+
+
+def test_the_bound_holds_over_threads_loops_and_cancellations():
+    limiter, gauge = Limiter(5), Gauge()
+
+    def thread(seed):
+        random = Random(seed)
+
+        async def one():
+            slot = await limiter.acquire()
+            try:
+                gauge.enter()
+                await asyncio.sleep(random.uniform(0, 0.002))
+            finally:
+                gauge.leave()
+                limiter.release(slot)
+
+        async def main():
+            tasks = [asyncio.create_task(one()) for _ in range(150)]
+            for task in random.sample(tasks, 50):
+                await asyncio.sleep(0)
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        asyncio.run(main())
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(thread, range(4)))
+    assert gauge.most <= 5
+    assert gauge.through >= 400
+    assert limiter.in_flight == 0
+    slots = [asyncio.run(asyncio.wait_for(limiter.acquire(), 5)) for _ in range(5)]
+    assert limiter.in_flight == len(slots)
+
+
+def test_a_turn_that_is_cancelled_as_it_comes_goes_to_the_next():
+    async def main():
+        limiter = Limiter(1)
+        slot = await limiter.acquire()
+        second, third = (asyncio.create_task(limiter.acquire()) for _ in range(2))
+        await asyncio.sleep(0)
+        limiter.release(slot)  # wakes the second ..
+        second.cancel()  # .. which leaves before it could run
+        with suppress(asyncio.CancelledError):
+            await second
+        return await asyncio.wait_for(third, 5)
+
+    assert asyncio.run(main())
+
+
+def test_turns_come_in_order():
+    async def main():
+        limiter, order = Limiter(1), []
+        slot = await limiter.acquire()
+
+        async def one(name):
+            mine = await limiter.acquire()
+            order.append(name)
+            limiter.release(mine)
+
+        tasks = [asyncio.create_task(one(name)) for name in range(6)]
+        await asyncio.sleep(0)
+        limiter.release(slot)
+        await asyncio.gather(*tasks)
+        return order
+
+    assert asyncio.run(main()) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_wave_of_refusals_halves_the_bound_once_and_successes_raise_it_again():
+    async def main():
+        limiter = Limiter(16)
+        wave = [await limiter.acquire() for _ in range(16)]
+        for slot in wave:
+            limiter.refused(slot, None)
+            limiter.release(slot)
+        assert limiter.bound == 8
+        later = await limiter.acquire()
+        limiter.refused(later, None)
+        limiter.release(later)
+        assert limiter.bound == 4
+        for _ in range(4):
+            limiter.succeeded()
+        assert 4.7 < limiter.bound <= 5
+        for _ in range(1000):
+            limiter.succeeded()
+        assert limiter.bound == 16
+
+    asyncio.run(main())
+
+
+def test_the_bound_never_falls_below_one():
+    async def main():
+        limiter = Limiter(1)
+        for _ in range(3):
+            slot = await limiter.acquire()
+            limiter.refused(slot, None)
+            limiter.release(slot)
+        assert limiter.bound == 1
+        await asyncio.wait_for(limiter.acquire(), 5)
+
+    asyncio.run(main())
+
+
+def test_a_server_that_refuses_even_one_holds_everybody_back():
+    async def main():
+        limiter = Limiter(4)
+        slot = await limiter.acquire()
+        began = time.monotonic()
+        limiter.refused(slot, 0.2)
+        limiter.release(slot)
+        again = await asyncio.gather(*(limiter.acquire() for _ in range(2)))
+        return min(slot.since for slot in again) - began
+
+    assert asyncio.run(main()) >= 0.2
+
+
+@pytest.mark.parametrize("held_by", ["standing", "closed"])
+def test_slots_of_a_loop_that_does_not_turn_keep_nobody_waiting(held_by):
+    limiter = Limiter(1)
+    taken, go_on = threading.Event(), threading.Event()
+
+    async def hold():
+        await limiter.acquire()
+        taken.set()
+        if held_by == "standing":
+            go_on.wait(30)  # as a sync call in a notebook's loop would
+
+    thread = threading.Thread(target=lambda: asyncio.run(hold()))
+    thread.start()
+    taken.wait(30)
+    if held_by == "closed":
+        thread.join(30)
+    assert asyncio.run(asyncio.wait_for(limiter.acquire(), 10))
+    go_on.set()
+    thread.join(30)
+
+
+def test_slots_of_a_loop_that_turns_are_waited_for():
+    limiter = Limiter(1)
+    taken, go_on = threading.Event(), threading.Event()
+
+    async def hold():
+        slot = await limiter.acquire()
+        taken.set()
+        while not go_on.is_set():  # noqa: ASYNC110 - another thread sets it
+            await asyncio.sleep(0.01)
+        limiter.release(slot)
+
+    async def want():
+        task = asyncio.create_task(limiter.acquire())
+        await asyncio.sleep(0.3)  # several times the patience
+        assert not task.done()
+        go_on.set()
+        return await asyncio.wait_for(task, 10)
+
+    thread = threading.Thread(target=lambda: asyncio.run(hold()))
+    thread.start()
+    taken.wait(30)
+    assert asyncio.run(want())
+    thread.join(30)
+
+
+# ---- retries ----
+
+
+@pytest.mark.parametrize("code", ["server_error", "rate_limited", "overloaded", "connection_error"])
+def test_what_may_pass_is_sent_again(code):
+    model = Model(error(code), error(code), ok())
+    state, reply = call(model)
+    assert (model.calls, reply.usage.calls, state.usage.calls) == (3, 3, 3)
+    assert state.failures == {code: 2}
+
+
+def test_it_is_given_up_after_six_attempts():
+    model = Model(error())
+    state, problem = failing(model)
+    assert (model.calls, problem.calls, state.usage.calls) == (6, 6, 6)
+    assert problem.reason_code == "server_error"
+
+
+def test_timeouts_are_given_up_after_two():
+    model = Model(lambda: asyncio.sleep(60))
+    state, problem = failing(model, timeout=0.05)
+    assert (model.calls, problem.reason_code, str(problem)) == (2, "timeout", "no answer within 0.05 s")
+    assert state.limiter.in_flight == 0
+
+
+def test_what_cannot_pass_is_not_sent_again():
+    model = Model(error("client_error", retryable=False))
+    _, problem = failing(model)
+    assert (model.calls, problem.calls) == (1, 1)
+
+
+def test_the_servers_wish_to_wait_is_granted():
+    model = Model(error("rate_limited", retry_after=0.3), ok())
+    began = time.monotonic()
+    call(model)
+    assert time.monotonic() - began >= 0.3
+
+
+def test_waits_double_and_are_spread(monkeypatch):
+    monkeypatch.setattr(run, "_FIRST_WAIT", 0.25)
+    monkeypatch.setattr(run, "_LONGEST_WAIT", 8.0)
+    for failures, longest in ((1, 0.25), (2, 0.5), (3, 1.0), (6, 8.0), (30, 8.0)):
+        waits = [run._backoff(failures, None) for _ in range(200)]
+        assert all(longest / 2 <= wait <= longest for wait in waits)
+        assert len(set(waits)) > 100
+    assert all(2.0 < run._backoff(1, 2.0) <= 2.25 for _ in range(50))
+
+
+def test_the_cost_of_replies_that_hold_no_answer_counts():
+    lost = UnusableReplyError(
+        "no choices", reason_code="server_error", usage=Usage(calls=2, prompt_tokens=7), retryable=True
+    )
+    state, reply = call(Model(lost, ok(3)))
+    assert (reply.usage.calls, reply.usage.prompt_tokens) == (3, 10)
+    assert state.usage == reply.usage
+
+
+def test_a_cancelled_request_gives_its_slot_back_and_counts():
+    async def main():
+        state = Run()
+        started = asyncio.Event()
+
+        async def long():
+            started.set()
+            await asyncio.sleep(60)
+
+        task = asyncio.create_task(state.call(Model(long), PROMPT, SCHEMA))
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return state
+
+    state = asyncio.run(main())
+    assert (state.limiter.in_flight, state.usage.calls, dict(state.failures)) == (0, 1, {})
+
+
+def test_a_cancellation_that_meets_the_reply_is_not_lost():
+    async def main():
+        state, cancelled = Run(), 0
+        for ticks in range(12):
+            gate = asyncio.get_running_loop().create_future()
+
+            async def wait_for_gate(gate=gate):
+                await gate
+                return ok()
+
+            task = asyncio.create_task(state.call(Model(wait_for_gate), PROMPT, SCHEMA))
+            await asyncio.sleep(0.01)
+            gate.set_result(None)
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            if not task.done():
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+                assert task.cancelled()
+                cancelled += 1
+        assert cancelled
+        assert state.limiter.in_flight == 0
+
+    asyncio.run(main())
+
+
+def test_the_models_context_variables_are_the_callers():
+    seen = []
+
+    async def look():
+        seen.append(current_run())
+        return ok()
+
+    async def main():
+        with using(Run()) as state:
+            await current_run().call(Model(look), PROMPT, SCHEMA)
+            return state
+
+    assert seen == [asyncio.run(main())]
+
+
+def test_a_model_that_returns_no_reply_is_misuse():
+    with pytest.raises(ParameterError, match=r"Model\.generate must return a .*Reply, not str"):
+        call(Model("just text"))
+
+
+# ---- budgets ----
+
+
+def test_no_more_calls_than_allowed():
+    async def main():
+        state, model = Run(max_calls=7), Model(ok())
+        done = await asyncio.gather(
+            *(state.call(model, PROMPT, SCHEMA) for _ in range(20)), return_exceptions=True
+        )
+        return state, model, done
+
+    state, model, done = asyncio.run(main())
+    assert model.calls == 7
+    assert sum(isinstance(item, BudgetExceededError) for item in done) == 13
+    assert state.spent == "max_calls=7 is used up"
+
+
+def test_retries_count_as_calls():
+    with pytest.raises(BudgetExceededError, match="max_calls=2"):
+        call(Model(error()), max_calls=2)
+
+
+def test_no_request_after_the_tokens_are_used_up():
+    async def main():
+        state, model = Run(max_tokens=25), Model(ok(10))
+        for _ in range(3):
+            await state.call(model, PROMPT, SCHEMA)
+        with pytest.raises(BudgetExceededError, match="max_tokens=25"):
+            await state.call(model, PROMPT, SCHEMA)
+        return model.calls
+
+    assert asyncio.run(main()) == 3
+
+
+# ---- giving up ----
+
+
+def talk(state, model):
+    """What a judge does: ask, then say what came of it."""
+
+    async def main():
+        try:
+            await state.call(model, PROMPT, SCHEMA)
+        except JudgeError as problem:
+            state.breaker.failure(problem)
+            return problem.reason_code
+        state.breaker.success()
+        return "ok"
+
+    return asyncio.run(main())
+
+
+def test_ten_failures_in_a_row_end_it():
+    state, model = Run(), Model(error("client_error", retryable=False))
+    assert [talk(state, model) for _ in range(12)] == ["client_error"] * 10 + ["judge_down"] * 2
+    assert model.calls == 10
+    assert "client_error: it failed" in state.breaker.message
+    assert state.failures == {"client_error": 10}
+    assert state.usage.calls == 10
+
+
+def test_one_success_starts_the_count_again():
+    bad, good = error("client_error", retryable=False), ok()
+    state, model = Run(), Model(*[bad] * 9, good, *[bad] * 9, good)
+    assert [talk(state, model) for _ in range(20)] == (["client_error"] * 9 + ["ok"]) * 2
+    assert state.breaker.message is None
+
+
+def test_one_model_that_is_down_says_nothing_about_another():
+    state = Run()
+    bad, good = Model(error("client_error", retryable=False)), Model(ok(), identity="test/other")
+    for _ in range(10):
+        talk(state, bad)
+    assert (talk(state, bad), talk(state, good)) == ("judge_down", "ok")
+    assert state.breaker.message
+
+
+def test_requests_that_wait_to_try_again_are_not_all_sent():
+    async def main():
+        state, model = Run(), Model(error())
+        await asyncio.gather(*(state.call(model, PROMPT, SCHEMA) for _ in range(300)), return_exceptions=True)
+        return model.calls
+
+    assert 60 <= asyncio.run(main()) <= 60 + 16
+
+
+def test_a_wave_of_timeouts_is_enough():
+    async def main():
+        state, model = Run(timeout=0.05), Model(lambda: asyncio.sleep(60))
+        await asyncio.gather(*(state.call(model, PROMPT, SCHEMA) for _ in range(100)), return_exceptions=True)
+        return model.calls
+
+    assert 20 <= asyncio.run(main()) <= 20 + 16
+
+
+def test_refusals_for_overload_do_not_count_while_they_may_pass():
+    async def main():
+        state, model = Run(), Model(*[error("rate_limited")] * 100, ok())
+        for _ in range(16):  # sixteen times six attempts
+            with pytest.raises(JudgeError, match="it failed"):
+                await state.call(model, PROMPT, SCHEMA)
+        await state.call(model, PROMPT, SCHEMA)
+
+    asyncio.run(main())
+
+
+def test_after_the_cool_down_one_request_may_try(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    breaker = Breaker(2, cool_down=30.0)
+    for _ in range(2):
+        breaker.failure(error())
+    with pytest.raises(JudgeError, match="not asked any more") as caught:
+        breaker.check()
+    assert caught.value.reason_code == "judge_down"
+    now[0] += 31
+    breaker.check()
+    with pytest.raises(JudgeError):
+        breaker.check()
+    now[0] += 31
+    breaker.check()
+    breaker.success()
+    breaker.check()
+    breaker.check()
+    assert breaker.message is None
+
+
+def test_without_a_cool_down_it_stays_open(monkeypatch):
+    breaker = Breaker(1, cool_down=None)
+    breaker.failure(error())
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: 1e12))
+    with pytest.raises(JudgeError):
+        breaker.check()
+
+
+# ---- what an exception means ----
+
+
+def http(status, *, headers=None, body=None):
+    request = httpx.Request("POST", "http://127.0.0.1/v1")
+    response = httpx.Response(status, headers=headers or {}, request=request)
+    kind = openai.RateLimitError if status == 429 else openai.APIStatusError
+    return kind("no", response=response, body=body)
+
+
+def wrapped(inner):
+    outer = ValueError("the framework says sorry")
+    outer.__cause__ = inner
+    return outer
+
+
+def given_up(inner):
+    async def main():
+        async for attempt in AsyncRetrying(stop=stop_after_attempt(2)):
+            with attempt:
+                raise inner
+
+    try:
+        asyncio.run(main())
+    except RetryError as problem:
+        return problem
+
+
+def kind(name, *bases):
+    return type(name, bases or (Exception,), {})
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "retryable"),
+    [
+        (http(429), "rate_limited", True),
+        (http(429, body={"code": "insufficient_quota"}), "client_error", False),
+        (http(500), "server_error", True),
+        (http(503), "overloaded", True),
+        (http(529), "overloaded", True),
+        (http(408), "server_error", True),
+        (http(400), "client_error", False),
+        (http(401), "client_error", False),
+        (wrapped(http(429)), "rate_limited", True),
+        (given_up(http(503)), "overloaded", True),
+        (given_up(wrapped(http(401))), "client_error", False),
+        (TimeoutError(), "timeout", True),
+        (asyncio.TimeoutError(), "timeout", True),
+        (kind("ReadTimeout")(), "timeout", True),
+        (openai.APITimeoutError(httpx.Request("POST", "http://x")), "timeout", True),
+        (openai.APIConnectionError(request=httpx.Request("POST", "http://x")), "connection_error", True),
+        (httpx.RemoteProtocolError("peer closed"), "connection_error", True),
+        (ConnectionResetError(), "connection_error", True),
+        (asyncio.IncompleteReadError(b"", 3), "connection_error", True),
+        (kind("ConnectionError", OSError)(), "connection_error", True),
+        (kind("JSONDecodeError", ValueError)(), "server_error", True),
+        (kind("RateLimitExceeded")(), "rate_limited", True),
+        (ValueError("who knows"), "judge_error", False),
+        (wrapped(JudgeError("mine", reason_code="refused")), "refused", False),
+        (kind("Grpc", Exception)(), "judge_error", False),
+    ],
+)
+def test_classify(problem, code, retryable):
+    found = classify(problem)
+    assert (found.reason_code, found.retryable) == (code, retryable)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "99999"}, 120.0),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after(headers, seconds):
+    assert classify(http(429, headers=headers)).retry_after == seconds
+
+
+def test_retry_after_may_be_a_date(monkeypatch):
+    from ctxmetrics.judges import failures
+
+    monkeypatch.setattr(failures, "time", SimpleNamespace(time=lambda: 784111777.0))  # the date below
+    headers = {"retry-after": "Sun, 06 Nov 1994 08:50:07 GMT"}
+    assert classify(http(429, headers=headers)).retry_after == 30.0
+
+
+def test_messages_are_one_short_line_without_keys():
+    found = classify(ValueError("a\nb  sk-abcdefgh0123 and topsecret " + "x" * 1000), "topsecret")
+    assert str(found).startswith("ValueError: a b [key] and [key] xxx")
+    assert len(str(found)) < 320
+    assert str(classify(TimeoutError())) == "TimeoutError"
+
+
+def test_a_chain_that_bites_its_tail_ends():
+    one, two = ValueError("1"), ValueError("2")
+    one.__cause__, two.__cause__ = two, one
+    assert classify(one).reason_code == "judge_error"
