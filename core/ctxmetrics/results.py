@@ -314,6 +314,30 @@ class Results(Sequence[Row]):
                 f"{path}: cannot be written: {error.strerror or error}. Choose another file."
             ) from None
 
+    def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
+        """Write one page to read: the summary, then every sample with its evidence marked in the retrieved text.
+
+        The page holds no script and loads nothing.
+
+        Args:
+            path: The file.
+            title: Heading of the page.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+            InputFileError: The file cannot be written.
+        """
+        from ctxmetrics.report import render_html
+
+        self._need_rows("to_html")
+        page = render_html(self, title=title).encode(*ENCODING)
+        try:
+            Path(path).write_bytes(page)
+        except OSError as error:
+            raise InputFileError(
+                f"{path}: cannot be written: {error.strerror or error}. Choose another file."
+            ) from None
+
     def to_pandas(self) -> pd.DataFrame:
         """Return one line a sample: its fields, then a column a metric (missing values are missing).
 

@@ -1,0 +1,217 @@
+"""The HTML report: evidence is marked, texts are text, and the page can do nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, Sample, ScriptedJudge, evaluate
+from ctxmetrics.errors import CtxMetricsError, InputFileError
+from ctxmetrics.report import render_html
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ACTIVE = frozenset(
+    {"a", "base", "embed", "form", "iframe", "img", "link", "object", "script", "svg", "video"}
+)
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"'&amp; </mark></div><style>*{display:none}</style>"
+
+
+class Page(HTMLParser):
+    """The page as a browser reads it: elements, attributes, marked texts, all text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.marked: list[str] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        self.attributes += attrs
+        if tag not in ("br", "meta"):
+            self.open.append(tag)
+        if tag == "mark":
+            self.marked.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, "the page is not well nested"
+
+    def handle_data(self, data: str) -> None:
+        if "style" in self.open:
+            return
+        self.text += data
+        if "mark" in self.open:
+            self.marked[-1] += data
+
+
+def judged(quote: str, **sample: Any) -> str:
+    """The page of one sample whose only sentence is supported by a quote from the first context."""
+    reply = {
+        "sentences": [{"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": quote}]}],
+        "contexts": [
+            {"id": f"c{number}", "useful": number == 1, "reason": sample.get("why")}
+            for number in range(1, len(sample["contexts"]) + 1)
+        ],
+    }
+    one = Sample(
+        id=sample.get("id", "one"),
+        user_input=sample.get("question", "What colour?"),
+        reference=sample["reference"],
+        retrieved_contexts=sample["contexts"],
+    )
+    results = evaluate([one], [ContextRecall(), ContextPrecision()], judge=ScriptedJudge({"joint": [reply]}))
+    return render_html(results, title=sample.get("title", "Report"))
+
+
+def test_the_evidence_is_marked_where_it_stands() -> None:
+    page = Page(
+        judged("The car is red.", reference="It is red.", contexts=["Grass. The car is red. Sky.", "Rain."])
+    )
+    assert page.marked == ["The car is red."]
+    assert "Grass. The car is red. Sky." in page.text
+    assert "✓ s1 It is red." in page.text
+    assert "evidence in c1" in page.text
+    assert "✗ c2 Rain." in page.text
+    assert "context_recall: 1.0" in page.text
+    assert "1 of 1 sentence supported" in page.text
+    assert page.open == []
+
+
+def test_overlapping_evidence_is_one_mark_and_no_text_is_lost() -> None:
+    text = "The red car is fast."
+    reply = {
+        "sentences": [
+            {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "red car"}]},
+            {"id": "s2", "supported": True, "evidence": [{"context": "c1", "quote": "car is fast"}]},
+        ],
+        "contexts": [{"id": "c1", "useful": True}],
+    }
+    sample = Sample(reference="It is red. It is fast.", retrieved_contexts=[text])
+    page = Page(render_html(evaluate([sample], [ContextRecall(judge=ScriptedJudge({"joint": [reply]}))])))
+    assert "".join(page.marked) == "red car is fast"
+    assert text in page.text
+
+
+@pytest.mark.parametrize("place", ["id", "question", "reference", "why", "title"])
+def test_a_text_is_text_wherever_it_comes_from(place: str) -> None:
+    given: dict[str, Any] = {"reference": "It is red.", "contexts": ["It is red.", "Rain."], place: HOSTILE}
+    harmless(Page(judged("It is red.", **given)))
+
+
+@pytest.mark.parametrize(
+    "quote", ["It is red.", f"It is red. {HOSTILE}"], ids=["around the mark", "in the mark"]
+)
+def test_retrieved_text_is_text_around_the_mark_and_in_it(quote: str) -> None:
+    context = f"{HOSTILE} It is red. {HOSTILE}"
+    page = Page(judged(quote, reference="It is red.", contexts=[context]))
+    harmless(page)
+    assert page.marked == [quote]
+    assert context in page.text
+
+
+def harmless(page: Page) -> None:
+    assert ACTIVE.isdisjoint(page.elements)
+    assert HOSTILE in page.text
+    assert all(not name.startswith("on") and name not in ("href", "src") for name, _ in page.attributes)
+    assert page.open == []
+
+
+def test_the_page_has_no_script_and_its_policy_forbids_everything_but_its_own_style() -> None:
+    page = Page(judged("red", reference="It is red.", contexts=["It is red."]))
+    assert ACTIVE.isdisjoint(page.elements)
+    attributes = page.attributes
+    assert ("http-equiv", "Content-Security-Policy") in attributes
+    assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in attributes
+    assert ("charset", "utf-8") in attributes
+
+
+def test_what_is_missing_is_said() -> None:
+    samples = [
+        Sample(id="none", reference_context_ids=[], retrieved_context_ids=["a"]),
+        Sample(id="half", reference_context_ids=["a", "b"], retrieved_context_ids=["a"]),
+    ]
+    page = Page(render_html(evaluate(samples, [IDBasedContextRecall(threshold=0.8)])))
+    assert "no value (no_reference)" in page.text
+    assert "no_reference 1" in page.text
+    assert "1 of 2" in page.text
+    assert "id_based_context_recall: 0.5, failed" in page.text
+    assert "✗ b" in page.text
+
+
+def test_the_warning_of_the_embedded_judge_is_on_the_page_once() -> None:
+    samples = [Sample(reference="It is red.", retrieved_contexts=["It is red."])] * 3
+    page = Page(render_html(evaluate(samples, [ContextRecall(), ContextPrecision()])))
+    assert page.text.count("Embedded lexical judge") == 1
+
+
+def test_to_html_writes_the_page(tmp_path: Path) -> None:
+    results = evaluate(
+        [Sample(reference="Он красный.", retrieved_contexts=["Он красный."])], [ContextRecall()]
+    )
+    results.to_html(tmp_path / "report.html", title="Красный")
+    written = (tmp_path / "report.html").read_bytes().decode("utf-8")
+    assert written == render_html(results, title="Красный")
+    assert "<h1>Красный</h1>" in written
+    results.to_html(tmp_path / "plain.html")
+    assert "<h1>ctxmetrics</h1>" in (tmp_path / "plain.html").read_text(encoding="utf-8")
+
+
+def test_to_html_needs_the_rows(tmp_path: Path) -> None:
+    sample = Sample(reference="It is red.", retrieved_contexts=["It is red."])
+    results = evaluate([sample], [ContextRecall()], out=tmp_path / "scores.jsonl")
+    with pytest.raises(CtxMetricsError, match="to_html: this run wrote its rows to the file given as out="):
+        results.to_html(tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_page_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path) -> None:
+    results = evaluate([Sample(reference="It is red.", retrieved_contexts=["It is red."])], [ContextRecall()])
+    with pytest.raises(
+        InputFileError, match=r"report\.html: cannot be written: No such file or directory\. Choose"
+    ):
+        results.to_html(tmp_path / "nowhere" / "report.html")
+
+
+def test_the_command_line_writes_it_beside_the_scores(tmp_path: Path) -> None:
+    sample = {
+        "id": "<b>bold</b>",
+        "reference": "It is red.",
+        "retrieved_contexts": ["Grass. It is red. Sky."],
+    }
+    (tmp_path / "s.jsonl").write_text(json.dumps(sample) + "\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "ctxmetrics",
+        "score",
+        "s.jsonl",
+        "--out",
+        "scores.jsonl",
+        "--report",
+        "report.html",
+    ]
+    run = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert run.returncode == 0, run.stderr
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "<b>bold</b>" in page.text
+    assert "It is red." in page.marked
+    rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["metric"] for row in rows} == {"context_recall", "context_precision"}
