@@ -1,0 +1,583 @@
+"""The metric object: constructor, fields, results, copies."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import math
+import pickle
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, NonLLMContextRecall, ScriptedJudge
+from ctxmetrics.errors import CannotDecomposeError, MissingFieldError, ParameterError, SampleError
+from ctxmetrics.judges.base import Judgement
+from ctxmetrics.scores import Verdict
+from ctxmetrics_deepeval import (
+    ContextPrecisionMetric,
+    ContextRecallMetric,
+    ContextUtilizationMetric,
+    IDBasedContextPrecisionMetric,
+    IDBasedContextRecallMetric,
+    NonLLMContextPrecisionMetric,
+    NonLLMContextRecallMetric,
+)
+from deepeval.errors import MissingTestCaseParamsError
+from deepeval.metrics.utils import check_llm_test_case_params, copy_metrics
+from deepeval.test_case import ConversationalTestCase, LLMTestCase, SingleTurnParams, Turn
+
+try:
+    from deepeval.test_case import RetrievedContextData
+except ImportError:  # DeepEval 3.9.9
+    RetrievedContextData = None
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ctxmetrics.judges.base import JudgeRequest
+
+ALL = [
+    ContextRecallMetric,
+    ContextPrecisionMetric,
+    ContextUtilizationMetric,
+    NonLLMContextRecallMetric,
+    NonLLMContextPrecisionMetric,
+    IDBasedContextRecallMetric,
+    IDBasedContextPrecisionMetric,
+]
+needs_sources = pytest.mark.skipif(
+    RetrievedContextData is None, reason="this DeepEval has no RetrievedContextData"
+)
+
+
+class SlowJudge:
+    """Supports every unit whose text is in a context; takes as long as the question says."""
+
+    name = "slow"
+    warnings = ()
+
+    async def attribute(self, request: JudgeRequest) -> Judgement:
+        await asyncio.sleep(float(request.user_input or 0))
+        text = " ".join(request.contexts)
+        return Judgement(
+            verdicts=tuple(
+                Verdict(id=id_, value=unit.strip(".") in text)
+                for id_, unit in zip(request.unit_ids, request.units, strict=True)
+            )
+        )
+
+    async def rate(self, request: JudgeRequest) -> Judgement:
+        raise NotImplementedError
+
+
+# ---- values and where they come from ----
+
+
+def test_the_seven_metrics_on_one_test_case(make_case: Callable[..., LLMTestCase]) -> None:
+    case = make_case()
+    values = {metric.core_class.base_name: metric().measure(case) for metric in ALL}
+    assert values == {
+        "context_recall": 0.5,  # Paris is supported, 1889 is not
+        "context_precision": 1.0,  # the useful context stands first
+        "context_utilization": 1.0,
+        "non_llm_context_recall": 0.5,  # one of two reference contexts was retrieved word for word
+        "non_llm_context_precision": 1.0,
+        "id_based_context_recall": 2 / 3,  # a and 2 of a, 2, b
+        "id_based_context_precision": 0.5,  # a and 2 of a, x, 2, y
+    }
+
+
+def test_ids_and_reference_contexts_from_metadata(make_case: Callable[..., LLMTestCase]) -> None:
+    case = make_case(context=None, metadata={"reference_contexts": ["The Eiffel Tower stands in Paris, France."]})
+    assert NonLLMContextRecallMetric().measure(case) == 1.0
+
+
+def test_context_and_metadata_that_differ_are_refused(make_case: Callable[..., LLMTestCase]) -> None:
+    case = make_case(context=["one"], metadata={"reference_contexts": ["another"]})
+    with pytest.raises(SampleError, match=r"both 'reference_contexts' and 'context'"):
+        NonLLMContextRecallMetric().measure(case)
+
+
+@needs_sources
+def test_retrieved_context_data_source_is_the_id_and_only_the_text_is_judged(
+    make_case: Callable[..., LLMTestCase],
+) -> None:
+    """DeepEval's own recall judges the repr, its precision groups by source."""
+    items = [
+        RetrievedContextData(context="Bananas are yellow.", source="x"),
+        RetrievedContextData(context="The Eiffel Tower stands in Paris, France.", source="a"),
+        RetrievedContextData(context="Apples are red.", source="x"),
+    ]
+    case = make_case(retrieval_context=items, metadata={"reference_context_ids": ["a", "b"]})
+    assert IDBasedContextRecallMetric().measure(case) == 0.5
+    assert IDBasedContextPrecisionMetric().measure(case) == 0.5  # x, a
+    precision = ContextPrecisionMetric()
+    assert precision.measure(case) == 0.5  # three contexts, the second is useful
+    assert [verdict.text for verdict in precision.result.verdicts] == [item.context for item in items]
+
+
+@needs_sources
+def test_ids_in_metadata_win_over_sources(make_case: Callable[..., LLMTestCase]) -> None:
+    items = [RetrievedContextData(context="text", source="chunk-7")]
+    case = make_case(
+        retrieval_context=items, metadata={"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}
+    )
+    assert IDBasedContextRecallMetric().measure(case) == 1.0
+
+
+@needs_sources
+def test_a_source_for_some_contexts_only_is_no_id_list(make_case: Callable[..., LLMTestCase]) -> None:
+    items = ["text", RetrievedContextData(context="text", source="a")]
+    case = make_case(retrieval_context=items, metadata={"reference_context_ids": ["a"]})
+    with pytest.raises(MissingTestCaseParamsError, match=r"metadata\.retrieved_context_ids"):
+        IDBasedContextRecallMetric().measure(case)
+
+
+@pytest.mark.parametrize("key", ["metadata", "additional_metadata", "additionalMetadata"])
+def test_metadata_under_its_older_names(key: str) -> None:
+    case = LLMTestCase(
+        input="q", actual_output="a", **{key: {"retrieved_context_ids": [1], "reference_context_ids": ["1", "2"]}}
+    )
+    assert IDBasedContextRecallMetric().measure(case) == 0.5
+
+
+def test_the_name_of_the_test_case_is_the_samples_id(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = IDBasedContextRecallMetric()
+    metric.measure(make_case(name="tower-1"))
+    assert metric.result.sample_id == "tower-1"
+
+
+def test_unknown_keywords_of_a_test_case_vanish_so_ids_there_are_missing_ids() -> None:
+    """LLMTestCase drops them without a word; our error names where they belong."""
+    case = LLMTestCase(input="q", actual_output="a", retrieved_context_ids=["a"], reference_context_ids=["a"])
+    with pytest.raises(
+        MissingTestCaseParamsError,
+        match=r"'metadata\.retrieved_context_ids' and 'metadata\.reference_context_ids' cannot be None for the "
+        "'id_based_context_recall' metric",
+    ):
+        IDBasedContextRecallMetric().measure(case)
+
+
+def test_missing_params_are_both_libraries_error(make_case: Callable[..., LLMTestCase]) -> None:
+    with pytest.raises(MissingFieldError) as caught:
+        ContextRecallMetric().measure(make_case(expected_output=None))
+    assert isinstance(caught.value, MissingTestCaseParamsError)
+    assert caught.value.code == "missing_field"
+    assert str(caught.value) == "'expected_output' cannot be None for the 'context_recall' metric"
+
+
+@pytest.mark.parametrize("ids", ["a", ["a", None], [["a"]], {"a": 1}])
+def test_a_wrong_type_in_a_test_case_raises(ids: Any, make_case: Callable[..., LLMTestCase]) -> None:
+    metadata = {"retrieved_context_ids": ids, "reference_context_ids": ["a"]}
+    metric = IDBasedContextRecallMetric()
+    with pytest.raises(SampleError, match="retrieved_context_ids"):
+        metric.measure(make_case(metadata=metadata))
+    assert (metric.score, metric.reason, metric.success) == (None, None, None)
+
+
+def test_a_conversation_is_no_test_case() -> None:
+    turns = [Turn(role="user", content="hello")]
+    with pytest.raises(SampleError, match="must be an LLMTestCase, not ConversationalTestCase"):
+        ContextRecallMetric().measure(ConversationalTestCase(turns=turns))
+
+
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        (ContextRecallMetric, ["input", "expected_output", "retrieval_context"]),
+        (ContextUtilizationMetric, ["input", "actual_output", "retrieval_context"]),
+        (NonLLMContextRecallMetric, ["input", "retrieval_context", "context"]),
+        (IDBasedContextRecallMetric, ["input", "metadata"]),
+    ],
+)
+def test_required_params_are_a_list_and_not_the_typing_object(
+    metric: Any, params: list[str], make_case: Callable[..., LLMTestCase]
+) -> None:
+    """The base class has ``List[..]`` itself there, at which DeepEval's own check fails with an AttributeError."""
+    assert metric._required_params == [SingleTurnParams(name) for name in params]
+    check_llm_test_case_params(make_case(), metric._required_params, None, None, metric())
+    with pytest.raises(MissingTestCaseParamsError):
+        check_llm_test_case_params(LLMTestCase(input="q"), metric._required_params, None, None, metric())
+
+
+# ---- threshold, strict, success ----
+
+
+@pytest.mark.parametrize(
+    ("params", "threshold"),
+    [
+        ({}, 0.5),
+        ({"convention": "ragas"}, 0.5),
+        ({"convention": "ru"}, 0.5),
+        ({"convention": "deepeval"}, 0.5),
+        ({"convention": "aegis"}, 80.0),
+        ({"convention": "aegis", "threshold": 60.0}, 60.0),
+        ({"threshold": 0.7}, 0.7),
+        ({"threshold": 0.0}, 0.0),
+        ({"threshold": None}, None),
+        ({"strict_mode": True}, 1.0),
+        ({"strict_mode": True, "threshold": 0.3}, 1.0),
+        ({"strict_mode": True, "threshold": None}, 1.0),
+        ({"strict_mode": True, "convention": "aegis"}, 100.0),
+    ],
+)
+def test_threshold(params: dict[str, Any], threshold: float | None) -> None:
+    metric = ContextRecallMetric(**params)
+    assert metric.threshold == threshold
+    (copied,) = copy_metrics([metric])
+    assert copied.threshold == threshold
+    assert copied.core == metric.core
+
+
+def test_threshold_may_be_given_by_position_as_in_deepeval() -> None:
+    assert ContextRecallMetric(0.9).threshold == 0.9
+
+
+@pytest.mark.parametrize(("hits", "of", "score", "success"), [(4, 5, 80.0, True), (799, 1000, 79.9, False)])
+def test_aegis_passes_at_80_and_fails_below(
+    hits: int, of: int, score: float, success: bool, make_case: Callable[..., LLMTestCase]
+) -> None:
+    ids = [str(number) for number in range(of)]
+    metric = IDBasedContextRecallMetric(convention="aegis")
+    case = make_case(metadata={"retrieved_context_ids": ids[:hits], "reference_context_ids": ids})
+    assert metric.measure(case) == score
+    assert metric.success is success
+    assert metric.is_successful() is success
+
+
+def test_strict_mode(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = IDBasedContextRecallMetric(strict_mode=True)
+    assert metric.measure(make_case()) == 0.0
+    assert metric.success is False
+    full = make_case(metadata={"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]})
+    assert metric.measure(full) == 1.0
+    assert metric.success is True
+    assert metric.__name__ == "id_based_context_recall(strict=True)"
+
+
+def test_the_score_and_the_metric_agree_on_the_pass_mark(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = IDBasedContextRecallMetric()
+    metric.measure(make_case())
+    assert metric.result.threshold == 0.5
+    assert metric.result.passed is metric.success is True
+    assert "pass mark 0.5: passed" in metric.verbose_logs
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "error", "success"),
+    [
+        (0.5, 0.5, None, True),
+        (0.49, 0.5, None, False),
+        (None, 0.5, None, False),
+        (None, 0.5, "it broke", False),
+        (0.9, None, None, None),
+        (None, None, "it broke", None),
+    ],
+)
+def test_success_of_a_state_that_somebody_set(
+    score: float | None, threshold: float | None, error: str | None, success: bool | None
+) -> None:
+    """The runner sets attributes itself, for example from its cache, and asks afterwards."""
+    metric = ContextRecallMetric()
+    metric.error = error
+    metric.threshold, metric.score = threshold, score
+    assert metric.is_successful() is success
+    assert metric.success is success
+
+
+# ---- constructor ----
+
+
+@pytest.mark.parametrize(
+    ("metric", "params", "message"),
+    [
+        (ContextRecallMetric, {"treshold": 0.5}, "Did you mean 'threshold'"),
+        (ContextRecallMetric, {"strict_mod": True}, "Did you mean 'strict_mode'"),
+        (ContextRecallMetric, {"min_similarity": 0.5}, "context_recall has no parameter 'min_similarity'"),
+        (IDBasedContextRecallMetric, {"judge": LexicalJudge()}, "no parameter 'judge'"),
+        (NonLLMContextRecallMetric, {"distance_measure": "jaro"}, "no parameter 'distance_measure'"),
+        (ContextRecallMetric, {"convention": "axiom"}, "convention='axiom' is unknown"),
+        (ContextRecallMetric, {"threshold": 1.5}, "must be a number from 0 to 1"),
+        (ContextRecallMetric, {"threshold": "high"}, "threshold='high' must be a number"),
+        (ContextRecallMetric, {"threshold": math.nan}, "must be a number"),
+        (ContextRecallMetric, {"top_k": -1}, "top_k=-1"),
+        (ContextRecallMetric, {"judge": "gpt"}, "judge=str is no judge"),
+        (ContextRecallMetric, {"model": object()}, "model=object is no DeepEvalBaseLLM"),
+        (ContextRecallMetric, {"core": ContextPrecision()}, "Give core= .a ContextRecall. alone"),
+        (ContextRecallMetric, {"core": ContextRecall(), "top_k": 3}, "alone"),
+        (ContextRecallMetric, {"core": ContextRecall(), "judge": LexicalJudge()}, "alone"),
+    ],
+)
+def test_misuse_raises_when_the_metric_is_made(metric: Any, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        metric(**params)
+
+
+def test_claims_of_the_embedded_judge_are_refused_with_the_fix(make_case: Callable[..., LLMTestCase]) -> None:
+    with pytest.raises(CannotDecomposeError, match=r"Give judge=LLMJudge\(model\)"):
+        ContextRecallMetric(unit="claim").measure(make_case())
+
+
+def test_a_core_metric_may_be_given_whole() -> None:
+    core = ContextRecall(top_k=2, threshold=0.25)
+    metric = ContextRecallMetric(core=core)
+    assert metric.core == core
+    assert metric.threshold == 0.25
+    assert ContextRecallMetric(core=ContextRecall(strict=True)).strict_mode is True
+
+
+def test_the_name_tells_configurations_apart() -> None:
+    assert ContextRecallMetric().__name__ == "context_recall"
+    assert ContextRecallMetric(top_k=5).__name__ == "context_recall(top_k=5)"
+
+
+def test_equality_and_hash_come_from_the_core() -> None:
+    assert ContextRecallMetric(top_k=3) == ContextRecallMetric(top_k=3, include_reason=False)
+    assert hash(ContextRecallMetric(top_k=3)) == hash(ContextRecallMetric(top_k=3))
+    assert ContextRecallMetric(top_k=3) != ContextRecallMetric(top_k=4)
+    assert ContextRecallMetric() != ContextPrecisionMetric()
+    assert ContextRecallMetric() != ContextRecall()
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_metrics_pickle_and_deepcopy(metric: Any, make_case: Callable[..., LLMTestCase]) -> None:
+    original = metric(convention="aegis", top_k=2, include_reason=False)
+    value = original.measure(make_case())
+    for twin in (pickle.loads(pickle.dumps(original)), copy.deepcopy(original), copy.copy(original)):
+        assert type(twin) is metric
+        assert twin == original
+        assert (twin.score, twin.threshold, twin.include_reason) == (value, 80.0, False)
+        assert twin.measure(make_case()) == value
+
+
+# ---- copying: DeepEval rebuilds the metric for every test case from constructor names and attributes ----
+
+SETTINGS: list[tuple[Any, dict[str, Any]]] = [
+    (ContextRecallMetric, {"convention": "ru", "top_k": 3, "language": "ru", "unit": "sentence"}),
+    (ContextPrecisionMetric, {"relevance": "supports", "formula": "share", "threshold": 0.3}),
+    (NonLLMContextPrecisionMetric, {"min_similarity": 0.8, "similarity": "jaro"}),
+    (NonLLMContextRecallMetric, {"similarity": lambda first, second: 1.0}),
+    (IDBasedContextPrecisionMetric, {"formula": "average_precision", "strict_mode": True}),
+    (ContextRecallMetric, {"judge": LexicalJudge(min_coverage=0.9)}),
+    (ContextRecallMetric, {"judge": ScriptedJudge({"joint": ["{}"]}), "unit": "claim"}),
+    (
+        ContextRecallMetric,
+        {"include_reason": False, "async_mode": False, "verbose_mode": True, "flaky": True, "threshold": None},
+    ),
+]
+
+
+@pytest.mark.parametrize(("metric", "params"), SETTINGS)
+def test_copying_keeps_every_setting(metric: Any, params: dict[str, Any]) -> None:
+    original = metric(**params)
+    (first,) = copy_metrics([original])
+    (second,) = copy_metrics([first])
+    for copied in (first, second):
+        assert type(copied) is metric
+        assert copied.core == original.core
+        for name in (
+            "threshold", "strict_mode", "include_reason", "async_mode", "verbose_mode", "flaky", "evaluation_model"
+        ):  # fmt: skip
+            assert getattr(copied, name) == getattr(original, name), name
+    assert getattr(second.core, "judge", None) is getattr(original.core, "judge", None)
+
+
+def test_a_threshold_set_later_is_copied_too() -> None:
+    metric = ContextRecallMetric()
+    metric.threshold = 0.9
+    assert copy_metrics([metric])[0].threshold == 0.9
+
+
+def test_a_subclass_under_another_name_still_works(make_case: Callable[..., LLMTestCase]) -> None:
+    """DeepEval's own metrics die when renamed: their prompts are looked up by class name."""
+
+    class TowerRecall(ContextRecallMetric):
+        pass
+
+    metric = TowerRecall(top_k=1)
+    (copied,) = copy_metrics([metric])
+    assert type(copied) is TowerRecall
+    assert copied.core == metric.core
+    assert copied.measure(make_case()) == 0.5
+
+
+# ---- results ----
+
+
+def test_everything_a_result_shows(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = IDBasedContextRecallMetric()
+    assert metric.measure(make_case()) == metric.score == 2 / 3
+    assert metric.reason.splitlines() == ["2 of 3 reference ids retrieved.", 'b no: "b"', 'a yes: "a"', '2 yes: "2"']
+    assert metric.verbose_logs == metric.result.pretty()
+    assert metric.score_breakdown["count"] == "2 of 3 reference ids retrieved"
+    assert [(item["id"], item["value"]) for item in metric.score_breakdown["verdicts"]] == [
+        ("a", True),
+        ("2", True),
+        ("b", False),
+    ]
+    assert metric.error is None
+    assert (metric.evaluation_model, metric.evaluation_cost, metric.input_tokens) == (None, None, None)
+
+
+def test_include_reason_false(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = ContextRecallMetric(include_reason=False)
+    metric.measure(make_case())
+    assert metric.reason is None
+    assert "1 of 2 sentences supported" in metric.verbose_logs
+
+
+def test_evaluation_model_names_the_judge_its_options_and_the_release() -> None:
+    labels = {
+        ContextRecallMetric(judge=judge).evaluation_model
+        for judge in (None, LexicalJudge(min_coverage=0.9), ScriptedJudge({"joint": ["{}"]}, votes=3), SlowJudge())
+    }
+    assert len(labels) == 4
+    assert ContextRecallMetric().evaluation_model == ContextRecallMetric(judge=LexicalJudge()).evaluation_model
+    assert ContextRecallMetric().evaluation_model.startswith("lexical, ctxmetrics ")
+
+
+def test_a_value_that_cannot_be_computed_is_an_error_text_and_no_score(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = ContextRecallMetric()
+    assert metric.measure(make_case(expected_output=" *** ")) is None
+    assert metric.score is None
+    assert metric.success is False
+    assert metric.error.startswith("no_reference: ")
+    assert metric.result.reason_code == "no_reference"
+
+
+def test_a_judge_that_fails_is_an_error_text_and_no_score(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = ContextPrecisionMetric(judge=SlowJudge())
+    assert metric.measure(make_case()) is None
+    assert metric.error.startswith("not_judged: 2 of 2 not judged (judge_error): c1, c2")
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, KeyError, RuntimeError, NotImplementedError])
+def test_no_error_of_a_users_function_escapes(error: type[Exception], make_case: Callable[..., LLMTestCase]) -> None:
+    def similarity(first: str, second: str) -> float:
+        raise error("sk-secret123456 is missing")
+
+    metric = NonLLMContextRecallMetric(similarity=similarity)
+    assert metric.measure(make_case()) is None
+    assert asyncio.run(metric.a_measure(make_case())) is None
+    assert metric.error.startswith(f"metric_error: {error.__name__}: ")
+    assert "secret" not in metric.error
+    assert (metric.score, metric.success) == (None, False)
+
+
+def test_a_later_success_clears_the_error(make_case: Callable[..., LLMTestCase]) -> None:
+    """DeepEval's own metrics keep the error, and a score of 1.0 then has failed."""
+    metric = ContextRecallMetric()
+    metric.measure(make_case(expected_output=""))
+    assert metric.error
+    assert metric.measure(make_case()) == 0.5
+    assert metric.error is None
+    assert metric.is_successful() is True
+
+
+def test_a_raising_measure_leaves_no_stale_score(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = IDBasedContextRecallMetric()
+    metric.measure(make_case())
+    with pytest.raises(MissingTestCaseParamsError):
+        metric.measure(make_case(metadata=None))
+    results = ("score", "reason", "success", "verbose_logs", "score_breakdown", "result")
+    assert [getattr(metric, name) for name in results] == [None] * 6
+
+
+def test_a_reset_of_the_error_begins_a_new_test_case(make_case: Callable[..., LLMTestCase]) -> None:
+    """The sync runner does this before each test case, and may then report a metric whose turn never came."""
+    metric = IDBasedContextRecallMetric()
+    metric.measure(make_case())
+    metric.error = None
+    assert (metric.score, metric.success, metric.reason) == (None, None, None)
+
+
+def test_a_thread_that_was_given_up_cannot_write_its_result_later(make_case: Callable[..., LLMTestCase]) -> None:
+    go_on, running = threading.Event(), threading.Event()
+
+    def similarity(first: str, second: str) -> float:
+        running.set()
+        go_on.wait(10)
+        return 1.0
+
+    metric = NonLLMContextRecallMetric(similarity=similarity)
+    thread = threading.Thread(target=metric.measure, args=[make_case()])
+    thread.start()
+    running.wait(10)
+    metric.error = "Timed out"
+    go_on.set()
+    thread.join(10)
+    assert (metric.error, metric.score) == ("Timed out", None)
+
+
+def test_one_object_and_many_concurrent_measurements_each_return_their_own_score(
+    make_case: Callable[..., LLMTestCase],
+) -> None:
+    """DeepEval's own metrics return what the last one to finish left on the object."""
+    metric = ContextRecallMetric(judge=SlowJudge())
+    supported = [number % 2 == 0 for number in range(20)]
+    cases = [
+        make_case(
+            input=str(0.02 if number % 3 else 0.0),
+            expected_output="The sky is blue.",
+            retrieval_context=["The sky is blue." if yes else "Nothing."],
+            name=f"case-{number}",
+        )
+        for number, yes in enumerate(supported)
+    ]
+
+    async def measure_all() -> list[float | None]:
+        return await asyncio.gather(*(metric.a_measure(case) for case in cases))
+
+    assert asyncio.run(measure_all()) == [float(yes) for yes in supported]
+    assert metric.result.sample_id == "case-19"
+    assert (metric.score, metric.success) == (metric.result.value, False)
+    assert metric.reason == metric.result.reason
+
+
+def test_measure_inside_a_running_loop(make_case: Callable[..., LLMTestCase]) -> None:
+    async def inside() -> float | None:
+        return ContextRecallMetric(judge=SlowJudge()).measure(make_case(input="0.01"))
+
+    assert asyncio.run(inside()) == 0.5
+
+
+def test_the_runners_keywords_are_taken(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = ContextRecallMetric()
+    assert metric.measure(make_case(), _show_indicator=False, _in_component=True, _anything=1) == 0.5
+    assert asyncio.run(metric.a_measure(make_case(), _show_indicator=False, _log_metric_to_confident=False)) == 0.5
+
+
+def test_nothing_is_printed_and_nothing_is_written(
+    make_case: Callable[..., LLMTestCase], tmp_path: Any, monkeypatch: Any, capfd: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for metric in ALL:
+        metric().measure(make_case())
+        asyncio.run(metric().a_measure(make_case()))
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_verbose_mode_lets_deepeval_print(make_case: Callable[..., LLMTestCase], capsys: Any) -> None:
+    IDBasedContextRecallMetric(verbose_mode=True).measure(make_case())
+    assert "id_based_context_recall: 0.6667" in capsys.readouterr().out
+
+
+def test_a_chunk_with_console_markup_stays_text(make_case: Callable[..., LLMTestCase]) -> None:
+    from rich.text import Text
+
+    tags = "[/INST] [bold red]hot[/bold red] [link=http://127.0.0.1/x]click[/link] [@click=app.bell]"
+    metric = NonLLMContextRecallMetric()
+    metric.measure(make_case(retrieval_context=[tags], context=[tags], name="[q1]"))
+    for shown in (metric.reason, metric.verbose_logs):
+        text = Text.from_markup(shown)
+        assert text.plain == shown
+        assert text.spans == []
+        assert "[/INST] [bold red]hot" in shown.replace("\u2060", "")
+    assert metric.result.verdicts[0].evidence[0].quote == tags
+
+
+def test_string_metric_equals_the_core(make_case: Callable[..., LLMTestCase]) -> None:
+    metric = NonLLMContextRecallMetric(similarity="jaro_winkler", min_similarity=0.7)
+    assert metric.core == NonLLMContextRecall(similarity="jaro_winkler", min_similarity=0.7, threshold=0.5)
