@@ -16,6 +16,7 @@ from ctxmetrics import metrics as core
 from ctxmetrics.errors import MissingExtraError, missing_extra
 
 try:
+    import ragas as _ragas  # noqa: F401 - by itself, so that its absence is told from a broken one
     from ragas.metrics.collections.base import BaseMetric as _BaseMetric  # noqa: F401 - asks what Ragas this is
 except ImportError as error:
     if error.name == "ragas":

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
 _CLIENTS = ("root_client", "client", "async_client")
 _NO_PARAMETER = re.compile(
-    r"key|secret|passw|credential|auth|header|cookie|token$|timeout|retr|cache|callback|verbose|client|run_config",
+    r"key|secret|passw|credential|auth|header|cookie|token$"
+    r"|timeout|retr|cache|callback|verbose|client|run_config|^metadata$|^tags$",
     re.IGNORECASE,
 )
 """Names of attributes that hold a secret, or change no answer."""
@@ -122,10 +123,16 @@ def _attributes(layer: object) -> dict[str, Any]:
 
 
 def _parameters(layer: object, skip: Collection[str]) -> dict[str, Any]:
+    declared = getattr(
+        type(layer), "model_fields", None
+    )  # a pydantic object also keeps what it has worked out
     return {
         name: value
         for name, value in _attributes(layer).items()
-        if name not in skip and not _NO_PARAMETER.search(name) and _is_plain(value)
+        if (declared is None or name in declared)
+        and name not in skip
+        and not _NO_PARAMETER.search(name)
+        and _is_plain(value)
     }
 
 

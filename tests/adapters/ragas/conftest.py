@@ -1,0 +1,107 @@
+"""Ragas' runner without its progress bar and its own deprecation, a fake judge's server, and LLMs of every kind."""
+
+from __future__ import annotations
+
+import warnings
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ctxmetrics.testing import FakeOpenAIServer, answer_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROW = {
+    "user_input": "Where is the tower, and when was it built?",
+    "response": "It is in Paris.",
+    "reference": "The tower is in Paris. It was built in 1889.",
+    "retrieved_contexts": ["The tower is in Paris, France.", "Bananas are yellow."],
+    "reference_contexts": ["The tower is in Paris, France!"],
+    "retrieved_context_ids": ["a", 2],
+    "reference_context_ids": ["2", "b"],
+}
+"""One of two sentences supported, by the first of two contexts."""
+
+JUDGE = answer_from(
+    {
+        "The tower is in Paris.": (True, "The tower is in Paris, France.", "in Paris"),
+        "It was built in 1889.": False,
+    },
+    {"The tower is in Paris, France.": True, "Bananas are yellow.": False},
+)
+
+
+@pytest.fixture
+def row() -> dict[str, Any]:
+    return dict(ROW)
+
+
+@pytest.fixture
+def evaluate() -> Callable[..., Any]:
+    """`ragas.evaluate()` over dicts."""
+    from ragas import EvaluationDataset
+    from ragas import evaluate as theirs
+
+    def run(rows: list[dict[str, Any]], metrics: list[Any], **options: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return theirs(EvaluationDataset.from_list(rows), metrics=metrics, show_progress=False, **options)
+
+    return run
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAIServer]:
+    with FakeOpenAIServer(JUDGE) as running:
+        yield running
+
+
+def instructor_async(server: FakeOpenAIServer) -> Any:
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    return llm_factory("fake-judge", client=AsyncOpenAI(base_url=server.base_url, api_key="sk-not-a-key-1"))
+
+
+def instructor_sync(server: FakeOpenAIServer) -> Any:
+    from openai import OpenAI
+    from ragas.llms import llm_factory
+
+    return llm_factory("fake-judge", client=OpenAI(base_url=server.base_url, api_key="sk-not-a-key-2"))
+
+
+def langchain(server: FakeOpenAIServer) -> Any:
+    from langchain_openai import ChatOpenAI
+
+    return ChatOpenAI(model="fake-judge", base_url=server.base_url, api_key="sk-not-a-key-3")  # type: ignore[arg-type]
+
+
+def langchain_wrapper(server: FakeOpenAIServer) -> Any:
+    from ragas.llms.base import LangchainLLMWrapper
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return LangchainLLMWrapper(langchain(server))
+
+
+KINDS = {kind.__name__: kind for kind in (instructor_async, instructor_sync, langchain, langchain_wrapper)}
+
+
+@pytest.fixture(params=KINDS)
+def make_llm(request: pytest.FixtureRequest) -> Callable[[FakeOpenAIServer], Any]:
+    """Every kind of LLM that Ragas takes, over the real clients."""
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def llms() -> SimpleNamespace:
+    """The same, by name."""
+    return SimpleNamespace(**KINDS)
+
+
+@pytest.fixture
+def labels() -> Callable[[Any], str]:
+    """What the fake server answers, as a script for a `ScriptedJudge`."""
+    return JUDGE

@@ -1,0 +1,123 @@
+"""Our string and id metrics under ``convention="ragas"`` against Ragas' own, live: equal under ``==``, NaN with NaN.
+
+What `ragas.evaluate()` makes of an exception is NaN, so both sides' exceptions are NaN here. The inputs are seeded:
+texts made from each other by a few edits, so that similarities lie on and beside the cuts, empty lists, duplicates,
+composed and decomposed letters, other scripts, and ids of mixed types.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import unicodedata
+from collections import Counter
+
+from ragas import SingleTurnSample
+from ragas.metrics._context_precision import IDBasedContextPrecision, NonLLMContextPrecisionWithReference
+from ragas.metrics._context_recall import IDBasedContextRecall, NonLLMContextRecall
+from ragas.metrics._string import DistanceMeasure, NonLLMStringSimilarity
+
+import ctxmetrics_ragas as ours
+
+MEASURES = ("levenshtein", "hamming", "jaro", "jaro_winkler")
+CUTS = (0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7, 0.75, 0.8, 0.9, 1.0)
+STRING_SAMPLES = 9_000
+ID_SAMPLES = 2_500
+ALPHABETS = ("ab", "abc ", "The café.", "где Эйфель?", "巴黎铁塔，", "ไทย", "e\u0301é🗼\u200d\n")
+IDS = ("a", "b", "1", 1, "01", 2, "2", "a ", "A", "", "é", "e\u0301", "文", 0, -1, "doc_1", 10**30)
+
+
+def _texts(source: random.Random) -> list[str]:
+    """A base text and what a few edits make of it, so that ``1 - distance / length`` hits simple fractions."""
+    alphabet = source.choice(ALPHABETS)
+    length = source.choice((0, 1, 2, 4, 5, 10, 20, 20, 20, 40))
+    base = "".join(source.choices(alphabet, k=length))
+    texts = [base, unicodedata.normalize("NFC", base), unicodedata.normalize("NFD", base)]
+    for _ in range(5):
+        text = list(base)
+        for _ in range(source.randint(0, max(1, length))):
+            place = source.randrange(len(text) + 1)
+            edit = source.choice(("replace", "insert", "delete"))
+            text[place : place + (edit != "insert")] = (
+                [] if edit == "delete" else [source.choice("xyz" + alphabet)]
+            )
+        texts.append("".join(text))
+    return texts
+
+
+def _side(source: random.Random, pool: list, most: int = 4) -> list:
+    return source.choices(pool, k=source.choice((0, *range(1, most + 1))))
+
+
+async def _value(metric, sample: SingleTurnSample) -> float:
+    try:
+        return await metric._single_turn_ascore(sample=sample, callbacks=[])
+    except Exception:  # noqa: BLE001 - evaluate() logs it and goes on with NaN
+        return math.nan
+
+
+def _same(one: float, other: float) -> bool:
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+def _string_metrics(measure: str, cut: float):
+    recall = NonLLMContextRecall(threshold=cut)
+    recall.distance_measure = DistanceMeasure(measure)
+    similarity = NonLLMStringSimilarity(distance_measure=DistanceMeasure(measure))
+    precision = NonLLMContextPrecisionWithReference(distance_measure=similarity, threshold=cut)
+    options = {"convention": "ragas", "similarity": measure, "min_similarity": cut}
+    return (recall, ours.NonLLMContextRecall(**options)), (precision, ours.NonLLMContextPrecision(**options))
+
+
+def test_strings_and_ids_equal_ragas() -> None:
+    counts: Counter[str] = Counter()
+    differences: list[str] = []
+
+    async def compare(theirs, mine, sample: SingleTurnSample, what: str) -> None:
+        expected, value = await _value(theirs, sample), await _value(mine, sample)
+        kind = "nan" if math.isnan(expected) else "inside" if 0 < expected < 1 else "edge"
+        counts.update((kind, "all"))
+        if not _same(value, expected):
+            differences.append(f"{what}: {value!r}, Ragas {expected!r}: {sample.to_dict()}")
+
+    async def run() -> None:
+        source = random.Random(20261120)
+        pairs = {(measure, cut): _string_metrics(measure, cut) for measure in MEASURES for cut in CUTS}
+        for number in range(STRING_SAMPLES):
+            measure, cut = list(pairs)[number % len(pairs)]
+            texts = _texts(source)
+            sample = SingleTurnSample(
+                retrieved_contexts=_side(source, texts), reference_contexts=_side(source, texts)
+            )
+            for theirs, mine in pairs[measure, cut]:
+                await compare(theirs, mine, sample, f"{mine.core.base_name} {measure} {cut}")
+        by_id = (
+            (IDBasedContextRecall(), ours.IDBasedContextRecall(convention="ragas")),
+            (IDBasedContextPrecision(), ours.IDBasedContextPrecision(convention="ragas")),
+        )
+        for _ in range(ID_SAMPLES):
+            sample = SingleTurnSample(
+                retrieved_context_ids=_side(source, IDS, 8), reference_context_ids=_side(source, IDS, 8)
+            )
+            for theirs, mine in by_id:
+                await compare(theirs, mine, sample, mine.core.base_name)
+
+    asyncio.run(run())
+    print(f"{counts['all']} comparisons, {len(differences)} differences; {dict(counts)}")
+    assert differences == []
+    assert counts["all"] >= 20_000
+    assert (
+        min(counts["nan"], counts["inside"], counts["edge"]) > 2_000
+    )  # the inputs reach every kind of outcome
+
+
+def test_a_cut_that_lies_exactly_on_a_similarity_is_told_apart() -> None:
+    """Recall wants more than the cut, precision at least it: on the cut they differ, in Ragas and here."""
+    sample = SingleTurnSample(retrieved_contexts=["ab"], reference_contexts=["ax"])
+    (recall, my_recall), (precision, my_precision) = _string_metrics("levenshtein", 0.5)
+
+    async def run() -> list[float]:
+        return [await _value(metric, sample) for metric in (recall, my_recall, precision, my_precision)]
+
+    assert asyncio.run(run()) == [0.0, 0.0, 0.9999999999, 0.9999999999]
