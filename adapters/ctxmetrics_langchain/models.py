@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.identity import ForeignModel
+from ctxmetrics.judges.identity import ForeignModel, no_answer
 from ctxmetrics.judges.wrapped import check_finished, describe, token_usage
 
 if TYPE_CHECKING:
@@ -51,15 +51,16 @@ class ChatModel(ForeignModel):
         Raises:
             JudgeError: It refused, or its reply was cut off. What its client raises passes through.
         """
-        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-        message: Any = await (self._with_tool(schema) if self.tools else self.chat_model).ainvoke(messages)
+        asked: Any = self._with_tool(schema) if self.tools else self.chat_model
+        with no_answer(IndexError):  # LangChain trips over a reply without choices
+            message = await asked.ainvoke([SystemMessage(prompt.system), HumanMessage(prompt.user)])
         told, refusal = message.response_metadata, message.additional_kwargs.get("refusal")
         check_finished(told.get("finish_reason", told.get("stop_reason")), refusal)
         return Reply(content=_content(message), usage=token_usage(message.usage_metadata or {}))
 
     def _with_tool(self, schema: type[BaseModel]) -> Any:
         """Bind the schema as a tool: other ways of asking lose a reply that does not fit."""
-        bind = cast("Any", self.chat_model.with_structured_output)
+        bind: Any = self.chat_model.with_structured_output
         named = "method" in inspect.signature(bind).parameters
         return bind(schema, include_raw=True, **({"method": "function_calling"} if named else {})).pick("raw")
 

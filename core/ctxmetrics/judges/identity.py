@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.base import Judge, Model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _unnamed: dict[int, tuple[object, str]] = {}
 
@@ -74,6 +75,21 @@ def as_judge(given: object, foreign: type, wrap: Callable[[Any], Model]) -> Judg
             f"{foreign.__name__} with nothing around it."
         )
     return LLMJudge(model)
+
+
+@contextmanager
+def no_answer(*errors: type[Exception]) -> Iterator[None]:
+    """Take exceptions with which a client trips over a reply without an answer for what they are.
+
+    Raises:
+        JudgeError: One of them was raised; the model is asked again.
+    """
+    try:
+        yield
+    except errors as error:
+        raise JudgeError(
+            f"the reply holds no answer ({type(error).__name__})", reason_code="invalid_reply"
+        ) from None
 
 
 def fingerprint(parameters: Mapping[str, Any]) -> str:

@@ -1,0 +1,414 @@
+"""Any chat model as judge: scripted ones, and ChatOpenAI against a fake server."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel, FakeListChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_openai import ChatOpenAI
+from langsmith import aevaluate, evaluate
+from pydantic import Field
+
+from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, LLMJudge
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Model
+from ctxmetrics.testing import CONTENT_FAULTS, FakeOpenAIServer, Fault, Reply
+from ctxmetrics_langchain import (
+    ChatModel,
+    ContextPrecisionEvaluator,
+    ContextRecallEvaluator,
+    RetrievalEvaluator,
+)
+
+KEY = "sk-verysecret123456"
+
+
+class ToolCaller(BaseChatModel):
+    """Calls the tool it is bound to with what it was given; None: talks instead."""
+
+    model_name: str = "tool-caller"
+    given: list[Any]
+    asked: list[Any] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "tool-caller"
+
+    def bind_tools(self, tools: Any, *, tool_choice: Any = None, **kwargs: Any) -> Any:
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], tool_choice=tool_choice)
+
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        self.asked.append((messages, kwargs))
+        answer = self.given[min(len(self.asked), len(self.given)) - 1]
+        if isinstance(answer, AIMessage):
+            message = answer
+        else:
+            call = {
+                "name": kwargs["tools"][0]["function"]["name"],
+                "args": answer,
+                "id": "1",
+                "type": "tool_call",
+            }
+            message = AIMessage(
+                "",
+                tool_calls=[call],
+                usage_metadata={"input_tokens": 90, "output_tokens": 9, "total_tokens": 99},
+            )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+@pytest.fixture
+def record(case):
+    return {"question": case.question, "documents": case.documents, "reference": case.reference}
+
+
+def recall(model: Any, record: Any, **options: Any) -> dict[str, Any]:
+    return ContextRecallEvaluator(judge=model, **options).as_runnable().invoke(record)
+
+
+# ---- scripted models ----
+
+
+def test_a_model_that_calls_tools_is_asked_for_a_tool_call(case, record):
+    model = ToolCaller(given=[case.joint])
+    row = recall(model, record)
+    assert row["score"] == 0.5
+    ((messages, kwargs),) = model.asked
+    assert [message.type for message in messages] == ["system", "human"]
+    assert kwargs["tools"][0]["function"]["name"] == "JointReply"
+    assert row["evaluator_info"]["judge"].startswith("llm:langchain:ToolCaller/tool-caller")
+    usage = row["evaluator_info"]["usage"]
+    assert (usage["calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (1, 90, 9)
+
+
+def test_a_model_without_tools_is_asked_for_text(case, record):
+    fenced = f"Here you are:\n```json\n{json.dumps(case.joint)}\n```"
+    assert recall(FakeListChatModel(responses=[fenced]), record)["score"] == 0.5
+
+
+def test_tools_can_be_switched_off(case, record):
+    model = ToolCaller(given=[AIMessage(json.dumps(case.joint))])
+    assert recall(ChatModel(model, tools=False), record)["score"] == 0.5
+    assert "tools" not in model.asked[0][1]
+
+
+def test_content_blocks_are_read_as_text(case, record):
+    blocks = [
+        {"type": "text", "text": json.dumps(case.joint)[:40]},
+        {"type": "text", "text": json.dumps(case.joint)[40:]},
+    ]
+    assert recall(GenericFakeChatModel(messages=iter([AIMessage(blocks)])), record)["score"] == 0.5
+
+
+def test_trap_a_model_that_makes_no_tool_call_gives_none_and_its_text_is_read(case, record):
+    assert recall(ToolCaller(given=[AIMessage(json.dumps(case.joint))]), record)["score"] == 0.5
+
+
+def test_trap_a_model_that_makes_no_tool_call_and_says_nothing_is_a_failure(record):
+    model = ToolCaller(given=[AIMessage("")])
+    row = recall(model, record)
+    assert row["score"] is None
+    assert row["evaluator_info"]["reason_code"] == "not_judged"
+    assert "invalid_reply" in row["comment"]
+    assert len(model.asked) > 1, "it was asked again"
+
+
+def test_trap_a_first_reply_that_does_not_fit_is_asked_again(case, record):
+    model = ToolCaller(given=[{"nope": 1}, case.joint])
+    assert recall(model, record)["score"] == 0.5
+    assert len(model.asked) == 2
+
+
+def test_trap_booleans_that_are_none_are_not_coerced(case, record):
+    """A pydantic parser turns "yes", 1 and "on" into True before anybody can check."""
+    wrong = copy.deepcopy(case.joint)
+    wrong["sentences"][1]["supported"] = 2
+    model = ToolCaller(given=[wrong])
+    row = recall(model, record)
+    assert row["score"] is None
+    assert row["evaluator_info"]["verdicts"] == {"s1": True, "s2": None}
+
+
+def test_arguments_that_are_no_json_are_mended_or_asked_again(case, record):
+    broken = AIMessage(
+        "",
+        invalid_tool_calls=[
+            {"name": "JointReply", "args": json.dumps(case.joint)[:-1] + ",}", "id": "1", "error": "x"}
+        ],
+    )
+    assert recall(ToolCaller(given=[broken]), record)["score"] == 0.5
+
+
+def test_two_calls_that_disagree_decide_nothing(case, record):
+    other = copy.deepcopy(case.joint)
+    other["sentences"][0]["supported"] = False
+    calls = [
+        {"name": "JointReply", "args": args, "id": str(n), "type": "tool_call"}
+        for n, args in enumerate((case.joint, other))
+    ]
+    model = ToolCaller(given=[AIMessage("", tool_calls=calls), case.joint])
+    assert recall(model, record)["score"] == 0.5
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (AIMessage("I cannot.", additional_kwargs={"refusal": "I cannot."}), "refused"),
+        (AIMessage('{"sentences": [', response_metadata={"finish_reason": "length"}), "truncated"),
+        (AIMessage('{"sentences": [', response_metadata={"stop_reason": "max_tokens"}), "truncated"),
+        (AIMessage('{"sentences": [', response_metadata={"finish_reason": "MAX_TOKENS"}), "truncated"),
+    ],
+)
+def test_refused_and_cut_off_replies_have_their_codes(message, code, record):
+    row = recall(ToolCaller(given=[message]), record)
+    assert row["score"] is None
+    assert code in row["comment"]
+
+
+def test_a_model_that_only_takes_schema_and_include_raw(case, record):
+    """Not every provider's with_structured_output knows method=."""
+
+    class Plain(ToolCaller):
+        def with_structured_output(self, schema: Any, *, include_raw: bool = False) -> Any:
+            return super().with_structured_output(schema, include_raw=include_raw)
+
+    assert recall(Plain(given=[case.joint]), record)["score"] == 0.5
+
+
+# ---- what judge= takes ----
+
+
+def test_judge_may_be_a_judge_a_model_or_a_chat_model(case, make_run):
+    run = make_run(case.outputs)
+    given = [
+        LLMJudge(ChatModel(ToolCaller(given=[case.joint]))),
+        ChatModel(ToolCaller(given=[case.joint])),
+        ToolCaller(given=[case.joint]),
+        case.judge,
+    ]
+    assert [ContextRecallEvaluator(judge=judge).evaluate_run(run, case.example).score for judge in given] == [
+        0.5
+    ] * 4
+    several = [
+        RetrievalEvaluator([ContextRecall()], judge=judge).evaluate_run(run, case.example).score
+        for judge in given
+    ]
+    assert several == [0.5] * 4
+
+
+def test_a_metric_s_own_judge_wins(case, make_run):
+    evaluator = RetrievalEvaluator([ContextRecall(judge=LexicalJudge())], judge=case.judge)
+    assert evaluator.evaluate_run(make_run(case.outputs), case.example).evaluator_info["judge"] == "lexical"
+
+
+@pytest.mark.parametrize("wrong", ["gpt-4o", 3, object()])
+def test_anything_else_is_refused(wrong):
+    with pytest.raises(ParameterError, match="is no judge"):
+        ContextRecallEvaluator(judge=wrong)
+    with pytest.raises(ParameterError, match="is no BaseChatModel"):
+        ChatModel(wrong)
+
+
+def test_a_chat_model_with_something_around_it_is_refused_in_words():
+    with pytest.raises(ParameterError, match="BaseChatModel with nothing around it"):
+        ContextRecallEvaluator(judge=FakeListChatModel(responses=["x"]).with_retry())
+
+
+def test_claims_can_be_asked_of_a_chat_model(case, record):
+    claims = {"claims": ["Gustave Eiffel's company built the tower.", "The tower opened in 1889."]}
+    assert recall(ToolCaller(given=[claims, case.joint]), record, unit="claim")["score"] == 0.5
+
+
+# ---- identity ----
+
+
+def chat_openai(base_url: str = "http://127.0.0.1:9/v1", **options: Any) -> ChatOpenAI:
+    return ChatOpenAI(
+        **{
+            "model": "judge-1",
+            "api_key": KEY,
+            "base_url": base_url,
+            "temperature": 0,
+            "max_retries": 0,
+            **options,
+        }
+    )
+
+
+def test_identity_is_class_name_and_parameters_and_never_a_key():
+    one = ChatModel(chat_openai())
+    assert isinstance(one, Model)
+    assert one.identity.startswith("langchain:ChatOpenAI/judge-1@127.0.0.1:9/v1")
+    assert one == ChatModel(chat_openai())
+    assert hash(one) == hash(ChatModel(chat_openai(api_key="sk-another-key-12345")))
+    different = [
+        chat_openai(model="judge-2"),
+        chat_openai(temperature=0.7),
+        chat_openai(base_url="http://127.0.0.1:10/v1"),
+        chat_openai(seed=1),
+        chat_openai(model_kwargs={"x": 1}),
+    ]
+    assert len({ChatModel(model).identity for model in different} | {one.identity}) == 6
+    assert ChatModel(chat_openai(), tools=False) != one
+    for text in (one.identity, repr(one), repr(LLMJudge(one)), repr(ContextRecallEvaluator(judge=one))):
+        assert "verysecret" not in text
+    assert "pass" not in ChatModel(chat_openai(base_url="http://me:pass@127.0.0.1:9/v1")).identity
+
+
+def test_models_without_a_name_share_nothing(case):
+    one, other = (FakeListChatModel(responses=[answer]) for answer in ("a", "b"))
+    assert ChatModel(one).identity != ChatModel(other).identity
+    assert ChatModel(one).identity == ChatModel(one).identity
+
+
+def test_copies_share_the_client_and_pickling_says_why_not():
+    model = ChatModel(chat_openai())
+    evaluator = ContextRecallEvaluator(judge=model)
+    assert copy.deepcopy(evaluator) == evaluator
+    assert copy.deepcopy(evaluator).metric.judge.model.chat_model is model.chat_model
+    with pytest.raises(ParameterError, match="holds the client and key of ChatOpenAI"):
+        pickle.dumps(evaluator)
+
+
+# ---- the real client against a fake server ----
+
+
+@pytest.fixture
+def server(case):
+    with FakeOpenAIServer(lambda request: json.dumps(case.joint)) as running:
+        yield running
+
+
+def both(kind: str, model: Any) -> list[Any]:
+    if kind == "one evaluator":
+        return [RetrievalEvaluator([ContextRecall(), ContextPrecision()], judge=model)]
+    return [ContextRecallEvaluator(judge=model), ContextPrecisionEvaluator(judge=model)]
+
+
+@pytest.mark.parametrize("kind", ["one evaluator", "two evaluators"])
+@pytest.mark.parametrize("mode", ["evaluate", "aevaluate"])
+def test_recall_and_precision_cost_one_request_a_sample(kind, mode, case, client, server):
+    examples = [
+        case.example.model_copy(update={"inputs": {"question": f"{case.question} ({n})"}}) for n in range(4)
+    ]
+    evaluators = both(kind, chat_openai(server.base_url))
+
+    async def target(inputs: dict) -> dict:
+        return case.outputs
+
+    async def go() -> Any:
+        results = await aevaluate(
+            target,
+            data=examples,
+            evaluators=evaluators,
+            upload_results=False,
+            client=client,
+            max_concurrency=4,
+        )
+        await results.wait()
+        return results
+
+    if mode == "aevaluate":
+        results = asyncio.run(go())
+    else:
+        results = evaluate(
+            lambda inputs: case.outputs,
+            data=examples,
+            evaluators=evaluators,
+            upload_results=False,
+            client=client,
+        )
+    for row in results._results:
+        scores = {result.key: result.score for result in row["evaluation_results"]["results"]}
+        assert scores == {"context_recall": 0.5, "context_precision": 0.5}
+    assert server.count == 4
+    (request, *_) = server.requests
+    assert request.tool == "JointReply"
+    assert case.contexts[1] in request.user
+    assert KEY not in json.dumps(
+        [row["evaluation_results"]["results"][0].evaluator_info for row in results._results]
+    )
+
+
+def test_two_chat_models_of_equal_parameters_share_a_judgement(case, server, make_run):
+    run = make_run(case.outputs)
+    for evaluator in (ContextRecallEvaluator, ContextPrecisionEvaluator):
+        assert evaluator(judge=chat_openai(server.base_url)).evaluate_run(run, case.example).score == 0.5
+    assert server.count == 1
+
+
+def test_tokens_are_counted_as_the_server_says(case, server, make_run):
+    usage = (
+        ContextRecallEvaluator(judge=chat_openai(server.base_url))
+        .evaluate_run(make_run(case.outputs), case.example)
+        .evaluator_info["usage"]
+    )
+    assert usage["calls"] == 1
+    assert usage["prompt_tokens"] > 100
+    assert usage["completion_tokens"] > 10
+
+
+def test_trap_one_client_in_the_background_loop_and_in_two_loops_of_one_s_own(case, server, make_run):
+    """LangChain's async clients keep connections of loops that are gone."""
+    evaluator = ContextRecallEvaluator(judge=chat_openai(server.base_url))
+    for number in range(4):
+        example = case.example.model_copy(update={"inputs": {"question": str(number)}})
+        run = make_run(case.outputs)
+        result = (
+            evaluator.evaluate_run(run, example)
+            if number % 2
+            else asyncio.run(evaluator.aevaluate_run(run, example))
+        )
+        assert result.score == 0.5, result.comment
+
+
+@pytest.mark.parametrize("tools", [True, False])
+@pytest.mark.parametrize("fault", sorted(CONTENT_FAULTS))
+def test_a_bad_first_reply_never_gives_a_wrong_number(fault, tools, case, make_run):
+    with FakeOpenAIServer(lambda request: json.dumps(case.joint), faults=[Fault(fault, times=1)]) as server:
+        judge = ChatModel(chat_openai(server.base_url), tools=tools)
+        result = ContextRecallEvaluator(judge=judge).evaluate_run(make_run(case.outputs), case.example)
+        assert result.score == 0.5, result.comment
+
+
+def test_a_refusal_and_a_cut_off_reply_of_the_real_client(case, make_run):
+    replies = {
+        "refused": Reply(refusal="No."),
+        "truncated": Reply(content='{"sentences": [{"id"', finish_reason="length"),
+    }
+    for code, reply in replies.items():
+        with FakeOpenAIServer(lambda request, reply=reply: reply) as server:
+            result = ContextRecallEvaluator(judge=chat_openai(server.base_url)).evaluate_run(
+                make_run(case.outputs), case.example
+            )
+        assert result.score is None
+        assert code in result.comment
+
+
+def test_a_server_error_is_asked_again_and_a_wrong_key_is_not(case, make_run):
+    with FakeOpenAIServer(lambda request: json.dumps(case.joint), faults=[Fault("500", times=1)]) as server:
+        assert (
+            ContextRecallEvaluator(judge=chat_openai(server.base_url))
+            .evaluate_run(make_run(case.outputs), case.example)
+            .score
+            == 0.5
+        )
+        assert server.count == 2
+    with FakeOpenAIServer(lambda request: json.dumps(case.joint), api_key="right") as server:
+        result = ContextRecallEvaluator(judge=chat_openai(server.base_url, seed=1)).evaluate_run(
+            make_run(case.outputs), case.example
+        )
+    assert result.score is None
+    assert "client_error" in result.comment
+    assert "verysecret" not in result.model_dump_json()
