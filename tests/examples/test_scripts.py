@@ -1,0 +1,124 @@
+"""The example scripts, each in a process of its own: the core's numbers in every framework, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+import sentencex
+
+from ctxmetrics import ContextRecall, LexicalJudge, evaluate
+from ctxmetrics.inputs import read_samples
+from ctxmetrics.metrics import METRICS
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SAMPLES = [json.loads(line) for line in (EXAMPLES / "handbook.jsonl").open(encoding="utf-8")]
+
+GUARD = """
+import ipaddress, os, socket
+
+def is_local(host):
+    if host in (None, "", "localhost", b"localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.decode() if isinstance(host, bytes) else host).is_loopback
+    except ValueError:
+        return False
+
+def guarded(ask, host_of):
+    def call(*args, **kwargs):
+        host = host_of(args)
+        if not is_local(host):
+            with open(os.environ["DEPARTURES"], "a") as file:
+                file.write(f"{host}\\n")
+            raise OSError(f"an example tried to leave the loopback: {host}")
+        return ask(*args, **kwargs)
+    return call
+
+socket.getaddrinfo = guarded(socket.getaddrinfo, lambda args: args[0])
+for name in ("connect", "connect_ex"):
+    host_of = lambda args: args[1][0] if isinstance(args[1], tuple) else None
+    setattr(socket.socket, name, guarded(getattr(socket.socket, name), host_of))
+"""
+
+
+def printed_by(script: str, folder: Path) -> str:
+    """Run a script in an empty folder, without the variables that keep the frameworks quiet in our other tests."""
+    guard, here = folder / "guard", folder / "here"
+    guard.mkdir()
+    here.mkdir()
+    (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
+    quieting = re.compile("TELEMETRY|TRACK|TRACING|DEEPEVAL_|COVERAGE|PYTEST")
+    environment = {name: value for name, value in os.environ.items() if not quieting.search(name)}
+    environment |= {
+        "DEPARTURES": str(folder / "departures"),
+        "PYTHONPATH": os.pathsep.join(str(path) for path in (guard, ROOT / "core", ROOT / "adapters")),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    run = subprocess.run(
+        [sys.executable, str(EXAMPLES / script)],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=180,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert list(here.iterdir()) == [], "something was written to the working directory"
+    assert not (folder / "departures").exists(), (folder / "departures").read_text(encoding="utf-8")
+    return run.stdout
+
+
+def table(text: str) -> dict[str, tuple[str, str]]:
+    """Read the lines ``name  mean  n of n``."""
+    return {
+        name: (mean, scored)
+        for name, mean, scored in re.findall(r"(?m)^(\S+) +(\d\.\d{4}) .*?(\d+ of \d+)", text)
+    }
+
+
+@pytest.mark.parametrize("framework", ["ragas", "deepeval", "langchain"])
+def test_a_framework_gives_the_numbers_of_the_core(framework: str, tmp_path: Path) -> None:
+    if find_spec("langsmith" if framework == "langchain" else framework) is None:
+        pytest.skip(f"the {framework} extra is not installed")
+    text = printed_by(f"{framework}_example.py", tmp_path)
+    metrics = [*(kind() for kind in METRICS.values()), ContextRecall(top_k=1)]
+    core = evaluate(read_samples(EXAMPLES / "handbook.jsonl"), metrics, judge=LexicalJudge()).summary()
+    assert table(text) == {name: (f"{item.mean:.4f}", "36 of 36") for name, item in core.items()}
+    assert "hb-04: context_recall 0.3333" in text
+    assert "1 of 3 sentences supported." in text
+    assert "missing words: close, blue, unscrew" in text
+
+
+def test_a_judge_of_ones_own(tmp_path: Path) -> None:
+    text = printed_by("own_judge.py", tmp_path)
+    found = table(text)["context_recall"]
+    assert found == (f"{fmean(map(recall_by_hand, SAMPLES)):.4f}", "36 of 36")
+    assert "! Entailment judge: never compared with people." in text
+
+
+def recall_by_hand(sample: dict) -> float:
+    """The share of sentences of which at least 70 % of the longer words stand in one chunk."""
+
+    def wanted(text: str) -> set[str]:
+        return set(re.findall(r"\w{4,}|\d+", text.casefold()))
+
+    units = [
+        unit
+        for unit in sentencex.segment(sample["metadata"]["language"], sample["reference"])
+        if unit.strip()
+    ]
+    chunks = [wanted(chunk) for chunk in sample["retrieved_contexts"]]
+    return fmean(
+        any(len(wanted(unit) & chunk) >= 0.7 * len(wanted(unit)) for chunk in chunks) for unit in units
+    )
