@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError
 
 if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
@@ -130,6 +130,12 @@ def parity(
     metrics = [_metric(name, convention) for name in metric] if metric else _fitting(samples, convention, judge)
     with _quiet():
         found = compare(samples, metrics, progress=_say)
+    if len(found.runners) == 1:
+        absent = "; ".join(f"{name}: {why}" for name, why in found.absent.items())
+        raise InputFileError(
+            "nothing to compare with: no framework is installed. Install one with: "
+            f"pip install 'ctxmetrics[ragas]' (or deepeval, langchain). {absent}"
+        )
     typer.echo(str(found))
     if found.differences:
         raise typer.Exit(1)
@@ -308,7 +314,6 @@ def _show_lowest(results: Results, number: int) -> None:
 
 def _existing(directory: Path) -> Path:
     from ctxmetrics.cache import FILE_NAME
-    from ctxmetrics.errors import InputFileError
 
     if not (directory / FILE_NAME).is_file():
         raise InputFileError(f"{directory}: there is no cache. Give the directory that was given as --cache.")
