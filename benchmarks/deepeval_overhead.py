@@ -17,6 +17,7 @@ import os
 import statistics
 import tempfile
 import time
+from pathlib import Path
 
 os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")
 
@@ -28,25 +29,19 @@ def run(argv: list[str]) -> dict[str, float]:
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args(argv)
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder) if hasattr(
-        contextlib, "chdir"
-    ) else _chdir(folder):
-        return _run(options.samples, options.rounds)
-
-
-@contextlib.contextmanager
-def _chdir(folder: str):
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:  # DeepEval writes into the directory it is in
+        os.chdir(folder)
+        try:
+            return _run(options.samples, options.rounds)
+        finally:
+            os.chdir(here)
 
 
 def _run(samples: int, rounds: int) -> dict[str, float]:
-    from ctxmetrics_deepeval import IDBasedContextRecallMetric
     from deepeval.metrics import BaseMetric
+
+    from ctxmetrics_deepeval import IDBasedContextRecallMetric
 
     class NoOp(BaseMetric):
         threshold = 0.5

@@ -19,6 +19,8 @@ from ctxmetrics.testing.runners import Runner
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from deepeval.metrics import BaseMetric
+
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
 
@@ -26,15 +28,15 @@ if TYPE_CHECKING:
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     with _aside():
         found = evaluate(
-            [_test_case(sample) for sample in samples],
+            [_test_case(sample, str(index)) for index, sample in enumerate(samples)],
             [_wrapped(metric)],
             cache_config=CacheConfig(write_cache=False),
             display_config=DisplayConfig(show_indicator=False, print_results=False),
         )
-    by_index = {
-        result.index: result.metrics_data or [] for result in found.test_results
-    }  # in order of completion
-    return [data.score for index in range(len(samples)) for data in by_index[index]]
+    rows = {
+        result.name: result.metrics_data or [] for result in found.test_results
+    }  # they come as they finish
+    return [rows[str(index)][0].score for index in range(len(samples))]
 
 
 def _assert_test(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
@@ -42,13 +44,16 @@ def _assert_test(metric: Metric, samples: Sequence[Sample]) -> list[float | None
     for sample in samples:
         wrapped = _wrapped(metric)
         with _aside(), suppress(AssertionError):  # a low score, or none
-            assert_test(_test_case(sample), [wrapped], run_async=False)
+            assert_test(
+                _test_case(sample), [wrapped], run_async=False
+            )  # only then the object itself is filled
         values.append(wrapped.score)
     return values
 
 
-def _test_case(sample: Sample) -> LLMTestCase:
+def _test_case(sample: Sample, name: str | None = None) -> LLMTestCase:
     return LLMTestCase(
+        name=name,
         input=sample.user_input or "",
         actual_output=sample.response,
         expected_output=sample.reference,
@@ -61,10 +66,9 @@ def _test_case(sample: Sample) -> LLMTestCase:
     )
 
 
-def _wrapped(metric: Metric) -> ctxmetrics_deepeval.DeepEvalMetric:
-    wrapper: type[ctxmetrics_deepeval.DeepEvalMetric]
-    wrapper = getattr(ctxmetrics_deepeval, f"{type(metric).__name__}Metric")
-    return wrapper(core=metric)
+def _wrapped(metric: Metric) -> BaseMetric:
+    wrapped: BaseMetric = getattr(ctxmetrics_deepeval, f"{type(metric).__name__}Metric")(core=metric)
+    return wrapped
 
 
 @contextmanager

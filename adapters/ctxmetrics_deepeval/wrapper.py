@@ -21,6 +21,7 @@ from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.metrics.params import build_metric
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Usage
 from ctxmetrics_deepeval.fields import required_params, to_sample
 from ctxmetrics_deepeval.model import DeepEvalModel
 
@@ -193,14 +194,14 @@ def _measurement(metric: DeepEvalMetric) -> Iterator[list[Score]]:
 
 
 def _state(metric: DeepEvalMetric, score: Score) -> dict[str, Any]:
-    counted = score.usage.calls > 0 and not score.usage.estimated
+    usage = Usage() if score.usage.estimated else score.usage
     return {
         "score": score.value,
         "reason": _without_tags(score.reason) if metric.include_reason else None,
         "_error": _without_tags(f"{score.reason_code}: {score.message}") if score.value is None else None,
         "evaluation_cost": score.usage.cost,
-        "input_tokens": score.usage.prompt_tokens if counted else None,
-        "output_tokens": score.usage.completion_tokens if counted else None,
+        "input_tokens": usage.prompt_tokens or None,
+        "output_tokens": usage.completion_tokens or None,
         "verbose_logs": construct_verbose_logs(metric, [_without_tags(score.pretty()), ""]),
         "score_breakdown": {"count": count(score), **score.to_dict()},
         "result": score,

@@ -155,5 +155,7 @@ def test_cache_never_answers_for_other_ids_or_another_configuration(
         assert run == [dict(zip(names, expected, strict=True))] * 2
     every = [f"{mode} {name}" for mode in ("async", "sync") for name in names]
     assert measured[0] == every
-    assert measured[1] == [name for name in every if not name.endswith("context_recall") or "_context" in name]
+    assert measured[1] == [
+        name for name in every if not name.endswith("context_recall") or "_context" in name
+    ]
     assert measured[2] == every

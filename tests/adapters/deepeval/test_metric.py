@@ -10,6 +10,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from deepeval.errors import MissingTestCaseParamsError
+from deepeval.metrics.utils import check_llm_test_case_params, copy_metrics
+from deepeval.test_case import ConversationalTestCase, LLMTestCase, SingleTurnParams, Turn
+
 from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, NonLLMContextRecall, ScriptedJudge
 from ctxmetrics.errors import CannotDecomposeError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics.judges.base import Judgement
@@ -23,9 +27,6 @@ from ctxmetrics_deepeval import (
     NonLLMContextPrecisionMetric,
     NonLLMContextRecallMetric,
 )
-from deepeval.errors import MissingTestCaseParamsError
-from deepeval.metrics.utils import check_llm_test_case_params, copy_metrics
-from deepeval.test_case import ConversationalTestCase, LLMTestCase, SingleTurnParams, Turn
 
 try:
     from deepeval.test_case import RetrievedContextData
@@ -89,7 +90,9 @@ def test_the_seven_metrics_on_one_test_case(make_case: Callable[..., LLMTestCase
 
 
 def test_ids_and_reference_contexts_from_metadata(make_case: Callable[..., LLMTestCase]) -> None:
-    case = make_case(context=None, metadata={"reference_contexts": ["The Eiffel Tower stands in Paris, France."]})
+    case = make_case(
+        context=None, metadata={"reference_contexts": ["The Eiffel Tower stands in Paris, France."]}
+    )
     assert NonLLMContextRecallMetric().measure(case) == 1.0
 
 
@@ -137,7 +140,9 @@ def test_a_source_for_some_contexts_only_is_no_id_list(make_case: Callable[..., 
 @pytest.mark.parametrize("key", ["metadata", "additional_metadata", "additionalMetadata"])
 def test_metadata_under_its_older_names(key: str) -> None:
     case = LLMTestCase(
-        input="q", actual_output="a", **{key: {"retrieved_context_ids": [1], "reference_context_ids": ["1", "2"]}}
+        input="q",
+        actual_output="a",
+        **{key: {"retrieved_context_ids": [1], "reference_context_ids": ["1", "2"]}},
     )
     assert IDBasedContextRecallMetric().measure(case) == 0.5
 
@@ -344,7 +349,7 @@ def test_equality_and_hash_come_from_the_core() -> None:
 def test_metrics_pickle_and_deepcopy(metric: Any, make_case: Callable[..., LLMTestCase]) -> None:
     original = metric(convention="aegis", top_k=2, include_reason=False)
     value = original.measure(make_case())
-    for twin in (pickle.loads(pickle.dumps(original)), copy.deepcopy(original), copy.copy(original)):
+    for twin in (pickle.loads(pickle.dumps(original)), copy.deepcopy(original), copy.copy(original)):  # noqa: S301 - our own
         assert type(twin) is metric
         assert twin == original
         assert (twin.score, twin.threshold, twin.include_reason) == (value, 80.0, False)
@@ -363,7 +368,13 @@ SETTINGS: list[tuple[Any, dict[str, Any]]] = [
     (ContextRecallMetric, {"judge": ScriptedJudge({"joint": ["{}"]}), "unit": "claim"}),
     (
         ContextRecallMetric,
-        {"include_reason": False, "async_mode": False, "verbose_mode": True, "flaky": True, "threshold": None},
+        {
+            "include_reason": False,
+            "async_mode": False,
+            "verbose_mode": True,
+            "flaky": True,
+            "threshold": None,
+        },
     ),
 ]
 
@@ -408,7 +419,12 @@ def test_a_subclass_under_another_name_still_works(make_case: Callable[..., LLMT
 def test_everything_a_result_shows(make_case: Callable[..., LLMTestCase]) -> None:
     metric = IDBasedContextRecallMetric()
     assert metric.measure(make_case()) == metric.score == 2 / 3
-    assert metric.reason.splitlines() == ["2 of 3 reference ids retrieved.", 'b no: "b"', 'a yes: "a"', '2 yes: "2"']
+    assert metric.reason.splitlines() == [
+        "2 of 3 reference ids retrieved.",
+        'b no: "b"',
+        'a yes: "a"',
+        '2 yes: "2"',
+    ]
     assert metric.verbose_logs == metric.result.pretty()
     assert metric.score_breakdown["count"] == "2 of 3 reference ids retrieved"
     assert [(item["id"], item["value"]) for item in metric.score_breakdown["verdicts"]] == [
@@ -430,14 +446,23 @@ def test_include_reason_false(make_case: Callable[..., LLMTestCase]) -> None:
 def test_evaluation_model_names_the_judge_its_options_and_the_release() -> None:
     labels = {
         ContextRecallMetric(judge=judge).evaluation_model
-        for judge in (None, LexicalJudge(min_coverage=0.9), ScriptedJudge({"joint": ["{}"]}, votes=3), SlowJudge())
+        for judge in (
+            None,
+            LexicalJudge(min_coverage=0.9),
+            ScriptedJudge({"joint": ["{}"]}, votes=3),
+            SlowJudge(),
+        )
     }
     assert len(labels) == 4
-    assert ContextRecallMetric().evaluation_model == ContextRecallMetric(judge=LexicalJudge()).evaluation_model
+    assert (
+        ContextRecallMetric().evaluation_model == ContextRecallMetric(judge=LexicalJudge()).evaluation_model
+    )
     assert ContextRecallMetric().evaluation_model.startswith("lexical, ctxmetrics ")
 
 
-def test_a_value_that_cannot_be_computed_is_an_error_text_and_no_score(make_case: Callable[..., LLMTestCase]) -> None:
+def test_a_value_that_cannot_be_computed_is_an_error_text_and_no_score(
+    make_case: Callable[..., LLMTestCase],
+) -> None:
     metric = ContextRecallMetric()
     assert metric.measure(make_case(expected_output=" *** ")) is None
     assert metric.score is None
@@ -453,7 +478,9 @@ def test_a_judge_that_fails_is_an_error_text_and_no_score(make_case: Callable[..
 
 
 @pytest.mark.parametrize("error", [TypeError, ValueError, KeyError, RuntimeError, NotImplementedError])
-def test_no_error_of_a_users_function_escapes(error: type[Exception], make_case: Callable[..., LLMTestCase]) -> None:
+def test_no_error_of_a_users_function_escapes(
+    error: type[Exception], make_case: Callable[..., LLMTestCase]
+) -> None:
     def similarity(first: str, second: str) -> float:
         raise error("sk-secret123456 is missing")
 
@@ -492,7 +519,9 @@ def test_a_reset_of_the_error_begins_a_new_test_case(make_case: Callable[..., LL
     assert (metric.score, metric.success, metric.reason) == (None, None, None)
 
 
-def test_a_thread_that_was_given_up_cannot_write_its_result_later(make_case: Callable[..., LLMTestCase]) -> None:
+def test_a_thread_that_was_given_up_cannot_write_its_result_later(
+    make_case: Callable[..., LLMTestCase],
+) -> None:
     go_on, running = threading.Event(), threading.Event()
 
     def similarity(first: str, second: str) -> float:
@@ -545,7 +574,10 @@ def test_measure_inside_a_running_loop(make_case: Callable[..., LLMTestCase]) ->
 def test_the_runners_keywords_are_taken(make_case: Callable[..., LLMTestCase]) -> None:
     metric = ContextRecallMetric()
     assert metric.measure(make_case(), _show_indicator=False, _in_component=True, _anything=1) == 0.5
-    assert asyncio.run(metric.a_measure(make_case(), _show_indicator=False, _log_metric_to_confident=False)) == 0.5
+    assert (
+        asyncio.run(metric.a_measure(make_case(), _show_indicator=False, _log_metric_to_confident=False))
+        == 0.5
+    )
 
 
 def test_nothing_is_printed_and_nothing_is_written(

@@ -1,0 +1,435 @@
+"""DeepEval's LLMs as judges: by themselves, through the runner, and over the real clients to a server on the loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from deepeval.models import DeepEvalBaseLLM, LocalModel
+from deepeval.test_case import LLMTestCase
+
+from ctxmetrics import ContextRecall, LLMJudge, Sample
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.testing import FakeOpenAIServer, Reply
+from ctxmetrics.testing.answers import answer_from, read_question
+from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric, DeepEvalModel
+
+try:
+    from deepeval.models import OpenAIModel
+except ImportError:  # DeepEval 3.9.9
+    from deepeval.models import GPTModel as OpenAIModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from ctxmetrics.testing import ChatRequest
+
+HONEST = answer_from()
+SAMPLE = Sample(
+    user_input="Which pump?",
+    reference="The red pump is primed. It was sold in 1931.",
+    retrieved_contexts=["Nothing of use.", "The red pump is primed."],
+)
+tenant: ContextVar[str] = ContextVar("tenant", default="nobody")
+
+
+class Asked:
+    """What an LLM in the tests was asked; answers as a judge that compares words would."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class FakeLLM(DeepEvalBaseLLM):
+    """Text in, text out; each subclass returns it as some users' classes do."""
+
+    def __init__(self, name: str = "") -> None:
+        self.calls: list[str] = []
+        self.prompts: list[str] = []
+        super().__init__(name or type(self).__name__)
+
+    def load_model(self) -> Any:
+        return None
+
+    def get_model_name(self) -> str:
+        return self.name
+
+    def reply(self, prompt: str, how: str) -> str:
+        self.calls.append(how)
+        self.prompts.append(prompt)
+        return HONEST(Asked(prompt))
+
+    def generate(self, prompt: str) -> Any:
+        return self.reply(prompt, "sync")
+
+    async def a_generate(self, prompt: str) -> Any:
+        return self.reply(prompt, "async")
+
+
+class FencedText(FakeLLM):
+    def reply(self, prompt: str, how: str) -> str:
+        return f"Here you are:\n```json\n{super().reply(prompt, how)}\n```"
+
+
+class TextAndCost(FakeLLM):
+    def reply(self, prompt: str, how: str) -> Any:
+        return super().reply(prompt, how), 0.25
+
+
+class NeedsSchema(FakeLLM):
+    """As DeepEval's guide on custom LLMs writes it."""
+
+    def generate(self, prompt: str, schema: Any) -> Any:
+        return schema.model_validate_json(self.reply(prompt, "sync"))
+
+    async def a_generate(self, prompt: str, schema: Any) -> Any:
+        return schema.model_validate_json(self.reply(prompt, "async"))
+
+
+class SchemaAndCost(FakeLLM):
+    def generate(self, prompt: str, schema: Any = None) -> Any:
+        return schema.model_validate_json(self.reply(prompt, "sync")), 0.25
+
+    async def a_generate(self, prompt: str, schema: Any = None) -> Any:
+        return schema.model_validate_json(self.reply(prompt, "async")), 0.25
+
+
+class Dictionary(FakeLLM):
+    def reply(self, prompt: str, how: str) -> Any:
+        return json.loads(super().reply(prompt, how))
+
+
+class SyncOnly(FakeLLM):
+    async def a_generate(self, prompt: str) -> Any:
+        raise NotImplementedError
+
+
+class AsyncOnly(FakeLLM):
+    def generate(self, prompt: str) -> Any:
+        raise NotImplementedError
+
+
+KINDS = [FakeLLM, FencedText, TextAndCost, NeedsSchema, SchemaAndCost, Dictionary, SyncOnly, AsyncOnly]
+
+
+@pytest.fixture
+def cases() -> list[LLMTestCase]:
+    return [
+        LLMTestCase(
+            input=f"Which pump, number {number}?",
+            actual_output="The red one.",
+            expected_output=f"Pump {number} is primed. It was sold in 19{number:02}.",
+            retrieval_context=[f"Nothing of use, {number}.", f"Pump {number} is primed."],
+        )
+        for number in range(12)
+    ]
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAIServer]:
+    with FakeOpenAIServer(HONEST) as server:
+        yield server
+
+
+def local(server: FakeOpenAIServer, **options: Any) -> LocalModel:
+    return LocalModel(model="fake-judge", api_key="sk-test-0123456789", base_url=server.base_url, **options)
+
+
+def openai(server: FakeOpenAIServer, model: str = "gpt-4o") -> Any:
+    return OpenAIModel(model=model, api_key="sk-test-0123456789", base_url=server.base_url)
+
+
+# ---- any DeepEvalBaseLLM ----
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_llm_judges_both_metrics_with_one_request_a_sample(
+    kind: type[FakeLLM], run: Callable[..., list[Any]], cases: list[LLMTestCase]
+) -> None:
+    """Also where it returns tuples, at which DeepEval's own metrics fail when they run sync."""
+    llm = kind()
+    results = run(cases, [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)])
+    assert [[data.score for data in result.metrics_data] for result in results] == [[0.5, 0.5]] * len(cases)
+    assert len(llm.calls) == len(cases)
+    way = {SyncOnly: "sync", AsyncOnly: "async"}.get(kind, "async" if run.is_async else "sync")
+    assert set(llm.calls) == {way}
+
+
+@pytest.mark.parametrize("kind", [TextAndCost, SchemaAndCost])
+def test_the_cost_is_not_lost(
+    kind: type[FakeLLM], run: Callable[..., list[Any]], cases: list[LLMTestCase]
+) -> None:
+    """DeepEval's own metrics lose it for any LLM that is not theirs. Who pays, reports it: the sum is right."""
+    llm = kind()
+    (result,) = run(cases[:1], [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)])
+    assert sorted(data.evaluation_cost or 0.0 for data in result.metrics_data) == [0.0, 0.25]
+
+
+def test_evaluation_model_is_the_llm(run: Callable[..., list[Any]], cases: list[LLMTestCase]) -> None:
+    data = run(cases[:1], [ContextRecallMetric(model=FakeLLM("my-judge-7b"))])[0].metrics_data[0]
+    assert data.evaluation_model.startswith("llm:deepeval:FakeLLM/my-judge-7b #")
+
+
+def test_a_type_error_inside_the_llm_costs_one_call_and_one_score(
+    run: Callable[..., list[Any]], cases: list[LLMTestCase]
+) -> None:
+    """DeepEval takes it for "knows no schema" and calls again, then measures again, then ends the run."""
+
+    class Broken(FakeLLM):
+        def reply(self, prompt: str, how: str) -> str:
+            super().reply(prompt, how)
+            raise TypeError("unsupported operand type(s) for schema")
+
+    llm = Broken()
+    results = run(cases[:2], [ContextRecallMetric(model=llm)], ignore_errors=True)
+    for result in results:
+        assert result.metrics_data[0].score is None
+        assert result.metrics_data[0].error.startswith("not_judged: 2 of 2 not judged (judge_error): s1, s2")
+    assert len(llm.calls) == 2
+
+
+def test_an_llm_that_fails_costs_its_sample_only(
+    run: Callable[..., list[Any]], cases: list[LLMTestCase]
+) -> None:
+    class FailsOnce(FakeLLM):
+        def reply(self, prompt: str, how: str) -> str:
+            if "number 1?" in prompt:
+                raise PermissionError("key sk-abcdef0123456789 is not allowed")
+            return super().reply(prompt, how)
+
+    results = run(cases[:3], [ContextRecallMetric(model=FailsOnce())])
+    assert [result.metrics_data[0].score for result in results] == [0.5, None, 0.5]
+    assert "abcdef" not in results[1].metrics_data[0].error
+
+
+@pytest.mark.parametrize("reply", [None, "", "I cannot help with that.", 7, [1, 2], {"verdicts": []}])
+def test_a_reply_that_is_no_judgement_is_no_score(reply: Any) -> None:
+    class Odd(FakeLLM):
+        def reply(self, prompt: str, how: str) -> Any:
+            super().reply(prompt, how)
+            return reply
+
+    score = ContextRecall(judge=LLMJudge(DeepEvalModel(Odd()))).score(SAMPLE)
+    assert (score.value, score.reason_code) == (None, "not_judged")
+
+
+def test_a_reply_that_the_llms_own_parser_refuses_is_asked_again() -> None:
+    class Stumbles(NeedsSchema):
+        def reply(self, prompt: str, how: str) -> str:
+            good = super().reply(prompt, how)
+            return "{" if len(self.calls) == 1 else good
+
+    llm = Stumbles()
+    assert ContextRecall(judge=LLMJudge(DeepEvalModel(llm))).score(SAMPLE).value == 0.5
+    assert len(llm.calls) == 2
+
+
+def test_context_variables_reach_the_llm(cases: list[LLMTestCase]) -> None:
+    seen: list[str] = []
+
+    class Watching(FakeLLM):
+        def reply(self, prompt: str, how: str) -> str:
+            seen.append(tenant.get())
+            return super().reply(prompt, how)
+
+    tenant.set("acme")
+    metric = ContextRecallMetric(judge=LLMJudge(DeepEvalModel(Watching()), reuse=False))
+    metric.measure(cases[0])
+    asyncio.run(metric.a_measure(cases[0]))
+    assert seen == ["acme", "acme"]
+
+
+def test_a_blocking_llm_does_not_hold_up_the_others_when_measured_sync(cases: list[LLMTestCase]) -> None:
+    """A sync call runs on a loop that all threads share: there the LLM gets a thread."""
+    import threading
+
+    barrier = threading.Barrier(2, timeout=5)
+
+    class Meets(FakeLLM):
+        def reply(self, prompt: str, how: str) -> str:
+            barrier.wait()
+            return super().reply(prompt, how)
+
+    metrics = [ContextRecallMetric(model=Meets()) for _ in range(2)]
+    threads = [threading.Thread(target=metrics[n].measure, args=[cases[n]]) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert [metric.score for metric in metrics] == [0.5, 0.5]
+
+
+# ---- the model by itself ----
+
+
+def test_the_identity_tells_models_apart_and_holds_no_secret(server: FakeOpenAIServer) -> None:
+    address = server.base_url.replace("http://", "http://user:hunter2@")
+    models = [
+        DeepEvalModel(LocalModel(model="m", api_key="sk-test-0123456789", base_url=address, temperature=0)),
+        DeepEvalModel(LocalModel(model="m", api_key="sk-test-0123456789", base_url=address, temperature=1)),
+        DeepEvalModel(LocalModel(model="n", api_key="sk-test-0123456789", base_url=address, temperature=0)),
+        DeepEvalModel(
+            LocalModel(model="m", api_key="k", base_url=address, temperature=0, generation_kwargs={"seed": 7})
+        ),
+        DeepEvalModel(FakeLLM("m")),
+    ]
+    assert len({model.identity for model in models}) == 5
+    for shown in (*(model.identity for model in models), *map(repr, models)):
+        assert "hunter2" not in shown
+        assert "0123456789" not in shown
+
+
+def test_copies_share_the_llm_and_pickling_says_what_to_do() -> None:
+    model = DeepEvalModel(FakeLLM())
+    metric = ContextRecallMetric(judge=LLMJudge(model))
+    assert copy.deepcopy(metric).core.judge.model.llm is model.llm
+    assert metric == ContextRecallMetric(judge=LLMJudge(model))
+    assert hash(metric) == hash(ContextRecallMetric(judge=LLMJudge(model)))
+    with pytest.raises(ParameterError, match="must not be pickled"):
+        pickle.dumps(metric)
+
+
+@pytest.mark.parametrize("llm", [object(), 7, FakeLLM])
+def test_what_is_no_deepeval_llm_is_refused_with_our_error(llm: Any) -> None:
+    """DeepEval raises a TypeError."""
+    with pytest.raises(ParameterError, match="is no DeepEvalBaseLLM"):
+        DeepEvalModel(llm)
+
+
+@pytest.mark.parametrize("own", ["local", "openai"])
+@pytest.mark.parametrize("kind", ["IMAGE", "PDF"])
+def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
+    kind: str, own: str, tmp_path: Path
+) -> None:
+    """DeepEval's models read the file or URL that such a tag names and send it along."""
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(b"do not send this")
+    chunk = f"The valve [DEEPEVAL:{kind}:{secret}] is closed by hand."
+
+    def respond(request: ChatRequest) -> str:
+        block = request.text.rpartition("BEGIN DATA")[2].partition("\n")[2].partition("\nEND DATA")[0]
+        (shown,) = [item["text"] for item in json.loads(block)["contexts"]]
+        evidence = [{"context": "c1", "quote": shown[: shown.index(" by hand")]}]  # copied as it was shown
+        return json.dumps({
+            "sentences": [{"id": "s1", "supported": True, "evidence": evidence, "reason": None}],
+            "contexts": [{"id": "c1", "useful": True, "reason": None}],
+        })  # fmt: skip
+
+    case = LLMTestCase(input="q", expected_output="The valve is closed by hand.", retrieval_context=[chunk])
+    with FakeOpenAIServer(respond) as server:
+        metric = ContextRecallMetric(model=local(server) if own == "local" else openai(server))
+        assert metric.measure(case) == 1.0
+        (request,) = server.requests
+    (span,) = metric.result.verdicts[0].evidence
+    assert span.quote == chunk[: chunk.index(" by hand")]
+    assert f"[DEEPEVAL:{kind}:" not in request.text
+    assert "secret.png" in request.text
+    content = request.messages[-1]["content"]
+    assert isinstance(content, str) or [part["type"] for part in content] == ["text"]
+
+
+# ---- DeepEval's own models, over the wire ----
+
+
+@pytest.mark.parametrize(
+    ("model", "response_format"),
+    [("gpt-4o", "json_schema"), ("gpt-3.5-turbo", "json_object"), ("local", None)],
+)
+def test_native_models_judge_two_metrics_with_one_request_a_sample(
+    model: str,
+    response_format: str | None,
+    server: FakeOpenAIServer,
+    run: Callable[..., list[Any]],
+    cases: list[LLMTestCase],
+) -> None:
+    llm = local(server) if model == "local" else openai(server, model)
+    results = run(cases, [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)])
+    assert [[data.score for data in result.metrics_data] for result in results] == [[0.5, 0.5]] * len(cases)
+    assert server.count == len(cases)
+    assert {request.response_format for request in server.requests} == {response_format}
+    questions = [read_question(request.text) for request in server.requests]
+    assert {question.step for question in questions} == {"joint"}
+
+
+def test_tokens_and_cost_of_a_native_model(
+    server: FakeOpenAIServer, run: Callable[..., list[Any]], cases: list[LLMTestCase]
+) -> None:
+    data = run(cases[:1], [ContextRecallMetric(model=openai(server))])[0].metrics_data[0]
+    assert data.evaluation_cost > 0
+    if hasattr(data, "input_tokens"):  # DeepEval 4
+        assert data.input_tokens > data.output_tokens > 0
+
+
+def test_unknown_tokens_are_unknown_and_not_zero(server: FakeOpenAIServer, cases: list[LLMTestCase]) -> None:
+    metric = ContextRecallMetric(model=local(server))
+    assert metric.measure(cases[0]) == 0.5
+    assert (metric.input_tokens, metric.output_tokens) == (None, None)
+
+
+def test_a_model_name_is_taken_as_deepeval_takes_it(
+    server: FakeOpenAIServer, cases: list[LLMTestCase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+    metric = ContextRecallMetric(model="gpt-4o")
+    assert metric.measure(cases[0]) == 0.5
+    assert server.requests[0].model == "gpt-4o"
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "local"])
+def test_fences_and_prose_are_read(model: str, cases: list[LLMTestCase]) -> None:
+    def respond(request: ChatRequest) -> str:
+        return (
+            HONEST(request)
+            if request.response_format
+            else f"Sure!\n```json\n{HONEST(request)}\n```\nDone {{}}."
+        )
+
+    with FakeOpenAIServer(respond) as server:
+        llm = local(server) if model == "local" else openai(server, model)
+        assert ContextRecallMetric(model=llm).measure(cases[0]) == 0.5
+        assert server.count == 1
+
+
+def test_a_comma_before_a_bracket_in_a_quote_survives() -> None:
+    """The parser of DeepEval's own models takes it out of the string."""
+    chunk = "Order of the valves: (1,} then 2, ] and so on until the tank is full."
+    sample = Sample(reference="The tank is full.", retrieved_contexts=[chunk])
+
+    def respond(request: ChatRequest) -> str:
+        evidence = [{"context": "c1", "quote": chunk}]
+        return json.dumps({
+            "sentences": [{"id": "s1", "supported": True, "evidence": evidence}],
+            "contexts": [{"id": "c1", "useful": True}],
+        })  # fmt: skip
+
+    with FakeOpenAIServer(respond) as server:
+        score = ContextRecall(judge=LLMJudge(DeepEvalModel(local(server)))).score(sample)
+    assert score.verdicts[0].evidence[0].quote == chunk
+
+
+def test_a_truncated_structured_reply_is_named_so(cases: list[LLMTestCase]) -> None:
+    def respond(request: ChatRequest) -> Reply:
+        return Reply(content=HONEST(request)[:40], finish_reason="length")
+
+    with FakeOpenAIServer(respond) as server:
+        metric = ContextRecallMetric(model=openai(server))
+        assert metric.measure(cases[0]) is None
+    assert "(truncated)" in metric.error
+
+
+def test_a_server_that_refuses_the_key_costs_no_exception_and_shows_no_key(
+    cases: list[LLMTestCase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPEVAL_RETRY_MAX_ATTEMPTS", "1")
+    with FakeOpenAIServer(HONEST, api_key="another") as server:
+        metric = ContextRecallMetric(model=local(server))
+        assert metric.measure(cases[0]) is None
+    assert "(client_error)" in metric.error
+    assert "0123456789" not in metric.error
