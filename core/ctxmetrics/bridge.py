@@ -26,6 +26,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+_PATIENCE = 1.0
+"""Seconds that what still runs has to end when the interpreter goes."""
+
+
 class _Background:
     """The thread and its loop."""
 
@@ -34,6 +38,7 @@ class _Background:
         self._portal: BlockingPortal | None = None
         self._context: AbstractContextManager[BlockingPortal] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
 
     def portal(self) -> BlockingPortal:
         """Return the running portal, starting it if need be."""
@@ -43,14 +48,21 @@ class _Background:
 
                 self._context = start_blocking_portal("asyncio", name="ctxmetrics")
                 self._portal = self._context.__enter__()
-                self._loop = self._portal.call(_running_loop)
+                self._loop, self._thread = self._portal.call(_whereabouts)
                 atexit.register(self._stop, os.getpid())
             return self._portal
 
     def _stop(self, pid: int) -> None:
-        """End the thread before the interpreter goes; a forked child never had it."""
-        if pid == os.getpid() and self._context is not None:
-            self._context.__exit__(None, None, None)
+        """End the thread before the interpreter goes, unless something blocks it; a forked child never had it."""
+        portal, loop, thread = self._portal, self._loop, self._thread
+        if pid != os.getpid() or portal is None or loop is None or thread is None or loop.is_closed():
+            return
+
+        def stop() -> None:
+            loop.create_task(portal.stop(cancel_remaining=True))
+
+        loop.call_soon_threadsafe(stop)
+        thread.join(_PATIENCE)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
@@ -58,10 +70,10 @@ class _Background:
         return self._loop
 
 
-async def _running_loop() -> asyncio.AbstractEventLoop:
+async def _whereabouts() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
     import asyncio
 
-    return asyncio.get_running_loop()
+    return asyncio.get_running_loop(), threading.current_thread()
 
 
 _background = _Background()
@@ -88,7 +100,9 @@ def start(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> Future
     from contextvars import copy_context
 
     if on_background_loop():
-        raise CtxMetricsError("A sync call inside the library's own event loop would wait for itself. Use await.")
+        raise CtxMetricsError(
+            "A sync call inside the library's own event loop would wait for itself. Use await."
+        )
     context = copy_context()
 
     async def call() -> T:

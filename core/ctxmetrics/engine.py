@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, ParameterError
-from ctxmetrics.feed import Batch, CallerThread, Feed, wait_for
+from ctxmetrics.feed import CallerSource, Feed, LoopSource, wait_for
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.redact import safe_text
@@ -22,8 +22,9 @@ from ctxmetrics.results import FAILURES, MetricSummary, Results, Row, Summary
 if TYPE_CHECKING:
     import asyncio
     import os
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
+    from ctxmetrics.feed import Source
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.judges.memo import Memo
     from ctxmetrics.judges.run import Run, Store
@@ -107,13 +108,13 @@ def evaluate(
         deadline=deadline,
         out=out,
     )
-    caller = CallerThread()
-    if not run.feed.listed:
-        run.read_in = caller.call
+    caller = None if run.feed.listed else CallerSource(run.feed)
+    run.source = caller
     future = start(run.go)
     try:
-        caller.serve(future)
-        return future.result()
+        if caller is not None:
+            caller.serve(future)
+        return wait_for(future)
     except KeyboardInterrupt:
         run.stop_soon("interrupted")
         try:
@@ -192,8 +193,8 @@ class Evaluation:
     Attributes:
         memo: Where finished judgements are remembered; None: the process's memory.
         keep: Whether the results keep whole rows; None: unless there is ``out``.
-        read_in: Calls a function where the samples must be read; None: in the loop.
         feed: The samples.
+        source: Who reads them; None: the loop.
     """
 
     samples: Iterable[Sample | Mapping[str, Any]]
@@ -210,14 +211,13 @@ class Evaluation:
     out: str | os.PathLike[str] | None = None
     memo: Memo[Any] | None = None
     keep: bool | None = None
-    read_in: Callable[[Callable[[], Batch]], Awaitable[Batch]] | None = None
+    source: Source | None = None
     feed: Feed = field(init=False)
     _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False)
     _stopped: str | None = field(default=None, init=False)
     _jobs: deque[_Job] = field(default_factory=deque, init=False)
     _running: int = field(default=0, init=False)
     _reader: asyncio.Task[None] | None = field(default=None, init=False)
-    _reading: asyncio.Future[Batch] | None = field(default=None, init=False)
     _news: asyncio.Future[None] | None = field(default=None, init=False)
     _room: asyncio.Future[None] | None = field(default=None, init=False)
     _meter: Meter | None = field(default=None, init=False)
@@ -256,8 +256,8 @@ class Evaluation:
             for task in self._unfinished():
                 task.cancel()
             self._abandoning = self._loop.call_later(GRACE, self._abandon)
-            if self._reading is not None:
-                self._reading.cancel()
+            if self.source is not None:
+                self.source.stop()
             self._notify()
 
     def _abandon(self) -> None:
@@ -337,38 +337,14 @@ class Evaluation:
 
     async def _read(self) -> None:
         """Start the samples one after the other, while there is room."""
-        import asyncio
-
+        source = self.source = self.source or LoopSource(self.feed)
         index = 0
-        while self._stopped is None or self.feed.listed:
-            batch = await self._next_batch()
-            for sample in batch.samples:
-                await self._wait_for_room()
-                self._start(index, sample)
-                index += 1
-            if batch.problem is not None:
-                raise batch.problem
-            if batch.ended:
-                break
-            await asyncio.sleep(0)  # a slow iterable must not keep the judges from their turn
+        while (sample := await source.next(WINDOW * self.max_concurrency)) is not None:
+            self._start(index, sample)
+            index += 1
+            await self._wait_for_room()
         if self._stopped is None:
             self.feed.check_fields()
-
-    async def _next_batch(self) -> Batch:
-        import asyncio
-
-        most = max(1, WINDOW * self.max_concurrency - self._running)
-        if self.read_in is None:
-            return self.feed.read(most)
-        self._reading = asyncio.ensure_future(self.read_in(lambda: self.feed.read(most)))
-        try:
-            return await self._reading
-        except asyncio.CancelledError:
-            if self._stopped is None:
-                raise
-            return Batch((), ended=True)
-        finally:
-            self._reading = None
 
     async def _wait_for_room(self) -> None:
         while self._stopped is None and (

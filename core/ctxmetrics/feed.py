@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import threading
+from collections import deque
 from collections.abc import Mapping, Sized
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.redact import safe_text
@@ -14,32 +13,15 @@ from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
     from ctxmetrics.metrics.base import Metric
 
 T = TypeVar("T")
 
-_READING_SECONDS = 0.02
-"""A slow stream hands over what it has after this time."""
 _WAKE_SECONDS = 0.5
 """How often a waiting thread looks up; on Windows, Ctrl-C is noticed only then."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What one reading brought.
-
-    Attributes:
-        samples: The next samples; empty at the end.
-        ended: Whether there are no more.
-        problem: What broke the stream off.
-    """
-
-    samples: Sequence[Sample]
-    ended: bool = False
-    problem: SampleError | None = None
 
 
 class Feed:
@@ -83,26 +65,19 @@ class Feed:
             self._iterator = iter([self._checked(sample) for sample in self._iterator])
             self.check_fields()
 
-    def read(self, most: int) -> Batch:
-        """Read up to so many samples; fewer where they come slowly. What the iterable raises breaks it off."""
-        samples: list[Sample] = []
-        until = time.monotonic() + _READING_SECONDS
-        while len(samples) < most and (not samples or self.listed or time.monotonic() < until):
-            try:
-                sample = next(self._iterator)
-            except StopIteration:
-                return Batch(samples, ended=True)
-            except Exception as error:  # noqa: BLE001 - the iterable is the caller's and may raise anything
-                problem = SampleError(
-                    f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
-                )
-                problem.__cause__ = error
-                return Batch(samples, ended=True, problem=problem)
-            try:
-                samples.append(self._checked(sample))
-            except SampleError as error:
-                return Batch(samples, ended=True, problem=error)
-        return Batch(samples)
+    def next(self) -> Sample | None:
+        """Return the next sample, or None at the end.
+
+        Raises:
+            SampleError: It is malformed, or the iterable itself raised; that is the end too.
+        """
+        try:
+            sample = next(self._iterator, None)
+        except Exception as error:
+            raise SampleError(
+                f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
+            ) from error
+        return None if sample is None else self._checked(sample)
 
     def check_fields(self) -> None:
         """Raise if no sample so far has a field that a metric needs.
@@ -131,40 +106,101 @@ class Feed:
         return sample
 
 
-class CallerThread:
-    """The thread that called `evaluate` and waits: the samples are read in it.
+class Source(Protocol):
+    """Hands the samples to an event loop."""
+
+    async def next(self, ahead: int) -> Sample | None:
+        """Return the next sample, or None at the end or when stopped; ``ahead`` may be read at most.
+
+        Raises:
+            SampleError: As `Feed.next` raises.
+        """
+        ...
+
+    def stop(self) -> None:
+        """Let whoever waits for a sample go."""
+        ...
+
+
+class LoopSource:
+    """Reads the samples in the loop's own thread; between those of a stream, the loop has its turn."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._stopped = False
+
+    async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
+        del ahead
+        if not self._feed.listed:
+            from asyncio import sleep
+
+            await sleep(0)
+            if self._stopped:
+                return None
+        return self._feed.next()
+
+    def stop(self) -> None:  # noqa: D102 - see `Source`
+        self._stopped = True
+
+
+class CallerSource:
+    """Reads the samples in the thread that called `evaluate`, which has nothing else to do.
 
     A generator may belong to its thread (a database cursor does), may take its time, and is where Ctrl-C arrives.
     """
 
-    def __init__(self) -> None:
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-
-    async def call(self, function: Callable[[], T]) -> T:
-        """Call a function in that thread, from an event loop."""
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
-
-        def job() -> None:
-            result = function()
-            loop.call_soon_threadsafe(_resolve, answer, result)
-
-        self._jobs.put(job)
-        return await answer
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._permits = threading.Semaphore(0)
+        self._asked = 0
+        self._arrived: deque[Sample | SampleError | None] = deque()
+        self._waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
+        self._stopped = False
 
     def serve(self, until: Future[Any]) -> None:
-        """Do what is asked until a future is done."""
-        until.add_done_callback(lambda _: self._jobs.put(None))
-        while True:
-            try:
-                job = self._jobs.get(timeout=_WAKE_SECONDS)
-            except Empty:
-                continue
-            if job is None:
-                return
-            job()
+        """Read what is asked for until a future is done; called in the caller's thread."""
+        until.add_done_callback(lambda _: self._permits.release())
+        ended = False
+        while not until.done():
+            if self._permits.acquire(timeout=_WAKE_SECONDS) and not (ended or until.done()):
+                ended = self._read()
+
+    def _read(self) -> bool:
+        sample: Sample | SampleError | None
+        try:
+            sample = self._feed.next()
+        except SampleError as error:
+            sample = error
+        self._arrived.append(sample)
+        if (waiter := self._waiter) is not None:
+            self._waiter = None
+            waiter[0].call_soon_threadsafe(_resolve, waiter[1])
+        return not isinstance(sample, Sample)
+
+    async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
+        import asyncio
+
+        if ahead > self._asked:
+            self._permits.release(ahead - self._asked)
+            self._asked = ahead
+        loop = asyncio.get_running_loop()
+        while not self._arrived and not self._stopped:
+            waiter = loop.create_future()
+            self._waiter = (loop, waiter)
+            if not self._arrived:  # else it came in between, and nobody was told
+                await waiter
+        if not self._arrived:
+            return None
+        self._asked -= 1
+        sample = self._arrived.popleft()
+        if isinstance(sample, SampleError):
+            raise sample
+        return sample
+
+    def stop(self) -> None:  # noqa: D102 - see `Source`
+        self._stopped = True
+        if self._waiter is not None:
+            _resolve(self._waiter[1])
 
 
 def wait_for(future: Future[T]) -> T:
@@ -176,6 +212,6 @@ def wait_for(future: Future[T]) -> T:
     return future.result()
 
 
-def _resolve(answer: asyncio.Future[T], result: T) -> None:
-    if not answer.done():
-        answer.set_result(result)
+def _resolve(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
