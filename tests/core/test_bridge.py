@@ -1,0 +1,372 @@
+"""Sync calls everywhere: in notebooks, threads, other loops, forked children; with one client and nothing patched."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import multiprocessing
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from contextvars import ContextVar
+
+import pytest
+
+from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, aevaluate, evaluate
+from ctxmetrics.bridge import on_background, on_background_loop, run_sync
+from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics.testing import FakeOpenAIServer, answer_from
+
+COUNT = 24
+METRICS = [ContextRecall(), ContextPrecision()]
+EXPECTED = [1.0 if number % 2 else 0.5 for number in range(COUNT)]
+
+
+def samples(prefix="number", count=COUNT):
+    return [
+        Sample(
+            reference=f"This is {prefix} {number}. It looks scarlet.",
+            retrieved_contexts=[
+                f"This is {prefix} {number}. " + ("It looks scarlet." if number % 2 else "Nothing."),
+                "Something else.",
+            ],
+        )
+        for number in range(count)
+    ]
+
+
+def judge_at(server):
+    return LLMJudge(OpenAIModel("fake-judge", base_url=server.base_url))
+
+
+def recall(results):
+    return [row["context_recall"].value for row in results]
+
+
+@pytest.fixture
+def server():
+    with FakeOpenAIServer(answer_from(), latency=0.01) as server:
+        yield server
+
+
+# --- loops ---
+
+
+def test_repeated_calls_share_one_pool_of_connections(server):
+    for turn in range(4):
+        assert recall(evaluate(samples(f"turn {turn}"), METRICS, judge=judge_at(server))) == EXPECTED
+    assert ContextRecall(judge=judge_at(server)).score(samples("single")[1]).value == 1.0
+    assert server.count == 4 * COUNT + 1
+    assert server.connections <= 16
+
+
+def test_a_sync_call_inside_a_running_loop(server):
+    async def main():
+        patched = asyncio.run is original
+        first = evaluate(samples("one"), METRICS, judge=judge_at(server))
+        second = await aevaluate(samples("two"), METRICS, judge=judge_at(server))
+        return patched, recall(first), recall(second)
+
+    original = asyncio.run
+    assert asyncio.run(main()) == (True, EXPECTED, EXPECTED)
+    assert server.connections <= 16
+
+
+def test_loops_that_come_and_go_share_one_pool_of_connections(server):
+    for turn in range(4):
+        results = asyncio.run(aevaluate(samples(f"turn {turn}"), METRICS, judge=judge_at(server)))
+        assert recall(results) == EXPECTED
+    assert server.count == 4 * COUNT
+    assert server.connections <= 16
+
+
+def test_while_a_loop_awaits_a_run_its_other_tasks_go_on(server):
+    async def main():
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.005)
+                ticks += 1
+
+        ticking = asyncio.create_task(tick())
+        results = await aevaluate(samples(), METRICS, judge=judge_at(server), max_concurrency=2)
+        ticking.cancel()
+        return ticks, recall(results)
+
+    ticks, given = asyncio.run(main())
+    assert given == EXPECTED
+    assert ticks >= 5
+
+
+def test_under_uvloop(server):
+    uvloop = pytest.importorskip("uvloop", reason="uvloop does not exist for every system")
+
+    async def main():
+        assert type(asyncio.get_running_loop()).__module__.startswith("uvloop")
+        awaited = await aevaluate(samples("awaited"), METRICS, judge=judge_at(server))
+        called = evaluate(samples("called"), METRICS, judge=judge_at(server))
+        return recall(awaited), recall(called)
+
+    with (
+        asyncio.Runner(loop_factory=uvloop.new_event_loop)
+        if sys.version_info >= (3, 11)
+        else _runner(uvloop) as runner
+    ):
+        assert runner.run(main()) == (EXPECTED, EXPECTED)
+    assert server.count == 2 * COUNT
+
+
+class _runner:
+    """Stands in for `asyncio.Runner`, which Python 3.10 does not have."""
+
+    def __init__(self, uvloop):
+        self.loop = uvloop.new_event_loop()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.loop.close()
+
+    def run(self, main):
+        return self.loop.run_until_complete(main)
+
+
+def test_a_cancelled_run_leaves_nothing_running(server):
+    async def main():
+        task = asyncio.create_task(aevaluate(samples(count=500), METRICS, judge=judge_at(server)))
+        while server.count < 10:  # noqa: ASYNC110 - the server counts in a thread of its own
+            await asyncio.sleep(0.005)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        seen = server.count
+        await asyncio.sleep(0.2)
+        return seen, server.count
+
+    seen, later = asyncio.run(main())
+    assert later <= seen + 16
+    assert later < 500
+
+
+# --- threads ---
+
+
+def test_from_8_threads_at_once(server):
+    def run(number):
+        return recall(evaluate(samples(f"thread {number}"), METRICS, judge=judge_at(server)))
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(run, range(8))) == [EXPECTED] * 8
+    assert server.count == 8 * COUNT
+    names = [thread.name for thread in threading.enumerate()]
+    assert names.count("ctxmetrics") == 1
+
+
+def test_8_threads_with_the_same_samples_pay_once(server):
+    def run(_):
+        return recall(evaluate(samples(), METRICS, judge=judge_at(server)))
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(run, range(8))) == [EXPECTED] * 8
+    assert server.count == COUNT
+
+
+def test_8_threads_with_a_loop_each(server):
+    def run(number):
+        return recall(asyncio.run(aevaluate(samples(f"loop {number}"), METRICS, judge=judge_at(server))))
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(run, range(8))) == [EXPECTED] * 8
+    assert server.count == 8 * COUNT
+
+
+# --- processes ---
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_after_a_fork(server, tmp_path):
+    cache = tmp_path / "cache"
+    evaluate(samples("parent"), METRICS, judge=judge_at(server), cache=cache)
+
+    def child():
+        again = recall(evaluate(samples("parent"), METRICS, judge=judge_at(server), cache=cache))
+        new = recall(evaluate(samples("child"), METRICS, judge=judge_at(server), cache=cache))
+        os._exit(0 if again == new == EXPECTED else 1)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(30)
+    assert process.exitcode == 0
+    assert recall(evaluate(samples("after"), METRICS, judge=judge_at(server), cache=cache)) == EXPECTED
+    assert server.count == 3 * COUNT  # the child found the parent's judgements in the cache
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_in_the_middle_of_a_run(server):
+    running = threading.Thread(target=lambda: evaluate(samples("long", 200), METRICS, judge=judge_at(server)))
+    running.start()
+    while server.count < 20:
+        time.sleep(0.001)
+
+    def child():
+        os._exit(0 if recall(evaluate(samples("long"), METRICS, judge=judge_at(server))) == EXPECTED else 1)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(30)
+    running.join(30)
+    assert process.exitcode == 0
+
+
+def run_script(script, *, timeout=60, **options):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        **options,
+    )
+
+
+def test_a_script_that_scored_ends_quietly():
+    done = run_script("""
+        from ctxmetrics import ContextRecall, Sample
+        print(ContextRecall().score(Sample(reference="It is red.", retrieved_contexts=["It is red."])).value)
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", "")
+
+
+def test_a_script_that_leaves_a_run_behind_ends_quietly():
+    began = time.monotonic()
+    done = run_script("""
+        import asyncio, threading, time
+        from ctxmetrics import ContextRecall, Sample, evaluate
+        from ctxmetrics.bridge import start
+        async def long():
+            await asyncio.sleep(60)
+        async def block():
+            time.sleep(60)
+        start(long)
+        time.sleep(0.1)
+        start(block)
+        time.sleep(0.1)
+        print("end")
+    """)
+    assert time.monotonic() - began < 20
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+# --- notebooks ---
+
+
+def test_in_a_notebook(server):
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    cells = [
+        f"""
+        import asyncio
+        from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, aevaluate, evaluate
+        judge = LLMJudge(OpenAIModel("fake-judge", base_url={server.base_url!r}))
+        def samples(word):
+            return [Sample(reference=f"The {{word}} {{n}} is scarlet.", retrieved_contexts=[f"The {{word}} {{n}} is scarlet."])
+                    for n in range(20)]
+        run, get_event_loop = asyncio.run, asyncio.get_event_loop
+        """,
+        'print(ContextRecall(judge=judge).score(samples("apple")[0]).value)',
+        'print([row["context_recall"].value for row in evaluate(samples("pear"), [ContextRecall()], judge=judge)] == [1.0] * 20)',
+        'print([row["context_recall"].value for row in await aevaluate(samples("plum"), [ContextRecall()], judge=judge)] == [1.0] * 20)',
+        'results = evaluate(iter(samples("fig")), [ContextRecall()], judge=judge); results.summary()',
+        'import sys; print(asyncio.run is run, "nest_asyncio" in sys.modules)',
+    ]
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(textwrap.dedent(cell).strip()) for cell in cells]
+    )
+    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    texts = [
+        "".join(
+            output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in cell.outputs
+        )
+        for cell in notebook.cells
+    ]
+    assert texts[1:4] == ["1.0\n", "True\n", "True\n"]
+    assert texts[4].startswith("metric")
+    assert "1.0000" in texts[4]
+    assert texts[5] == "True False\n"
+    assert server.count == 61
+
+
+# --- the bridge itself ---
+
+NAME = ContextVar("name", default="nobody")
+
+
+async def name():
+    return NAME.get()
+
+
+def test_context_variables_are_the_callers():
+    token = NAME.set("caller")
+    try:
+        assert run_sync(name) == "caller"
+    finally:
+        NAME.reset(token)
+    assert run_sync(name) == "nobody"
+
+
+def test_errors_come_through():
+    async def fail():
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        run_sync(fail)
+
+
+def test_on_the_loop_itself_a_sync_call_is_refused():
+    async def inside():
+        return run_sync(name)
+
+    with pytest.raises(CtxMetricsError, match="Use await"):
+        run_sync(inside)
+
+
+def test_where_code_runs():
+    async def here():
+        return on_background_loop(), threading.current_thread().name
+
+    assert run_sync(here) == (True, "ctxmetrics")
+    assert not on_background_loop()
+
+    async def elsewhere():
+        return on_background_loop(), await on_background(here)
+
+    assert asyncio.run(elsewhere()) == (False, (True, "ctxmetrics"))
+
+
+def test_cancelling_whoever_waits_cancels_what_runs():
+    cancelled = threading.Event()
+
+    async def long():
+        try:
+            await asyncio.sleep(60)
+        finally:
+            cancelled.set()
+
+    async def main():
+        task = asyncio.create_task(on_background(long))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert cancelled.wait(5)
