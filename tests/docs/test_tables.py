@@ -1,0 +1,84 @@
+"""Figures and tables of the docs are those that the code gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from ctxmetrics.scores import ReasonCode, VerdictCode
+
+ROOT = Path(__file__).parents[2]
+JUDGES = (ROOT / "docs" / "judges.md").read_text(encoding="utf-8")
+
+
+def benchmark(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def between(text: str, marker: str) -> str:
+    found = re.search(rf"<!-- {marker}:begin -->\n(.*?)\n<!-- {marker}:end -->", text, re.DOTALL)
+    assert found, marker
+    return found[1]
+
+
+def cells(table: str) -> list[list[str]]:
+    """Read the rows below the header."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_the_table_of_the_pages_examples_is_the_one_the_script_makes() -> None:
+    pages = benchmark("pages")
+    assert between(JUDGES, "pages") == pages.table(pages.measure())
+
+
+def test_ours_from_the_pages_verdicts_is_what_the_page_documents() -> None:
+    for example, documented, ours, _ in cells(between(JUDGES, "pages")):
+        value, digits = (
+            documented.split(";")[0].split(" ")[0],
+            documented.split(";")[0].split(" ")[0].partition(".")[2],
+        )
+        assert f"{float(ours):.{len(digits)}f}" == value, example
+
+
+def test_the_agreement_figures_are_those_the_benchmark_measures() -> None:
+    agreement = benchmark("agreement")
+    missing = [name for name in (agreement.CLAPNQ, agreement.BEGIN) if not (agreement.DATA / name).is_file()]
+    if missing:
+        pytest.skip(f"no {' and no '.join(missing)} here; benchmarks/README.md says how to get them")
+    measured = agreement.measure(agreement.DATA)
+    columns = ("balanced_accuracy", "sensitivity", "specificity", "kappa", "human_rate", "judge_rate")
+    expected = [[str(row["n"]), *(f"{row[name]:.3f}" for name in columns)] for row in measured.values()]
+    assert [row[1:] for row in cells(between(JUDGES, "agreement"))] == expected
+
+
+def test_the_figures_of_the_warning_are_explained_in_the_docs() -> None:
+    from ctxmetrics.judges.lexical import WARNING
+
+    for figure in ("0.83", "0.71", "0.60", "0.67", "0.79"):
+        assert figure in WARNING
+    for name in ("LFQA", "WiCE", "ExpertQA"):
+        assert re.search(rf"^\| {name}.*\| 0\.\d{{3}} \(", JUDGES, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("codes", [ReasonCode, VerdictCode], ids=["reason codes", "verdict codes"])
+def test_every_code_is_explained(codes: Any) -> None:
+    section = JUDGES.split("## Reason codes")[1].split("\n## ")[0]
+    explained = {
+        code
+        for line in section.splitlines()
+        if line.startswith("| `")
+        for code in re.findall(r"`(\w+)`", line.split("|")[1])
+    }
+    assert set(get_args(codes)) <= explained
+    assert explained <= {*get_args(ReasonCode), *get_args(VerdictCode)}
