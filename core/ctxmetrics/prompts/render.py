@@ -2,8 +2,8 @@
 
 Every field is a JSON string inside a block whose marks carry the SHA-256 of the data. No text can contain its own
 hash, so no text can end the block; and equal data gives an equal prompt, so caches and snapshots stay stable.
-Characters that a reader cannot see, and marks that some servers or clients act on (chat roles, image tags), are
-written as JSON escapes: the data means the same, and nobody acts on it.
+Characters that a reader cannot see, and marks that some servers or clients act on (chat roles, image tags, templates),
+are written as JSON escapes: the data means the same, and nobody acts on it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,22 @@ if TYPE_CHECKING:
     from ctxmetrics.prompts.packs import Pack, Step
 
 _INVISIBLE = re.compile(
-    "[\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\ufff0-\uffff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
+_JOINER = re.compile(r"[\u200c\u200d](?=[\0-\x7f\u200c\u200d])|(?<=[\0-\x7f\u200c\u200d])[\u200c\u200d]")
+"""Joiners belong into Persian and Indic words and into emoji; beside ASCII or each other they only hide something."""
+_NAMES = (
+    r"assistant|audio|bot|bos|cls|developer|eod|eop|eos|eot|function|human|image|img|inst|mask|model|pad|reasoning|s|sep|sop"
+    r"|sys|system|think|thinking|tool|tools|unk|unused\d*|user|video"
+)
+"""Tokens of chat templates that are plain words; all others have a bar or an underscore in them."""
 _MARKUP = re.compile(
-    r"<(?=\||/?s>|</?SYS>|/?(?:start|end|bos|eos|pad|unk|im|image|img|think|tool|function)[\w|-]*>)"
-    r"|(?<=\|)>"
-    r"|\[(?=/?INST\]|[A-Z]{3,}:[A-Z])"
-    r"|\{(?=[{%#])",
-    re.IGNORECASE,
+    rf"<(?=[|\uff5c<]|/?(?i:{_NAMES})>|/?[^\W_]*[_|\uff5c][\w|\uff5c:.-]*>)"
+    r"|(?<=[|\uff5c])>"
+    r"|\[(?=/?[gs]?[A-Z][A-Z_]{2,}\]|(?i:/?inst|unused\d*)\]|(?i:[A-Z]{3,}:[A-Z]))"
+    r"|\{(?=[{%#])"
 )
 
 
@@ -63,7 +70,9 @@ def render(
 
 def escape(body: str) -> str:
     """Write invisible characters and marks that others act on as JSON escapes; the decoded data is the same."""
-    return _MARKUP.sub(_as_escape, _INVISIBLE.sub(_as_escape, body))
+    for pattern in (_INVISIBLE, _JOINER, _MARKUP):
+        body = pattern.sub(_as_escape, body)
+    return body
 
 
 def _as_escape(match: re.Match[str]) -> str:
