@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxmetrics.conventions import get_convention
+from ctxmetrics.redact import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 _QUOTE = 80
 _TEXT = 100
+_MESSAGE = 500
+DOUBT = "no word in common with the evidence: look at it"
+"""Said of a verdict whose evidence is in the context, word for word, and yet may be about something else."""
 _GREEN, _RED, _YELLOW, _PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[0m"
 
 
@@ -26,21 +30,21 @@ def pretty(score: Score, *, color: bool = False) -> str:
     if score.threshold is not None and score.passed is not None:
         lines.append(f"  pass mark {score.threshold:g}: {'passed' if score.passed else 'failed'}")
     if score.message:
-        lines.append(f"  {score.reason_code}: {_clean(score.message, 300)}")
+        lines.append(f"  {score.reason_code}: {_clean(score.message, _MESSAGE)}")
     if score.verdicts:
         lines.append(f"  {count(score)}")
-    lines += [_line(verdict, score, color=color) for verdict in score.verdicts]
+    lines += [_line(verdict, color=color) for verdict in score.verdicts]
     lines += [f"  ! {warning}" for warning in score.provenance.warnings]
     return "\n".join(lines)
 
 
 def reason(score: Score) -> str:
     """Return k of n, then what was missed or useless and why, one line each."""
-    lines = [f"{score.reason_code}: {score.message}"] if score.message else []
+    lines = [f"{score.reason_code}: {_clean(score.message, _MESSAGE)}"] if score.message else []
     if score.verdicts:
         lines.append(f"{count(score)}.")
     lines += [
-        f"{verdict.id} {_state(verdict)}: {_subject(verdict)}{_because(verdict)}"
+        f"{_clean(verdict.id, _TEXT)} {_state(verdict)}: {_subject(verdict)}{_because(verdict)}"
         for verdict in _worth_telling(score)
     ]
     return "\n".join(lines)
@@ -81,16 +85,16 @@ def _words(score: Score) -> tuple[str, str]:
     return "context", "relevant" if name == "non_llm_context_precision" else "useful"
 
 
-def _line(verdict: Verdict, score: Score, *, color: bool) -> str:
+def _line(verdict: Verdict, *, color: bool) -> str:
     mark, shade = {True: ("✓", _GREEN), False: ("✗", _RED), None: ("?", _YELLOW)}[verdict.value]
     if color:
         mark = f"{shade}{mark}{_PLAIN}"
-    text = f"  {mark} {verdict.id}"
+    text = f"  {mark} {_clean(verdict.id, _TEXT)}"
     if verdict.text != verdict.id:
         text += f" {_clean(verdict.text, _TEXT)}"
     spans = "; ".join(_span(span, verdict) for span in verdict.evidence)
     if spans:
-        return f"{text}\n      {spans}"
+        return f"{text}\n      {spans}{_doubted(verdict)}"
     why = _because(verdict).removeprefix(" - ")
     return f"{text}\n      {why}" if why else text
 
@@ -123,12 +127,20 @@ def _because(verdict: Verdict) -> str:
     if verdict.reason:
         parts.append(_clean(verdict.reason, 200))
     if verdict.value and verdict.evidence:
-        parts = [_span(span, verdict) for span in verdict.evidence]
+        parts = ["; ".join(_span(span, verdict) for span in verdict.evidence) + _doubted(verdict)]
     return f" - {'; '.join(parts)}" if parts else ""
 
 
+def doubt(verdict: Verdict) -> str:
+    """Return what a person should look at in a verdict's evidence, or nothing."""
+    return DOUBT if verdict.evidence and verdict.details.get("unrelated_evidence") else ""
+
+
+def _doubted(verdict: Verdict) -> str:
+    return f" ({text})" if (text := doubt(verdict)) else ""
+
+
 def _clean(text: str, longest: int) -> str:
-    """Return one line without control characters: the text is untrusted and may be meant for a terminal."""
-    line = " ".join(text.split())
-    line = "".join(character if character.isprintable() else "\ufffd" for character in line)
+    """Return one line that a terminal can only show: the text is untrusted."""
+    line = visible(" ".join(text.split()))
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,7 +1,7 @@
 """One HTML file: the summary, then every sample with its verdicts and the evidence marked in the retrieved text.
 
 The page holds no script and loads nothing; its content security policy forbids both. Every text of a sample, a judge
-or a reply is escaped: none of it is markup here.
+or a reply is escaped, shows every character as itself, and keeps its direction to itself: none of it is markup here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ctxmetrics._version import __version__
-from ctxmetrics.explain import count, shown
+from ctxmetrics.explain import count, doubt, shown
+from ctxmetrics.redact import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +31,8 @@ summary { cursor: pointer; } .yes { color: var(--yes); } .no { color: var(--no);
 """
 _MARKS = {True: ("✓", "yes"), False: ("✗", "no"), None: ("?", "open")}
 _LONGEST_CONTEXT = 20_000
+_HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+"""Characters of ordinary pages that do nothing beyond their own element."""
 
 
 def render_html(results: Results, *, title: str = "ctxmetrics") -> str:
@@ -69,8 +72,10 @@ def _summary(results: Results) -> Iterator[str]:
         yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
     yield "</table>"
     if summary.stopped:
-        yield f'<p class="no">Stopped early: {escape(summary.stopped)}</p>'
-    warnings = dict.fromkeys(text for row in results for score in row.values() for text in score.provenance.warnings)
+        yield f'<p class="no">Stopped early: {_text(summary.stopped)}</p>'
+    warnings = dict.fromkeys(
+        text for row in results for score in row.values() for text in score.provenance.warnings
+    )
     for text in warnings:
         yield f'<p class="small">{escape(text)}</p>'
 
@@ -78,16 +83,19 @@ def _summary(results: Results) -> Iterator[str]:
 def _row(row: Row) -> Iterator[str]:
     values = " · ".join(f"{escape(name)} {escape(shown(score))}" for name, score in row.items())
     label = row.sample_id if row.sample_id is not None else f"sample {row.index + 1}"
-    yield f'<details><summary><b>{escape(label)}</b> <span class="small">{values}</span></summary>'
+    yield f'<details><summary><b>{_text(label)}</b> <span class="small">{values}</span></summary>'
     if row.sample is not None:
         for name in ("user_input", "reference", "response"):
             text = getattr(row.sample, name)
             if text:
-                yield f'<p><span class="small">{name}</span><br>{escape(text)}</p>'
+                yield f'<p><span class="small">{name}</span><br>{_text(text)}</p>'
     for score in row.values():
         yield from _score(score)
     if row.sample is not None:
-        yield from _contexts(row.sample, [span for score in row.values() for verdict in score.verdicts for span in verdict.evidence])
+        yield from _contexts(
+            row.sample,
+            [span for score in row.values() for verdict in score.verdicts for span in verdict.evidence],
+        )
     yield "</details>"
 
 
@@ -96,7 +104,7 @@ def _score(score: Score) -> Iterator[str]:
     band = f" – {escape(score.band)}" if score.band else ""
     yield f"<h3>{escape(score.metric)}: {escape(shown(score))}{state}{band}</h3>"
     if score.message:
-        yield f'<p class="open">{escape(score.message)}</p>'
+        yield f'<p class="open">{_text(score.message)}</p>'
     if score.verdicts:
         yield f"<p>{escape(count(score))}</p><ul>"
         for verdict in score.verdicts:
@@ -107,20 +115,27 @@ def _score(score: Score) -> Iterator[str]:
 def _verdict(verdict: Verdict) -> str:
     mark, kind = _MARKS[verdict.value]
     text = verdict.text if len(verdict.text) <= 200 else f"{verdict.text[:199]}…"  # noqa: PLR2004 - one glance
-    parts = [f'<li><span class="{kind}">{mark} {escape(verdict.id)}</span> {escape(text)}']
+    parts = [f'<li><span class="{kind}">{mark} {_text(verdict.id)}</span> {_text(text)}']
     why = "; ".join(filter(None, (verdict.code, verdict.reason)))
     if why:
-        parts.append(f'<br><span class="small">{escape(why)}</span>')
+        parts.append(f'<br><span class="small">{_text(why)}</span>')
     where = ", ".join(dict.fromkeys(f"c{span.context + 1}" for span in verdict.evidence))
     if where:
-        parts.append(f'<br><span class="small">evidence in {where}</span>')
+        look = f" ({found})" if (found := doubt(verdict)) else ""
+        parts.append(f'<br><span class="small">evidence in {where}{escape(look)}</span>')
     return "".join(parts) + "</li>"
 
 
 def _contexts(sample: Sample, evidence: Sequence[Evidence]) -> Iterator[str]:
     for index, text in enumerate(sample.retrieved_contexts or ()):
-        spans = sorted({(span.start, span.end) for span in evidence if span.context == index and span.end - span.start < len(text)})
-        yield f'<div class="context"><span class="small">c{index + 1}</span> {_marked(text[:_LONGEST_CONTEXT], spans)}'
+        spans = sorted(
+            {
+                (span.start, span.end)
+                for span in evidence
+                if span.context == index and span.end - span.start < len(text)
+            }
+        )
+        yield f'<div class="context"><span class="small">c{index + 1}</span> <bdi>{_marked(text[:_LONGEST_CONTEXT], spans)}</bdi>'
         yield ' <span class="small">(cut here)</span></div>' if len(text) > _LONGEST_CONTEXT else "</div>"
 
 
@@ -130,6 +145,15 @@ def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     for start, end in spans:
         start, end = max(start, position), min(end, len(text))  # noqa: PLW2901 - cut to what is not marked yet
         if start < end:
-            pieces += [escape(text[position:start]), "<mark>", escape(text[start:end]), "</mark>"]
+            pieces += [_shown(text[position:start]), "<mark>", _shown(text[start:end]), "</mark>"]
             position = end
-    return "".join([*pieces, escape(text[position:])])
+    return "".join([*pieces, _shown(text[position:])])
+
+
+def _text(text: str) -> str:
+    """Return an untrusted text as markup: in an element of its own, so that its direction stays its own."""
+    return f"<bdi>{_shown(text)}</bdi>"
+
+
+def _shown(text: str) -> str:
+    return escape(visible(text.replace("\r\n", "\n"), keep=_HARMLESS))
