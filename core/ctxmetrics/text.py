@@ -23,6 +23,8 @@ FUZZY_MIN_CHARACTERS = 16
 _WIDEN = 20
 FUZZY_MAX_CONTEXT = 200_000
 """Longer contexts are searched exactly and normalised only: alignment would take seconds."""
+FUZZY_MAX_QUOTE = 2_000
+"""The same for longer quotes."""
 
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -40,7 +42,7 @@ _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
 _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
-_ELLIPSIS = re.compile(r"\s*(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?\s*")
+_ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _DROPPED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 _EQUAL = {
@@ -194,7 +196,8 @@ def find_quote(quote: str, context: str) -> tuple[Span, ...]:
 
     Tried in order: the exact text; the normalised text (`normalise`); the best alignment of at least
     `FUZZY_BAR` of the quote, for quotes of `FUZZY_MIN_CHARACTERS` or more and only where every number of the
-    quote stands in the found span. A quote with an ellipsis is found when all its parts are, in order.
+    quote stands in the found span. A quote with an ellipsis is found when all its parts are, in order. A number is
+    found whole or not at all: there is no 19 in 1932.
 
     Args:
         quote: What the judge says it copied. Untrusted.
@@ -222,7 +225,7 @@ def _says_something(quote: str) -> bool:
 
 
 def _find_part(quote: str, context: str, position: int) -> Span | None:
-    start = context.find(quote, position)
+    start = _find(quote, context, position)
     if start >= 0:
         return Span(start, start + len(quote))
     needle = normalise(quote).strip("\"'")
@@ -236,7 +239,7 @@ def _find_part(quote: str, context: str, position: int) -> Span | None:
         if position
         else 0
     )
-    start = haystack.find(needle, first)
+    start = _find(needle, haystack, first)
     end = start + len(needle)
     if start < 0:
         aligned = _align(needle, haystack[first:]) if len(context) <= FUZZY_MAX_CONTEXT else None
@@ -246,12 +249,29 @@ def _find_part(quote: str, context: str, position: int) -> Span | None:
     return _trim(context, Span(origin[start], origin[end - 1] + 1))
 
 
+def _find(needle: str, haystack: str, position: int) -> int:
+    """Find a text where it does not begin or end inside a number."""
+    start = haystack.find(needle, position)
+    while start >= 0:
+        end = start + len(needle)
+        if not _is_number(haystack[max(start - 1, 0) : start + 1]) and not _is_number(
+            haystack[end - 1 : end + 1]
+        ):
+            break
+        start = haystack.find(needle, start + 1)
+    return start
+
+
+def _is_number(pair: str) -> bool:
+    return len(pair) > 1 and pair.isdecimal()
+
+
 def _join(normalised: tuple[list[str], list[int]]) -> tuple[str, list[int]]:
     return "".join(normalised[0]), normalised[1]
 
 
 def _align(needle: str, haystack: str) -> Span | None:
-    if len(needle) < FUZZY_MIN_CHARACTERS or len(needle) > 2 * len(haystack):
+    if not FUZZY_MIN_CHARACTERS <= len(needle) <= min(FUZZY_MAX_QUOTE, 2 * len(haystack)):
         return None
     from rapidfuzz import fuzz
 
