@@ -31,7 +31,7 @@ class Answer:
     verdicts: Mapping[str, Verdict] = field(default=EMPTY)
     claims: tuple[str, ...] = ()
     code: str | None = None
-    usage: Usage = Usage()
+    usage: Usage = Usage()  # noqa: RUF009 - frozen
     raw: tuple[str, ...] = ()
 
     @property
@@ -75,27 +75,37 @@ def decode(text: str, ids: frozenset[str], part: Part | None) -> Answer | None:
             claims=tuple(_strings(data["claims"])),
             raw=tuple(_strings(data["raw"])),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None
     return answer if answer.complete and answer.verdicts.keys() == ids else None
 
 
 def _verdict(id_: str, item: Mapping[str, Any], part: Part | None) -> Verdict:
-    if part is None or item["value"] not in (True, False):
+    value, reason, code = item["value"], item["reason"], item["code"]
+    if part is None or not isinstance(value, bool) or not all(_is_text(text) for text in (reason, code)):
         raise ValueError(id_)
     contexts = list(part.contexts.values())
+    evidence = tuple(_span(contexts, *span) for span in item["evidence"])
+    if value and id_ in part.units and not evidence:
+        raise ValueError("a yes without evidence")
     return Verdict(
         id=id_,
-        value=bool(item["value"]),
+        value=value,
         text=part.text_of(id_),
-        reason=item["reason"],
-        code=item["code"],
-        evidence=tuple(_span(contexts, *span) for span in item["evidence"]),
-        details=frozen(item["details"]),
+        reason=reason,
+        code=code,
+        evidence=evidence,
+        details=frozen(dict(item["details"])),
     )
 
 
+def _is_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
 def _span(contexts: Sequence[str], context: int, start: int, end: int) -> Evidence:
+    if context < 0:
+        raise ValueError("no such context")
     text = contexts[context]
     if not 0 <= start < end <= len(text):
         raise ValueError("a span outside the text")
