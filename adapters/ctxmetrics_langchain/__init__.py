@@ -13,12 +13,12 @@ from ctxmetrics import metrics as core
 from ctxmetrics.errors import missing_extra
 
 try:
-    from ctxmetrics_langchain.evaluators import MetricEvaluator, RetrievalEvaluator
-    from ctxmetrics_langchain.models import ChatModel
+    import langchain_core as _langchain_core  # noqa: F401 - by itself, so that its absence is told from a broken one
 except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in ("langchain_core", "langsmith"):
-        raise
     raise missing_extra("langchain-core", "langchain") from error
+
+from ctxmetrics_langchain.evaluators import MetricEvaluator, RetrievalEvaluator
+from ctxmetrics_langchain.models import ChatModel
 
 __all__ = [
     "ChatModel", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",

@@ -12,9 +12,8 @@ from langchain_core.runnables.config import set_config_context
 from langsmith import EvaluationResult, RunEvaluator, trace
 
 from ctxmetrics.judges.identity import as_judge
-from ctxmetrics.metrics.params import MetricParams
-from ctxmetrics.scorer import Scorer, compact
-from ctxmetrics_langchain.documents import READER, RunKeyParams, to_record
+from ctxmetrics.scorer import Scorer, compact, is_failure
+from ctxmetrics_langchain.documents import READER, to_record
 from ctxmetrics_langchain.models import ChatModel
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
     from ctxmetrics.judges.base import Judge, Model
     from ctxmetrics.metrics import Metric
+    from ctxmetrics.records import KeyParams
+    from ctxmetrics.scorer import WrapperParams
     from ctxmetrics.scores import Score
     from ctxmetrics_langchain.strings import MetricStringEvaluator
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     Metrics: TypeAlias = Sequence[Metric] | Mapping[str, Metric]
     Result: TypeAlias = EvaluationResult | EvaluationResults
 
-_ERROR, _ERRORS = {"error": True}, ("missing_field", "metric_error")
 VALUES = {True: "passed", False: "failed", None: None}
 """What stands beside a score with a pass mark."""
 
@@ -56,7 +56,7 @@ class RetrievalEvaluator(RunEvaluator):
     Args:
         metrics: Metrics of the core, or a mapping from feedback keys to metrics.
         judge: For judged metrics that have none: a judge, a model, or a LangChain chat model.
-        **keys: Where things stand in runs and examples: see `RunKeyParams`.
+        **keys: Where things stand in runs and examples: see `KeyParams`.
 
     Attributes:
         metrics: The core metrics by feedback key. Two evaluators are equal when these and the keys are.
@@ -67,7 +67,7 @@ class RetrievalEvaluator(RunEvaluator):
 
     scorer: Scorer
 
-    def __init__(self, metrics: Metrics, *, judge: JudgeLike = None, **keys: Unpack[RunKeyParams]) -> None:
+    def __init__(self, metrics: Metrics, *, judge: JudgeLike = None, **keys: Unpack[KeyParams]) -> None:
         self.scorer = Scorer.of(metrics, as_judge(judge, BaseChatModel, ChatModel), keys, READER)
 
     @property
@@ -154,7 +154,7 @@ def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
     """Write scores with the keys of LangSmith's ``EvaluationResult``."""
     return [
         {"key": key, "score": score.value, "value": VALUES[score.passed], "comment": score.reason or None}
-        | {"evaluator_info": compact(score), "extra": _ERROR if score.reason_code in _ERRORS else None}
+        | {"evaluator_info": compact(score), "extra": {"error": True} if is_failure(score) else None}
         for key, score in scores.items()
     ]
 
@@ -173,14 +173,6 @@ def _one_or_all(results: list[Any]) -> Any:
     return results[0] if len(results) == 1 else {"results": results}
 
 
-class MetricEvaluatorParams(MetricParams, RunKeyParams, total=False):
-    """What a `MetricEvaluator` takes beside ``judge``; ``key`` is the feedback key, else the metric's name."""
-
-    key: str
-    threshold: float | None
-    strict: bool
-
-
 class MetricEvaluator(RetrievalEvaluator):
     """One metric of the core by its parameters; use the subclasses.
 
@@ -188,7 +180,7 @@ class MetricEvaluator(RetrievalEvaluator):
         judge: A judge, a model, or a LangChain chat model; None: the embedded judge.
         **params: The metric's parameters (``threshold`` is the pass mark on the score's own scale, else the
             convention's; ``strict`` lets only a perfect score pass), ``key`` for the feedback key, and where things
-            stand (`RunKeyParams`).
+            stand (`KeyParams`).
 
     Attributes:
         metric: The core metric.
@@ -199,7 +191,7 @@ class MetricEvaluator(RetrievalEvaluator):
 
     core_class: ClassVar[type[Metric]]
 
-    def __init__(self, *, judge: JudgeLike = None, **params: Unpack[MetricEvaluatorParams]) -> None:
+    def __init__(self, *, judge: JudgeLike = None, **params: Unpack[WrapperParams]) -> None:
         judged = as_judge(judge, BaseChatModel, ChatModel)
         self.scorer = Scorer.single(self.core_class, params, READER, judge=judged)
         (self.metric,) = self.scorer.metrics.values()

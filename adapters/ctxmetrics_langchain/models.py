@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import json
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
-from langchain_core.outputs import ChatGeneration
 
-from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.identity import ForeignModel, no_answer
-from ctxmetrics.judges.wrapped import check_finished, describe, token_usage
+from ctxmetrics.judges.identity import ForeignModel, check_kind, no_answer
+from ctxmetrics.judges.wrapped import describe, message_reply
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from ctxmetrics.judges.base import Prompt
+    from ctxmetrics.judges.base import Prompt, Reply
 
 
 class ChatModel(ForeignModel):
@@ -36,11 +32,7 @@ class ChatModel(ForeignModel):
     """
 
     def __init__(self, chat_model: BaseChatModel, *, tools: bool | None = None) -> None:
-        if not isinstance(chat_model, BaseChatModel):
-            raise ParameterError(
-                f"ChatModel: {type(chat_model).__name__} is no BaseChatModel. Give the chat model itself, without "
-                "bind, with_retry or a parser around it."
-            )
+        check_kind(chat_model, BaseChatModel, "ChatModel")
         self.chat_model = chat_model
         self.tools = type(chat_model).bind_tools is not BaseChatModel.bind_tools if tools is None else tools
         super().__init__(chat_model, describe("langchain", [chat_model]) + ("" if self.tools else " text"))
@@ -54,19 +46,10 @@ class ChatModel(ForeignModel):
         asked: Any = self._with_tool(schema) if self.tools else self.chat_model
         with no_answer(IndexError):  # LangChain trips over a reply without choices
             message = await asked.ainvoke([SystemMessage(prompt.system), HumanMessage(prompt.user)])
-        told, refusal = message.response_metadata, message.additional_kwargs.get("refusal")
-        check_finished(told.get("finish_reason", told.get("stop_reason")), refusal)
-        return Reply(content=_content(message), usage=token_usage(message.usage_metadata or {}))
+        return message_reply(message)
 
     def _with_tool(self, schema: type[BaseModel]) -> Any:
         """Bind the schema as a tool: other ways of asking lose a reply that does not fit."""
         bind: Any = self.chat_model.with_structured_output
         named = "method" in inspect.signature(bind).parameters
         return bind(schema, include_raw=True, **({"method": "function_calling"} if named else {})).pick("raw")
-
-
-def _content(message: Any) -> str:
-    """Return the arguments of the tool call as JSON, those of several one after the other; else the text."""
-    given = [call["args"] for call in (*message.tool_calls, *message.invalid_tool_calls)]
-    calls = [args if isinstance(args, str) else json.dumps(args) for args in given]
-    return "\n".join(calls) or str(ChatGeneration(message=message).text)

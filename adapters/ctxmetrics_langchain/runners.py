@@ -1,40 +1,54 @@
-"""Three ways to run a metric with LangChain, for the conformance suite and ``ctxmetrics parity``."""
+"""Three ways to run a metric with LangChain, for the conformance suite and ``ctxmetrics parity``. Nothing is sent."""
 
 from __future__ import annotations
 
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from langchain_core.runnables import RunnablePassthrough
+from langchain_core.runnables import Runnable, RunnableLambda
 from langsmith import Client, evaluate
 from langsmith.schemas import Example
 
+from ctxmetrics.errors import MissingFieldError
 from ctxmetrics.testing.runners import Runner
+from ctxmetrics_langchain.documents import READER
 from ctxmetrics_langchain.evaluators import RetrievalEvaluator
 
-def _langsmith(metric, samples):
-    examples = [Example(id=UUID(int=number), inputs=_side(sample, "user_input", number=number), outputs=_side(sample, *_REFERENCE)) for number, sample in enumerate(samples)]
-    outputs = [_side(sample, *_RETRIEVED) for sample in samples]
-    results = evaluate(lambda inputs: outputs[inputs["number"]], data=examples, evaluators=[RetrievalEvaluator([metric])], upload_results=False, client=_client())
-    found = {row["example"].id.int: row["evaluation_results"]["results"][0] for row in results}
-    return [found[number].score for number in range(len(samples))]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-_REFERENCE = ("reference", "reference_contexts", "reference_context_ids")
-_RETRIEVED = ("response", "retrieved_contexts", "retrieved_context_ids")
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.samples import Sample
 
-def _side(sample, *fields, **more):
-    given = sample.to_dict()
-    return {**{field: given[field] for field in fields if field in given}, **more}
 
-def _client():
-    return Client(api_key="none", api_url="http://127.0.0.1:9", auto_batch_tracing=False)
+def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    records = [READER.record(sample) for sample in samples]
+    known = enumerate((record["inputs"], record["reference_outputs"]) for record in records)
+    examples = [Example(id=UUID(int=n), inputs={**asked, "n": n}, outputs=side) for n, (asked, side) in known]
+    options: Any = {"upload_results": False, "client": Client(api_key="none", auto_batch_tracing=False)}
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        evaluators = [RetrievalEvaluator([metric])]
+        rows: Any = evaluate(lambda inputs: records[inputs["n"]]["outputs"], examples, evaluators, **options)
+    return [row["evaluation_results"]["results"][0].score for row in rows]
 
-def _lcel(metric, samples):
-    chain = RunnablePassthrough() | RetrievalEvaluator([metric]).as_runnable()
-    return [x["score"] for x in chain.batch([s.to_dict() for s in samples])]
 
-def _string(metric, samples):
-    ev = RetrievalEvaluator([metric]).as_string_evaluator()
-    return [ev.evaluate_strings(prediction=_side(s,*_RETRIEVED), reference=_side(s,*_REFERENCE), input=s.user_input)["score"] for s in samples]
+def _lcel(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    return _batch(RetrievalEvaluator([metric]).as_runnable(), [sample.to_dict() for sample in samples])
 
-RUNNERS = [Runner("langsmith.evaluate", _langsmith), Runner("langchain.lcel", _lcel), Runner("langchain.StringEvaluator", _string)]
+
+def _string(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    score: Any = RetrievalEvaluator([metric]).as_string_evaluator().evaluate_strings
+    names = ("input", "prediction", "reference")
+    given = [dict(zip(names, READER.record(sample).values(), strict=True)) for sample in samples]
+    return _batch(RunnableLambda(lambda texts: score(**texts)), given)
+
+
+def _batch(runnable: Runnable[Any, Any], given: list[Any]) -> list[float | None]:
+    rows = runnable.batch(given, return_exceptions=True)
+    return [None if isinstance(row, MissingFieldError) else row["score"] for row in rows]
+
+
+_WAYS = {"langsmith.evaluate": _langsmith, "langchain.lcel": _lcel, "langchain.StringEvaluator": _string}
+RUNNERS = [Runner(name, score) for name, score in _WAYS.items()]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.runnables.config import ensure_config, set_config_context
 
 from ctxmetrics.errors import ParameterError, missing_extra
-from ctxmetrics_langchain.documents import READER
 from ctxmetrics_langchain.evaluators import VALUES
 
 try:
@@ -69,7 +68,7 @@ class MetricStringEvaluator(StringEvaluator):
     @property
     def requires_reference(self) -> bool:
         """Whether the metric compares with anything of the example."""
-        return any(READER.places[name].side == "reference_outputs" for name in self._metric.requires)
+        return any(name.startswith("reference") for name in self._metric.requires)
 
     def _check_evaluation_args(self, reference: Any = None, input_: Any = None) -> None:
         """Leave it to the metric: it can do without a question, and says what it misses."""

@@ -1,6 +1,7 @@
 """Samples out of records that have sides (inputs, outputs, what was expected), as tracing frameworks keep them.
 
-A record is a mapping with its sides, or a flat mapping that holds the fields themselves; its ``id`` names the sample.
+A record is a mapping with its sides, or a flat mapping that holds the fields themselves; its ``id`` names the sample,
+its ``error`` says why there is nothing.
 Retrieved documents may be strings, mappings with their text under a usual key, objects with an attribute of that
 name, or (document, score) pairs of these.
 """
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, Union
 
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 Key = Union[str, Callable[[Mapping[str, Any]], Any]]  # noqa: UP007 - a runtime alias; `str | Callable[..]` is none on 3.10
 """See `KeyParams`."""
@@ -44,7 +46,9 @@ class KeyParams(TypedDict, total=False):
     ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``reference_contexts_key``,
     ``retrieved_ids_key``, ``reference_ids_key``: a key or dotted path in the field's side, a path from the whole
     record (``inputs.contexts``), or a function of the record. ``id_key``: a document's id, as a metadata key or a
-    function of the document; else its ``id``.
+    function of the document; else its ``id``. ``retriever``: where several retrievers ran and no key holds what
+    they found, those that count: ``"all"`` (the default; joined in the order in which they began), ``"last"``, the
+    name of one, or a function of a name.
     """
 
     question_key: Key
@@ -55,6 +59,7 @@ class KeyParams(TypedDict, total=False):
     retrieved_ids_key: Key
     reference_ids_key: Key
     id_key: Key | Callable[[Any], Any]
+    retriever: str | Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +87,14 @@ class Reader:
     Attributes:
         places: Where each field stands. In a flat mapping, a key belongs to the first field that lists it: an
             ``answer`` is the response there, never the reference.
-        documents: What else was retrieved, where no key holds it: a function of the record and the caller's keys,
-            None when it finds nothing.
+        retrievals: What retrievers found in the record's ``run``, each as its name and its documents, in the order in
+            which they began; asked where no key holds what was retrieved.
         hint: Added to the message when nothing retrieved is found.
-        options: Further keys that ``documents`` understands.
     """
 
     places: Mapping[str, Place]
-    documents: Callable[[Mapping[str, Any], Mapping[str, Any]], Sequence[Any] | None] | None = None
+    retrievals: Callable[[Any], Iterable[tuple[str, Any]]] | None = None
     hint: str = ""
-    options: tuple[str, ...] = ()
-
-    @property
-    def known(self) -> frozenset[str]:
-        """The names of the keys a caller may give."""
-        return KeyParams.__optional_keys__.union(self.options)
 
     def check(self, keys: Mapping[str, Any]) -> None:
         """Raise unless the caller's keys are known, and strings or functions.
@@ -105,8 +103,8 @@ class Reader:
             ParameterError: Names the key, and the nearest known one.
         """
         for name, key in keys.items():
-            if name not in self.known:
-                near = difflib.get_close_matches(name, sorted(self.known), n=1, cutoff=0.3)
+            if name not in KeyParams.__optional_keys__:
+                near = difflib.get_close_matches(name, sorted(KeyParams.__optional_keys__), n=1, cutoff=0.3)
                 hint = f" Did you mean '{near[0]}'?" if near else ""
                 raise ParameterError(f"Unknown parameter '{name}'.{hint}")
             if not isinstance(key, str) and not callable(key):
@@ -138,6 +136,18 @@ class Reader:
                 who = "The sample" if name is None else f"Sample {name!r}"
                 raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
         return Sample(id=name, **values)
+
+    def record(self, sample: Sample) -> dict[str, dict[str, Any]]:
+        """Write a sample as a record with all its sides: what `read` reads."""
+        given = sample.to_dict()
+        return {
+            side: {
+                name: given[name]
+                for name, place in self.places.items()
+                if place.side == side and name in given
+            }
+            for side in dict.fromkeys(place.side for place in self.places.values())
+        }
 
     def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         found = self._find(record, keys, field)
@@ -172,14 +182,28 @@ class Reader:
                 return found
         if key is not None or field not in _TEXTS_OF.values():
             return None
-        if (
-            field == "retrieved_contexts"
-            and self.documents
-            and (more := self.documents(record, keys)) is not None
-        ):
+        if field == "retrieved_contexts" and (more := self._retrieved(record, keys)) is not None:
             return more
         bare = look_up(side, "output")
         return bare if isinstance(bare, (list, tuple)) else None
+
+    def _retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> list[Any] | None:
+        """Join the documents of the retrievers that count."""
+        found = list(self.retrievals(record.get("run"))) if self.retrievals else []
+        if not found:
+            return None
+        wanted = keys.get("retriever", "all")
+        chosen = {"all": found, "last": found[-1:]}.get(wanted)
+        if chosen is None:
+            chosen = [item for item in found if (wanted(item[0]) if callable(wanted) else item[0] == wanted)]
+        if not chosen:
+            raise SampleError(f"retriever={wanted!r} is none of: {', '.join(name for name, _ in found)}.")
+        for name, documents in chosen:
+            if documents is None:
+                raise SampleError(
+                    f"The retriever run {name!r} holds no documents: it failed, or hides its outputs."
+                )
+        return [document for _, documents in chosen for document in listed(documents)]
 
     def _keys(self, field: str) -> tuple[str, ...]:
         return (field, *self.places[field].keys)
@@ -212,6 +236,8 @@ class Reader:
         holder = side if isinstance(side, Mapping) else record
         there = ", ".join(str(key)[:40] for key in list(holder)[:_SHOWN_KEYS]) or "nothing"
         tried = keys.get(OPTIONS[field]) or " / ".join(self._keys(field))
+        if error := record.get("error"):
+            return f"the run failed ({safe_text(error)})."
         hint = f" {self.hint}" if field.startswith("retrieved") and self.hint else ""
         return f"no {tried} in its {place.side if holder is side else 'fields'} (there is: {there}).{hint} Name it with {OPTIONS[field]}=."
 

@@ -10,7 +10,8 @@ from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError
 from ctxmetrics.explain import count
 from ctxmetrics.metrics.judged import JudgedMetric
-from ctxmetrics.metrics.params import build_metric
+from ctxmetrics.metrics.params import MetricParams, build_metric
+from ctxmetrics.records import KeyParams
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import FrozenDict, Score
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
     from ctxmetrics.records import Reader
 
 _TOLD = ("metric", "reason_code", "threshold", "passed", "band", "signals", "metadata", "usage", "provenance")
+
+
+class WrapperParams(MetricParams, KeyParams, total=False):
+    """What a wrapper of one metric takes beside a judge.
+
+    The metric's parameters, ``threshold`` and ``strict`` among them; ``key``, the wrapper's name for it where that is
+    not its own; and where things stand (`KeyParams`).
+    """
+
+    key: str
+    threshold: float | None
+    strict: bool
 
 
 @dataclass(frozen=True)
@@ -87,9 +100,9 @@ class Scorer:
         Raises:
             ParameterError: A parameter is unknown or out of range.
         """
-        keys = {name: value for name, value in params.items() if name in reader.known}
-        rest: Any = {name: value for name, value in params.items() if name not in {*reader.known, "key"}}
-        built = build_metric(metric, rest, also=("key", *reader.known), **settings)
+        keys = {name: value for name, value in params.items() if name in KeyParams.__optional_keys__}
+        rest: Any = {name: value for name, value in params.items() if name not in {*KeyParams.__optional_keys__, "key"}}
+        built = build_metric(metric, rest, also=("key", *KeyParams.__optional_keys__), **settings)
         return cls.of({params.get("key") or built.name: built}, None, keys, reader)
 
     @property
@@ -157,6 +170,11 @@ def compact(score: Score) -> dict[str, Any]:
         "verdicts": {verdict.id: verdict.value for verdict in score.verdicts},
         **{name: told[name] for name in _TOLD},
     }
+
+
+def is_failure(score: Score) -> bool:
+    """Whether the metric could not be applied: a field is missing, or the metric failed."""
+    return score.reason_code in ("missing_field", "metric_error")
 
 
 def _failed(metric: Metric, error: BaseException) -> Score:

@@ -77,6 +77,18 @@ def as_judge(given: object, foreign: type, wrap: Callable[[Any], Model]) -> Judg
     return LLMJudge(model)
 
 
+def check_kind(inner: object, kind: type, wrapper: str) -> None:
+    """Raise unless an object is of the class that a wrapper wraps.
+
+    Raises:
+        ParameterError: It is not.
+    """
+    if not isinstance(inner, kind):
+        raise ParameterError(
+            f"{wrapper}: {type(inner).__name__} is no {kind.__name__}. Give the object itself, with nothing around it."
+        )
+
+
 @contextmanager
 def no_answer(*errors: type[Exception]) -> Iterator[None]:
     """Take exceptions with which a client trips over a reply without an answer for what they are.

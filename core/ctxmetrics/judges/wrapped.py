@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import weakref
+from copy import copy
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -77,6 +78,28 @@ def check_finished(finish_reason: object, refusal: object = None) -> None:
         raise JudgeError("the reply was cut off by a length limit", reason_code="truncated")
 
 
+def message_reply(message: Any) -> Reply:
+    """Return what a chat message of LangChain says: the arguments of its tool calls, else its text.
+
+    Several calls stand one after the other: where they differ, the judge takes neither.
+
+    Raises:
+        JudgeError: It was cut off by a length limit, or the model declined.
+    """
+    import json
+
+    told = message.response_metadata
+    check_finished(
+        told.get("finish_reason", told.get("stop_reason")), message.additional_kwargs.get("refusal")
+    )
+    calls = (*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ()))
+    given = [args if isinstance(args := call["args"], str) else json.dumps(args) for call in calls]
+    return Reply(
+        content="\n".join(given) or _text(message.content),
+        usage=token_usage(getattr(message, "usage_metadata", None)),
+    )
+
+
 def langchain_reply(result: Any) -> Reply:
     """Return the reply in an ``LLMResult`` of LangChain.
 
@@ -96,17 +119,24 @@ def unread_reply(error: Exception) -> Reply:
 
     Raises:
         JudgeError: The reply was cut off by a length limit, or the model declined.
-        Exception: The one that was given: it carries no reply.
+        Exception: The one that was given, or what caused it: it carries no reply.
     """
     completion: Any = getattr(error, "last_completion", None)
     choice: Any = next(iter(getattr(completion, "choices", None) or ()), None)
     message = getattr(choice, "message", None)
     check_finished(getattr(choice, "finish_reason", None), getattr(message, "refusal", None))
+    if message is None:
+        raise error if error.__cause__ is None else error.__cause__
     content = getattr(message, "content", None)
-    if not isinstance(content, str) or not content:
-        raise error
     usage = token_usage(getattr(error, "total_usage", None), calls=getattr(error, "n_attempts", 1))
-    return Reply(content=content, usage=usage)
+    return Reply(content=content if isinstance(content, str) else "", usage=usage)
+
+
+def with_arguments(model: Any, **arguments: object) -> Any:
+    """Return a copy of a model object whose ``model_args`` hold these, too, where they do not say otherwise."""
+    twin = copy(model)
+    twin.model_args = {**arguments, **model.model_args}
+    return twin
 
 
 def given_up(error: BaseException) -> JudgeError:
@@ -116,6 +146,17 @@ def given_up(error: BaseException) -> JudgeError:
         problem.retryable = False
         return problem
     return JudgeError(str(problem), reason_code=problem.code)
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message's content: a string, or a list of strings and blocks of which some are text."""
+    if isinstance(content, str):
+        return content
+    texts = (
+        block if isinstance(block, str) else block.get("type") == "text" and block.get("text")
+        for block in content
+    )
+    return "".join(filter(None, texts))
 
 
 def _attributes(layer: object) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def test_nothing_retrieved_is_an_empty_list_and_not_an_error():
         ("all", ("one", "two", "three")),
         ("last", ("three",)),
         ("first", ("one", "two")),
-        (lambda run: run.name.startswith("sec"), ("three",)),
+        (lambda name: name.startswith("sec"), ("three",)),
     ],
 )
 def test_several_retriever_runs(chosen, expected, make_run):
@@ -127,7 +127,7 @@ def test_a_retriever_run_that_failed_is_no_empty_result(make_run):
 def test_a_target_that_failed_is_named_as_such(make_run):
     run = make_run(None, error="ValueError: index is gone, api_key=sk-abcdef123456")
     with pytest.raises(
-        SampleError, match=r"The run failed before anything was retrieved: ValueError: index is gone"
+        MissingFieldError, match=r"has no retrieved_contexts: the run failed \(ValueError: index is gone"
     ) as caught:
         contexts_of(to_record(run, None))
     assert "sk-abcdef" not in str(caught.value)
