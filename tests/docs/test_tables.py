@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import re
 import sys
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from typer.main import get_command
 
+from ctxmetrics import LLMJudge, OpenAIModel, aevaluate, evaluate
+from ctxmetrics.cli import app
+from ctxmetrics.inputs import read_samples
+from ctxmetrics.metrics import METRICS
 from ctxmetrics.scores import ReasonCode, VerdictCode
 
 ROOT = Path(__file__).parents[2]
@@ -82,3 +88,36 @@ def test_every_code_is_explained(codes: Any) -> None:
     }
     assert set(get_args(codes)) <= explained
     assert explained <= {*get_args(ReasonCode), *get_args(VerdictCode)}
+
+
+def test_the_summary_shown_is_that_of_the_example_data() -> None:
+    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    samples = list(read_samples(ROOT / "examples" / "handbook.jsonl"))
+    assert str(evaluate(samples, [kind() for kind in METRICS.values()]).summary()) in page
+
+
+def test_every_option_and_command_is_explained() -> None:
+    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    command = get_command(app)
+    assert {f"ctxmetrics {name}" for name in command.commands} <= set(re.findall(r"ctxmetrics \w+", page))
+    options = {
+        text for option in command.commands["score"].params for text in option.opts if text.startswith("--")
+    }
+    assert len(options) > 10
+    assert {option for option in options if f"`{option}`" not in page} == set()
+
+
+@pytest.mark.parametrize("function", [evaluate, aevaluate])
+def test_every_argument_of_evaluate_is_explained(function: Any) -> None:
+    table = (ROOT / "docs" / "running.md").read_text(encoding="utf-8").split("\n## Results")[0]
+    for name, parameter in inspect.signature(function).parameters.items():
+        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}".replace("'", '"')
+        assert f"`{name}{default}`" in table
+
+
+@pytest.mark.parametrize("kind", [LLMJudge, OpenAIModel])
+def test_every_parameter_of_the_llm_judge_and_its_model_is_explained(kind: Any) -> None:
+    for name in set(inspect.signature(kind).parameters) - {"warnings"}:
+        assert (
+            re.search(rf"^\| .*`{name}\b", JUDGES, re.MULTILINE) or f"`{kind.__name__}({name})`" in JUDGES
+        ), name
