@@ -35,10 +35,7 @@ __all__ = [
     "RagasModel",
 ]  # fmt: skip
 
-_CUT = {
-    "threshold": "min_similarity=0.5",
-    "distance_measure": "similarity='levenshtein', 'hamming', 'jaro' or 'jaro_winkler'",
-}
+_CUT = {"threshold": "min_similarity=0.5", "distance_measure": "similarity='levenshtein'"}
 
 
 class ContextRecall(JudgedMetric):

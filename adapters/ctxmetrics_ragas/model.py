@@ -10,12 +10,12 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import Generation, LLMResult
 from langchain_core.prompt_values import StringPromptValue
 from ragas.exceptions import LLMDidNotFinishException
-from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM
+from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
 from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.judges import wrapped
 from ctxmetrics.judges.base import Reply
 from ctxmetrics.judges.identity import ForeignModel
-from ctxmetrics.judges.wrapped import describe, given_up, langchain_reply, token_usage, unread_reply
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -53,9 +53,13 @@ class RagasModel(ForeignModel):
                 "model; a judge of ctxmetrics goes into judge=."
             )
         self.llm: Any = llm
+        again = isinstance(
+            llm, InstructorLLM
+        )  # about replies that do not fit; but that is what the judge does
+        self._asked: Any = wrapped.with_arguments(llm, max_retries=0) if again else llm
         layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
         skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER
-        super().__init__(llm, describe("ragas", layers, name=name, skip=skip))
+        super().__init__(llm, wrapped.describe("ragas", layers, name=name, skip=skip))
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the LLM, in the loop this runs in.
@@ -65,7 +69,7 @@ class RagasModel(ForeignModel):
         """
         if isinstance(self.llm, InstructorBaseRagasLLM):
             return await self._ask_instructor(prompt.text, schema)
-        return langchain_reply(await self._ask_langchain(StringPromptValue(text=prompt.text)))
+        return wrapped.langchain_reply(await self._ask_langchain(StringPromptValue(text=prompt.text)))
 
     async def _ask_langchain(self, value: StringPromptValue) -> Any:
         if not isinstance(self.llm, BaseRagasLLM):
@@ -75,7 +79,7 @@ class RagasModel(ForeignModel):
         except LLMDidNotFinishException as error:
             raise JudgeError(str(error), reason_code="truncated") from None
         except self.llm.run_config.exception_types as error:
-            raise given_up(error) from None  # RunConfig says how often, and Ragas has tried as often
+            raise wrapped.given_up(error) from None  # RunConfig says how often, and Ragas has tried as often
 
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
         from anyio import to_thread
@@ -83,13 +87,14 @@ class RagasModel(ForeignModel):
         asking: dict[str, Any] = {"prompt": text, "response_model": schema}
         try:
             if getattr(self.llm, "is_async", True):
-                found = await self.llm.agenerate(**asking)
+                found = await self._asked.agenerate(**asking)
             else:
-                found = await to_thread.run_sync(partial(self.llm.generate, **asking), abandon_on_cancel=True)
+                ask = partial(self._asked.generate, **asking)
+                found = await to_thread.run_sync(ask, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - it is raised again, unless the judge can read the reply itself
-            return unread_reply(error)
-        usage = token_usage(getattr(getattr(found, "_raw_response", None), "usage", None))
-        self._report(text, found.model_dump_json(), usage)
+            return wrapped.unread_reply(error)
+        usage = wrapped.token_usage(getattr(getattr(found, "_raw_response", None), "usage", None))
+        self._report(text, str(found), usage)
         return Reply(content=found, usage=usage)
 
     def _report(self, text: str, reply: str, usage: Usage) -> None:

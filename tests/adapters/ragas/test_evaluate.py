@@ -1,0 +1,325 @@
+"""Inside ``ragas.evaluate()`` and ``aevaluate()``: every trap that a metric of a third party can fall into."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from typing import Any
+
+import pytest
+from datasets import Dataset
+from langchain_core.callbacks import BaseCallbackHandler
+from ragas import EvaluationDataset, MultiTurnSample, RunConfig, SingleTurnSample, aevaluate
+from ragas.cost import get_token_usage_for_openai
+from ragas.messages import AIMessage, HumanMessage
+from ragas.metrics.base import Metric, MetricType, SingleTurnMetric
+
+import ctxmetrics_ragas as ours
+from ctxmetrics import ScriptedJudge
+from ctxmetrics.testing import FakeOpenAIServer, read_question
+
+Row = dict[str, Any]
+pytestmark = pytest.mark.filterwarnings("ignore:a?evaluate:DeprecationWarning")  # Ragas' runner itself
+SEVEN = {
+    "context_recall": ours.ContextRecall,
+    "context_precision": ours.ContextPrecision,
+    "context_utilization": ours.ContextUtilization,
+    "non_llm_context_recall": ours.NonLLMContextRecall,
+    "non_llm_context_precision": ours.NonLLMContextPrecision,
+    "id_based_context_recall": ours.IDBasedContextRecall,
+    "id_based_context_precision": ours.IDBasedContextPrecision,
+}
+VALUES = {
+    "context_recall": 0.5,
+    "context_precision": 1.0,
+    "context_utilization": 1.0,
+    "non_llm_context_recall": 1.0,
+    "non_llm_context_precision": 1.0,
+    "id_based_context_recall": 0.5,
+    "id_based_context_precision": 0.5,
+}
+"""By hand: one of two sentences; the first of two contexts; ids 2 of {2, b} and of {a, 2}."""
+
+
+# ---- the contract ----
+
+
+def test_all_seven_run_and_the_row_keeps_its_columns(evaluate: Any, row: Row) -> None:
+    result = evaluate([row, row], [metric() for metric in SEVEN.values()])
+    assert result.scores == [VALUES, VALUES]
+    frame = result.to_pandas()
+    assert list(frame.columns) == [*SingleTurnSample(**row).to_dict(), *SEVEN]
+    assert frame["context_recall"].tolist() == [0.5, 0.5]
+
+
+def test_aevaluate_in_a_running_loop(row: Row) -> None:
+    async def run() -> Any:
+        dataset = EvaluationDataset.from_list([row])
+        return await aevaluate(dataset, metrics=[metric() for metric in SEVEN.values()], show_progress=False)
+
+    assert asyncio.run(run()).scores == [VALUES]
+
+
+def test_a_hugging_face_dataset_runs(row: Row) -> None:
+    from ragas import evaluate
+
+    rows = Dataset.from_list([{**row, "retrieved_context_ids": ["a", "2"]}])
+    metrics = [ours.ContextRecall(), ours.IDBasedContextRecall()]
+    result = evaluate(rows, metrics=metrics, show_progress=False)
+    assert result.scores == [{"context_recall": 0.5, "id_based_context_recall": 0.5}]
+
+
+@pytest.mark.parametrize("batch_size", [None, 1, 3])
+def test_batch_size_and_order(evaluate: Any, batch_size: int | None) -> None:
+    rows = [
+        {"retrieved_context_ids": range(number), "reference_context_ids": range(10)} for number in range(11)
+    ]
+    result = evaluate(rows, [ours.IDBasedContextRecall()], batch_size=batch_size)
+    assert result["id_based_context_recall"] == [number / 10 for number in range(11)]
+
+
+@pytest.mark.parametrize("metric", SEVEN.values())
+def test_metrics_are_instances_of_ragas_metric_and_single_turn_metric(metric: type) -> None:
+    """``evaluate()`` takes nothing else; those of its own collections it refuses."""
+    assert isinstance(metric(), Metric)
+    assert isinstance(metric(), SingleTurnMetric)
+
+
+def test_multi_turn_samples_are_refused_by_name() -> None:
+    from ragas import evaluate
+
+    sample = MultiTurnSample(user_input=[HumanMessage(content="Hi"), AIMessage(content="Hello")])
+    with pytest.raises(ValueError, match="'context_recall' does not support the sample type"):
+        evaluate(EvaluationDataset([sample]), metrics=[ours.ContextRecall()], show_progress=False)
+
+
+# ---- columns ----
+
+
+def test_required_columns_incl_id_columns() -> None:
+    """The public setter refuses id columns, so they are set directly."""
+    metric = ours.IDBasedContextRecall()
+    assert metric.required_columns == {"SINGLE_TURN": {"retrieved_context_ids", "reference_context_ids"}}
+    with pytest.raises(ValueError, match="Invalid column"):
+        metric.required_columns = metric._required_columns
+
+
+def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: Row) -> None:
+    """Ragas takes away every column that is not listed, so the question is listed as optional."""
+    questions: list[str | None] = []
+
+    def answer(prompt: Any) -> str:
+        questions.append(read_question(prompt.text).data["question"])
+        return '{"sentences": [], "contexts": []}'
+
+    metric = ours.ContextRecall(judge=ScriptedJudge(answer, name="notes the question", max_repairs=0))
+    assert metric._required_columns == {
+        MetricType.SINGLE_TURN: {"reference", "retrieved_contexts", "user_input:optional"}
+    }
+    evaluate([row], [metric])
+    evaluate([{name: row[name] for name in ("reference", "retrieved_contexts")}], [metric])
+    assert questions == [row["user_input"], None]
+
+
+def test_column_missing_in_the_first_sample_raises_for_the_whole_run(evaluate: Any, row: Row) -> None:
+    rows = [{name: value for name, value in row.items() if name != "reference"}, row]
+    with pytest.raises(ValueError, match=r"context_recall.*reference"):
+        evaluate(rows, [ours.ContextRecall()])
+
+
+def test_column_missing_in_a_later_sample_costs_that_sample_only(
+    evaluate: Any, row: Row, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Ragas looks at the first sample only; the metric must say what the second one lacks."""
+    rows = [row, {name: value for name, value in row.items() if name != "reference"}, row]
+    first, second, third = evaluate(rows, [ours.ContextRecall()])["context_recall"]
+    assert (first, third) == (0.5, 0.5)
+    assert math.isnan(second)
+    assert "MissingFieldError(The sample has no reference, which context_recall needs." in caplog.text
+
+
+def test_raise_exceptions_raises_ours(evaluate: Any, row: Row) -> None:
+    rows = [row, {name: value for name, value in row.items() if name != "reference"}]
+    with pytest.raises(ValueError, match="has no reference"):
+        evaluate(rows, [ours.ContextRecall()], raise_exceptions=True)
+
+
+def test_raise_exceptions_does_not_raise_for_what_has_no_number(evaluate: Any, row: Row) -> None:
+    """A reference without a letter is no failure: there is nothing to find."""
+    result = evaluate([row, {**row, "reference": " - "}], [ours.ContextRecall()], raise_exceptions=True)
+    assert [math.isnan(value) for value in result["context_recall"]] == [False, True]
+
+
+# ---- values ----
+
+
+def test_values_are_plain_floats(evaluate: Any, row: Row) -> None:
+    """Anything else, None or a MetricResult, makes Ragas lose the whole result after all work is done."""
+    result = evaluate([row, {**row, "reference": ""}], [metric() for metric in SEVEN.values()])
+    assert {type(value) for scores in result.scores for value in scores.values()} == {float}
+
+
+def test_not_computable_is_nan_with_its_reason_in_log_and_trace(
+    evaluate: Any, row: Row, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "ctxmetrics_ragas")
+    metrics = [ours.ContextRecall(), ours.IDBasedContextRecall()]
+    result = evaluate([{**row, "reference": "", "reference_context_ids": []}, row], metrics)
+    assert [math.isnan(value) for value in result["context_recall"]] == [True, False]
+    assert str(result) == "{'context_recall': 0.5000, 'id_based_context_recall': 0.5000}"  # NaN is left out
+    assert "context_recall: no_reference: the reference side is empty" in caplog.text
+    assert "id_based_context_recall: no_reference" in caplog.text
+    for name in ("context_recall", "id_based_context_recall"):
+        score = result.traces[0][name]["score"]["output"]
+        assert (score["value"], score["reason_code"]) == (None, "no_reference")
+
+
+def test_a_run_of_nothing_but_nan_ends(evaluate: Any, row: Row) -> None:
+    result = evaluate([{**row, "reference": ""}] * 2, [ours.ContextRecall()])
+    assert all(map(math.isnan, result["context_recall"]))
+
+
+def test_explanations_are_in_the_traces(evaluate: Any, row: Row) -> None:
+    """``evaluate()`` keeps numbers only; which sentence was missed and why is in ``result.traces``."""
+    trace = evaluate([row], [ours.ContextRecall()]).traces[0]
+    assert trace.scores == {"context_recall": 0.5}
+    score = trace["context_recall"]["score"]["output"]
+    missed = score["verdicts"][1]
+    assert (missed["text"], missed["value"]) == ("It was built in 1889.", False)
+    assert "1889" in score["reason"]
+    span = score["verdicts"][0]["evidence"][0]
+    assert row["retrieved_contexts"][span["context"]][span["start"] : span["end"]] == span["quote"]
+
+
+# ---- names ----
+
+
+def test_two_metrics_of_one_kind_keep_distinct_keys(evaluate: Any, row: Row) -> None:
+    """Ragas keys results by name, and the last of two with one name silently wins."""
+    metrics = [
+        ours.ContextRecall(),
+        ours.ContextRecall(top_k=0),
+        ours.ContextPrecision(convention="ragas"),
+        ours.NonLLMContextRecall(min_similarity=0.99, similarity="jaro"),
+        ours.ContextRecall(name="another name"),
+    ]
+    assert evaluate([row], metrics).scores == [
+        {
+            "context_recall": 0.5,
+            "context_recall(top_k=0)": 0.0,
+            "context_precision(convention=ragas)": 0.9999999999,
+            "non_llm_context_recall(min_similarity=0.99, similarity=jaro)": 0.0,
+            "another name": 0.5,
+        }
+    ]
+
+
+def test_no_mode_is_added_to_the_name(evaluate: Any, row: Row) -> None:
+    """Ragas writes ``name(mode=..)`` for anything with a ``mode``."""
+    assert not any(hasattr(metric(), "mode") for metric in SEVEN.values())
+
+
+def test_name_can_be_set_afterwards(evaluate: Any, row: Row) -> None:
+    metric = ours.ContextRecall()
+    metric.name = "mine"
+    assert evaluate([row], [metric]).scores == [{"mine": 0.5}]
+
+
+# ---- failures, timeouts, callbacks ----
+
+
+class _Failing:
+    """A judge that fails for one question."""
+
+    name, warnings = "failing", ()
+
+    async def attribute(self, request: Any) -> Any:
+        if request.user_input == "Fail!":
+            raise RuntimeError("the judge broke")
+        return await ScriptedJudge(lambda prompt: SUPPORTED, name="yes").attribute(request)
+
+    rate = attribute
+
+
+SUPPORTED = '{"sentences": [{"id": "s1", "supported": true, "evidence": [{"context": "c1", "quote": "red"}]}], "contexts": []}'
+
+
+def test_exception_in_a_judge_is_nan_with_a_reason(evaluate: Any) -> None:
+    rows = [
+        {"user_input": question, "reference": "It is red.", "retrieved_contexts": ["It is red."]}
+        for question in ("Fine?", "Fail!", "Fine?")
+    ]
+    result = evaluate(rows, [ours.ContextRecall(judge=_Failing())], raise_exceptions=True)
+    first, second, third = result["context_recall"]
+    assert (first, third) == (1.0, 1.0)
+    assert math.isnan(second)
+    score = result.traces[1]["context_recall"]["score"]["output"]
+    assert "RuntimeError: the judge broke" in score["message"]
+
+
+class _Hanging(_Failing):
+    async def attribute(self, request: Any) -> Any:
+        if request.user_input == "Fail!":
+            await asyncio.Event().wait()
+        return await super().attribute(request)
+
+
+def test_timeout_ends_a_judge_that_hangs(evaluate: Any) -> None:
+    rows = [
+        {"user_input": question, "reference": "It is red.", "retrieved_contexts": ["It is red."]}
+        for question in ("Fail!", "Fine?")
+    ]
+    first, second = evaluate(rows, [ours.ContextRecall(judge=_Hanging())], run_config=RunConfig(timeout=1))[
+        "context_recall"
+    ]
+    assert math.isnan(first)
+    assert second == 1.0
+
+
+def test_keyword_call_inside_wait_for() -> None:
+    """Ragas calls by keyword: other parameter names would be a TypeError, and so a silent NaN."""
+    sample = SingleTurnSample(retrieved_context_ids=[1], reference_context_ids=[1])
+    metric = ours.IDBasedContextRecall()
+    assert asyncio.run(metric._single_turn_ascore(sample=sample, callbacks=None)) == 1.0
+    assert asyncio.run(metric.single_turn_ascore(sample=sample, callbacks=[], timeout=5)) == 1.0
+
+
+def test_a_callbacks_list_that_ragas_adds_to_is_used_again(evaluate: Any, row: Row) -> None:
+    """Every run adds a tracer to the user's list: those of earlier runs are told about the later ones."""
+    callbacks: list[Any] = [BaseCallbackHandler()]
+    for number in range(1, 4):
+        assert evaluate([row], [ours.ContextRecall()], callbacks=callbacks)["context_recall"] == [0.5]
+        assert len(callbacks) == number + 1  # Ragas' own doing
+
+
+def test_token_usage_is_counted_for_every_kind_of_llm(
+    evaluate: Any, row: Row, server: FakeOpenAIServer, make_llm: Any
+) -> None:
+    """Ragas counts at LangChain's ``on_llm_end``, which an Instructor LLM never reaches; then it raises IndexError."""
+    metrics = [ours.ContextRecall(judge="framework"), ours.ContextPrecision(judge="framework")]
+    result = evaluate([row], metrics, llm=make_llm(server), token_usage_parser=get_token_usage_for_openai)
+    counted = result.total_tokens()
+    score = result.traces[0]["context_recall"]["score"]["output"]["usage"]
+    other = result.traces[0]["context_precision"]["score"]["output"]["usage"]
+    assert counted.input_tokens == score["prompt_tokens"] + other["prompt_tokens"] > 100
+    assert counted.output_tokens == score["completion_tokens"] + other["completion_tokens"] > 10
+    assert sorted([score["calls"], other["calls"]]) == [0, 1]
+
+
+def test_max_workers_bounds_requests(evaluate: Any, row: Row, llms: Any, labels: Any) -> None:
+    """Ragas bounds samples times metrics; a judge that asks about each context alone is bounded as well."""
+    from ctxmetrics import LLMJudge
+
+    rows = [{**row, "user_input": f"Question {number}?"} for number in range(4)]
+    with FakeOpenAIServer(labels, latency=0.02) as server:
+        judge = LLMJudge(ours.RagasModel(llms.instructor_async(server)), per_context=True)
+        metrics = [ours.ContextRecall(judge=judge), ours.ContextPrecision(judge=judge)]
+        result = evaluate(rows, metrics, run_config=RunConfig(max_workers=2))
+        assert result.scores == [{"context_recall": 0.5, "context_precision": 1.0}] * 4
+        assert server.max_in_flight == 2
+
+
+def test_unlimited_workers(evaluate: Any, row: Row, server: FakeOpenAIServer, llms: Any) -> None:
+    metric = ours.ContextRecall(llm=llms.instructor_async(server))
+    assert evaluate([row], [metric], run_config=RunConfig(max_workers=-1))["context_recall"] == [0.5]
