@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ctxmetrics._version import __version__
 
 if TYPE_CHECKING:
+    from ctxmetrics.costs import Estimate, estimate
     from ctxmetrics.engine import Results, Row, aevaluate, evaluate
     from ctxmetrics.errors import CtxMetricsError
     from ctxmetrics.judges.lexical import LexicalJudge
@@ -39,6 +40,7 @@ _HOME = {
     "ContextRecall": "metrics",
     "ContextUtilization": "metrics",
     "CtxMetricsError": "errors",
+    "Estimate": "costs",
     "Evidence": "scores",
     "IDBasedContextPrecision": "metrics",
     "IDBasedContextRecall": "metrics",
@@ -55,6 +57,7 @@ _HOME = {
     "Usage": "scores",
     "Verdict": "scores",
     "aevaluate": "engine",
+    "estimate": "costs",
     "evaluate": "engine",
     "score_table": "tables",
 }
@@ -64,6 +67,7 @@ __all__ = [
     "ContextRecall",
     "ContextUtilization",
     "CtxMetricsError",
+    "Estimate",
     "Evidence",
     "IDBasedContextPrecision",
     "IDBasedContextRecall",
@@ -81,6 +85,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "aevaluate",
+    "estimate",
     "evaluate",
     "score_table",
 ]

@@ -152,7 +152,7 @@ def estimate(
     cache: CacheDir = None,
 ) -> None:
     """Count the calls and tokens of a run before it is paid."""
-    from ctxmetrics.estimate import estimate as count
+    from ctxmetrics.costs import estimate as count
     from ctxmetrics.inputs import read_samples
 
     samples = list(read_samples(file, schema))

@@ -29,6 +29,8 @@ MAX_CHARACTERS = 60_000
 """Characters of units and contexts in one request; more is split over several."""
 MAX_IDS = 64
 """Units or contexts in one request: a reply about more would run into length limits."""
+MEMORY = 2048
+"""Finished judgements that a process remembers."""
 MAX_REPAIRS = 3
 """How often a reply that brings nothing new is asked again."""
 
@@ -149,7 +151,9 @@ class LLMJudge:
 
     def _parts(self, request: JudgeRequest, step: Step) -> tuple[Step, list[Placed]]:
         """Choose the question: the joint one, unless there are so many units that contexts would be asked twice."""
-        cut = partial(parts_of, request, per_context=self.per_context, limit=self.max_characters, most=MAX_IDS)
+        cut = partial(
+            parts_of, request, per_context=self.per_context, limit=self.max_characters, most=MAX_IDS
+        )
         if self.joint and request.units:
             parts = cut(step="joint")
             if len({placed.units for placed in parts}) == 1:
@@ -404,8 +408,13 @@ def _fingerprint(step: str) -> str:
 
 
 _fingerprints: dict[str, str] = {}
-_memo: Memo[Answer] = Memo(2048, lambda answer: answer.complete)
+_memo: Memo[Answer] = Memo(MEMORY, lambda answer: answer.complete)
 forget_after_fork(_memo)
+
+
+def remembered(key: str) -> Answer | None:
+    """Return a judgement that this process has finished, without a trace."""
+    return _memo.peek(key)
 
 
 def forget() -> None:

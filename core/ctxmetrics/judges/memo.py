@@ -61,6 +61,11 @@ class Memo(Generic[T]):
         with self._lock:
             self._done.clear()
 
+    def peek(self, key: str) -> T | None:
+        """Return what is remembered, without a trace."""
+        with self._lock:
+            return self._done.get(key)
+
     async def get(self, key: str, compute: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
         """Return the answer and whether somebody else paid for it.
 

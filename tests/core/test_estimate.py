@@ -1,0 +1,186 @@
+"""What is counted before a run is what the run then costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ctxmetrics
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    ContextUtilization,
+    IDBasedContextRecall,
+    LexicalJudge,
+    LLMJudge,
+    OpenAIModel,
+    Sample,
+    ScriptedJudge,
+    estimate,
+    evaluate,
+)
+from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.judges.base import Judgement
+from ctxmetrics.judges.llm import forget
+from ctxmetrics.testing import FakeOpenAIServer, answer_from
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+MTRAG = Path(__file__).parents[3] / "shared" / "data" / "mtragun.jsonl"
+METRICS = [ContextRecall(), ContextPrecision()]
+
+
+def load(path, count=None):
+    if not path.exists():
+        pytest.skip(f"{path.name} is not here; benchmarks/README.md says where to get it")
+    lines = path.read_text(encoding="utf-8").splitlines()[:count]
+    return [Sample.from_dict(json.loads(line)) for line in lines]
+
+
+def handbook():
+    return load(HANDBOOK)
+
+
+@pytest.fixture
+def server():
+    with FakeOpenAIServer(answer_from()) as server:
+        yield server
+
+
+def judge_at(server, model="fake-judge", **options):
+    return LLMJudge(OpenAIModel(model, base_url=server.base_url), **options)
+
+
+@pytest.mark.parametrize("path", [HANDBOOK, MTRAG], ids=["handbook", "mtrag"])
+@pytest.mark.parametrize("options", [{}, {"per_context": True}, {"joint": False}, {"votes": 3}], ids=str)
+def test_calls_are_exact_and_tokens_within_a_tenth(path, options, server):
+    samples, judge = load(path, 40), judge_at(server, **options)
+    counted = estimate(samples, METRICS, judge=judge)
+    assert server.count == 0
+    spent = evaluate(samples, METRICS, judge=judge).usage
+    assert counted.samples == len(samples)
+    assert counted.calls == spent.calls == server.count
+    assert counted.reused == spent.reused
+    assert counted.prompt_tokens == pytest.approx(spent.prompt_tokens, rel=0.001)
+    assert counted.total_tokens == pytest.approx(spent.total_tokens, rel=0.1)
+    if not judge.per_context:
+        assert counted.completion_tokens == pytest.approx(spent.completion_tokens, rel=0.1)
+
+
+def test_parts_of_a_large_sample_are_counted(server):
+    sample = Sample(
+        reference=" ".join(f"Sentence number {number} is here." for number in range(150)),
+        retrieved_contexts=["word " * 9_000, "other " * 12_000, "short"],
+    )
+    judge = judge_at(server)
+    counted = estimate([sample], METRICS, judge=judge)
+    assert counted.calls > 5
+    assert counted.calls == evaluate([sample], METRICS, judge=judge).usage.calls
+
+
+def test_claims_are_asked_for_once_a_text(server):
+    metrics = [ContextRecall(convention="axion"), ContextPrecision(convention="axion")]
+    judge = judge_at(server)
+    counted = estimate(handbook(), metrics, judge=judge)
+    spent = evaluate(handbook(), metrics, judge=judge).usage
+    assert counted.calls == spent.calls
+    assert counted.total_tokens == pytest.approx(spent.total_tokens, rel=0.1)
+
+
+def test_equal_samples_are_paid_once():
+    judge = ScriptedJudge(answer_from(), name="labels")
+    counted = estimate(handbook()[:3] * 10, METRICS, judge=judge)
+    assert (counted.samples, counted.calls, counted.reused) == (30, 3, 57)
+
+
+def test_what_the_cache_holds_is_free_and_the_cache_stays_as_it_is(server, tmp_path):
+    judge = judge_at(server)
+    evaluate(handbook()[:10], METRICS, judge=judge, cache=tmp_path)
+    forget()
+    before = server.count
+    counted = estimate(handbook(), METRICS, judge=judge, cache=tmp_path)
+    again = estimate(handbook(), METRICS, judge=judge, cache=tmp_path)
+    assert counted == again
+    spent = evaluate(handbook(), METRICS, judge=judge, cache=tmp_path).usage
+    assert counted.calls == spent.calls == server.count - before
+    forget()
+    assert estimate(handbook(), METRICS, judge=judge, cache=tmp_path).calls == 0
+    assert (
+        estimate(handbook(), METRICS, judge=judge_at(server, "another"), cache=tmp_path).calls
+        == counted.calls + before
+    )
+
+
+def test_what_the_process_remembers_is_free_and_nothing_is_added_to_it(server):
+    judge = judge_at(server)
+    evaluate(handbook()[:10], METRICS, judge=judge)
+    counted = estimate(handbook(), METRICS, judge=judge)
+    assert counted.calls == evaluate(handbook(), METRICS, judge=judge).usage.calls
+    assert all(
+        verdict.value is not None
+        for verdict in evaluate(handbook(), METRICS, judge=judge)[20]["context_recall"].verdicts
+    )
+    assert evaluate(handbook(), METRICS, judge=judge).summary()["context_recall"].mean > 0.3
+
+
+def test_metrics_with_judges_of_their_own_are_counted_apart(server):
+    metrics = [
+        ContextRecall(judge=judge_at(server, "one")),
+        ContextPrecision(judge=judge_at(server, "two")),
+        ContextUtilization(),
+        IDBasedContextRecall(),
+    ]
+    judge = LexicalJudge()
+    counted = estimate(handbook(), metrics, judge=judge)
+    assert counted.calls == evaluate(handbook(), metrics, judge=judge).usage.calls == server.count
+
+
+def test_the_embedded_judge_costs_nothing():
+    counted = estimate(handbook(), METRICS)
+    assert (counted.calls, counted.total_tokens) == (0, 0)
+
+
+def test_a_generator_is_fine_and_dicts_are():
+    counted = estimate(
+        (sample.to_dict() for sample in handbook()), METRICS, judge=ScriptedJudge(answer_from(), name="x")
+    )
+    assert counted.samples == 36
+    assert counted.calls == 35  # for one, nothing was retrieved
+
+
+def test_what_it_says():
+    counted = estimate(handbook(), METRICS, judge=ScriptedJudge(answer_from(), name="x"))
+    assert str(counted) == (
+        f"36 samples: 35 calls, about {counted.prompt_tokens} + {counted.completion_tokens} tokens; 35 judgements reused"
+    )
+    assert counted.to_dict()["calls"] == 35
+    assert counted.total_tokens == counted.prompt_tokens + counted.completion_tokens
+
+
+def test_a_judge_nobody_knows_is_not_guessed_at():
+    class Own:
+        name, warnings = "own", ()
+
+        async def attribute(self, request):
+            return Judgement(verdicts=())
+
+        rate = attribute
+
+    with pytest.raises(ParameterError, match="what Own costs is not known"):
+        estimate(handbook(), METRICS, judge=Own())
+
+
+def test_errors_are_those_of_a_run():
+    with pytest.raises(MissingFieldError, match="No sample has reference"):
+        estimate([Sample(retrieved_contexts=["x"])], METRICS)
+    with pytest.raises(SampleError, match="Sample 1"):
+        estimate([7], METRICS)
+    with pytest.raises(ParameterError, match="a list of metrics"):
+        estimate(handbook(), ContextRecall())
+
+
+def test_the_name_is_the_function_whatever_was_imported_first():
+    from ctxmetrics.costs import estimate as function
+
+    assert ctxmetrics.estimate is function
