@@ -16,6 +16,9 @@ from ctxmetrics import LLMJudge, OpenAIModel, aevaluate, evaluate
 from ctxmetrics.cli import app
 from ctxmetrics.inputs import read_samples
 from ctxmetrics.metrics import METRICS
+from ctxmetrics.records import OPTIONS
+from ctxmetrics.samples import FIELDS
+from ctxmetrics.schemas import SCHEMAS
 from ctxmetrics.scores import ReasonCode, VerdictCode
 
 ROOT = Path(__file__).parents[2]
@@ -121,3 +124,46 @@ def test_every_parameter_of_the_llm_judge_and_its_model_is_explained(kind: Any) 
         assert (
             re.search(rf"^\| .*`{name}\b", JUDGES, re.MULTILINE) or f"`{kind.__name__}({name})`" in JUDGES
         ), name
+
+
+MIGRATING = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
+COLUMNS = FIELDS[1:8]
+"""The fields that metrics look at."""
+
+
+def test_the_table_of_schemas_is_the_one_in_the_code() -> None:
+    lines = [
+        "| schema | " + " | ".join(f"`{name}`" for name in COLUMNS) + " |",
+        "|---" * (len(COLUMNS) + 1) + "|",
+    ]
+    for name, schema in SCHEMAS.items():
+        keys = {own: [key for key, field in schema.fields.items() if field == own] for own in COLUMNS}
+        row = (", ".join(f"`{key}`" for key in keys[own]) for own in COLUMNS)
+        lines.append(f"| `{name}` | " + " | ".join(row) + " |")
+    assert between(MIGRATING, "schemas") == "\n".join(lines).replace("|  |", "| |").replace("|  |", "| |")
+
+
+def test_the_table_of_langchains_keys_is_the_one_in_the_code() -> None:
+    documents = pytest.importorskip(
+        "ctxmetrics_langchain.documents", reason="the langchain extra is not installed"
+    )
+    expected = [
+        [
+            f"`{field}`",
+            f"`{place.side}`",
+            ", ".join(f"`{key}`" for key in dict.fromkeys((field, *place.keys))),
+            f"`{OPTIONS[field]}=`",
+        ]
+        for field, place in documents.READER.places.items()
+    ]
+    assert cells(between(MIGRATING, "places")) == expected
+
+
+def test_every_name_of_ragas_has_the_class_that_the_table_says() -> None:
+    ragas = pytest.importorskip("ctxmetrics_ragas", reason="the ragas extra is not installed")
+    section = MIGRATING.split("## From Ragas")[1].split("\n\n")[2]
+    rows = cells(section)
+    assert len(rows) == 6
+    for theirs, _, keys in rows:
+        names = {getattr(ragas, name)().name for name in re.findall(r"`(\w+)`", theirs)}
+        assert names == set(re.findall(r"`(\w+)`", keys))

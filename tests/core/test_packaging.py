@@ -1,0 +1,403 @@
+"""What is promised about the house: extras, wheel, arrows, thin adapters."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import io
+import re
+import sys
+import tokenize
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ctxmetrics.metrics import METRICS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest needs it there
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ADAPTERS = sorted(path for path in (ROOT / "adapters").iterdir() if (path / "__init__.py").is_file())
+MOST_CODE_LINES = 260
+LONGEST_TEXT = 200
+"""Characters: a message fits, a prompt does not."""
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+SOURCES = [*sorted((ROOT / "core").rglob("*.py")), *sorted((ROOT / "adapters").rglob("*.py"))]
+FRAMEWORKS = re.compile(
+    r"ragas|deepeval|langchain\w*|langgraph|langsmith|openevals|mlflow|pydantic_evals|pydantic_ai|logfire"
+    r"|litellm|instructor|ctxmetrics_\w+"
+)
+OPENAI_LIVES_IN = {"core/ctxmetrics/judges/models.py", "core/ctxmetrics/judges/clients.py"}
+
+each_adapter = pytest.mark.parametrize("package", ADAPTERS, ids=lambda path: path.name)
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def files(package: Path) -> list[Path]:
+    return sorted(package.rglob("*.py"))
+
+
+def docstrings(tree: ast.AST) -> set[ast.Constant]:
+    """The strings that stand alone as a statement: docstrings of modules, classes, functions and attributes."""
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    }
+
+
+# --- what can be installed ------------------------------------------------------------------------------------
+
+
+def test_every_extra_that_a_page_or_a_message_names_exists() -> None:
+    extras = set(PROJECT["project"]["optional-dependencies"])
+    named = {
+        (path.name, extra.strip())
+        for path in [*PAGES, *SOURCES]
+        for group in re.findall(r"ctxmetrics\[([\w, -]+)\]", path.read_text(encoding="utf-8"))
+        for extra in group.split(",")
+    }
+    assert {extra for _, extra in named} >= {"openai", "ragas", "all"}, "the pattern finds nothing any more"
+    assert {item for item in named if item[1] not in extras} == set()
+
+
+def test_every_extra_that_the_library_tells_people_to_install_exists() -> None:
+    extras = set(PROJECT["project"]["optional-dependencies"])
+    told = {
+        node.args[1].value
+        for path in SOURCES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "missing_extra"
+        and isinstance(node.args[1], ast.Constant)
+    }
+    assert told >= {"openai", "pandas", "tables"}
+    assert told <= extras
+
+
+def test_the_page_of_versions_lists_every_extra_with_its_bounds() -> None:
+    page = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
+    for extra, requirements in PROJECT["project"]["optional-dependencies"].items():
+        if extra in ("all", "dev"):
+            continue
+        row = next((line for line in page.splitlines() if line.startswith(f"| `{extra}` |")), "")
+        assert row, f"docs/versions.md has no row for the extra {extra}"
+        for requirement in requirements:
+            assert requirement.startswith("ctxmetrics[") or f"`{requirement}`" in row, (
+                f"{extra}: {requirement}"
+            )
+
+
+def test_the_wheel_holds_the_core_and_every_adapter() -> None:
+    packages = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert sorted(packages) == sorted(["core/ctxmetrics", *(f"adapters/{path.name}" for path in ADAPTERS)])
+    assert len(ADAPTERS) >= 3
+
+
+def test_every_package_says_that_it_is_typed() -> None:
+    assert [
+        path.name for path in [ROOT / "core" / "ctxmetrics", *ADAPTERS] if not (path / "py.typed").is_file()
+    ] == []
+
+
+def test_the_roots_of_the_packages_are_no_packages() -> None:
+    """With an ``__init__.py`` there, type checkers would see ``core.ctxmetrics``."""
+    assert [name for name in ("core", "adapters") if (ROOT / name / "__init__.py").exists()] == []
+
+
+def test_the_version_is_written_once() -> None:
+    assert "version" in PROJECT["project"]["dynamic"]
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "core/ctxmetrics/_version.py"
+
+
+# --- arrows ---------------------------------------------------------------------------------------------------
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
+    """Every module that is imported, with the statement, wherever it stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node, node.module
+
+
+def only_for_types(tree: ast.AST) -> set[ast.AST]:
+    """What stands under ``if TYPE_CHECKING:``."""
+    return {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "core").rglob("*.py")), ids=lambda path: path.stem)
+def test_the_core_imports_no_framework_and_no_adapter(path: Path) -> None:
+    tree = tree_of(path)
+    lazy = {
+        node
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+    }
+    for node, module in imports(tree):
+        first = module.partition(".")[0]
+        assert not FRAMEWORKS.fullmatch(first), f"{path}:{node.lineno} imports {module}"
+        if first == "openai":
+            assert path.relative_to(ROOT).as_posix() in OPENAI_LIVES_IN, (
+                f"{path}:{node.lineno} imports {module}"
+            )
+            assert node in lazy | only_for_types(tree), (
+                f"{path}:{node.lineno} loads openai when it is imported"
+            )
+
+
+@each_adapter
+def test_an_adapter_imports_no_other_adapter(package: Path) -> None:
+    others = {path.name for path in ADAPTERS} - {package.name}
+    found = {module.partition(".")[0] for path in files(package) for _, module in imports(tree_of(path))}
+    assert found & others == set()
+    assert "ctxmetrics" in found
+
+
+LAYERS = {
+    "metrics": ("ctxmetrics.engine", "ctxmetrics.cli", "ctxmetrics.report", "ctxmetrics.results"),
+    "judges": ("ctxmetrics.metrics", "ctxmetrics.engine", "ctxmetrics.cli", "ctxmetrics.report"),
+    "prompts": ("ctxmetrics.metrics", "ctxmetrics.engine", "ctxmetrics.cli", "ctxmetrics.report"),
+}
+BOTTOM = ("formulas", "scores", "samples", "text", "similarity", "conventions", "errors")
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_arrows_point_down(layer: str) -> None:
+    for path in files(ROOT / "core" / "ctxmetrics" / layer):
+        tree = tree_of(path)
+        typing_only = only_for_types(tree)
+        for node, module in imports(tree):
+            assert node in typing_only or not module.startswith(LAYERS[layer]), (
+                f"{path}:{node.lineno}: {module}"
+            )
+
+
+@pytest.mark.parametrize("name", BOTTOM)
+def test_the_bottom_knows_neither_judges_nor_metrics(name: str) -> None:
+    tree = tree_of(ROOT / "core" / "ctxmetrics" / f"{name}.py")
+    typing_only = only_for_types(tree)
+    above = (
+        "ctxmetrics.judges",
+        "ctxmetrics.metrics",
+        "ctxmetrics.engine",
+        "ctxmetrics.cli",
+        "ctxmetrics.report",
+    )
+    assert [
+        module for node, module in imports(tree) if node not in typing_only and module.startswith(above)
+    ] == []
+
+
+# --- thin adapters --------------------------------------------------------------------------------------------
+
+
+def code_lines(path: Path) -> int:
+    """Lines with code: neither blank, nor a comment, nor part of a docstring."""
+    source = path.read_text(encoding="utf-8")
+    silent = (
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    )
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in silent:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in docstrings(ast.parse(source)):
+        lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)
+
+
+def test_code_lines_are_counted_as_a_person_would(tmp_path: Path) -> None:
+    text = '"""Two\nlines."""\n\n# a comment\nx = 1  # code\n\n\ndef f():\n    """Doc."""\n    return """a\nb"""\n'
+    (tmp_path / "x.py").write_text(text, encoding="utf-8")
+    assert code_lines(tmp_path / "x.py") == 4  # x = 1, def f():, return """a, b"""
+
+
+@each_adapter
+def test_an_adapter_is_small(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = {path.name: code_lines(path) for path in files(package)}
+    with capsys.disabled():
+        print(f"\n{package.name}: {sum(counts.values())} code lines {counts}")
+    assert sum(counts.values()) <= MOST_CODE_LINES
+
+
+PARAMETERS = {item.name for kind in METRICS.values() for item in dataclasses.fields(kind)}
+"""Names that a loop over a metric's fields may ask for: they name no metric."""
+SCORES = {"value", "score", "scores", "values", "mean"}
+
+
+def numbers_of_scores(node: ast.AST) -> bool:
+    """Whether an expression holds a score's number: ``x.value``, ``score``, ``values[0]``."""
+    return any(
+        getattr(inner, "attr", None) in SCORES or (isinstance(inner, ast.Name) and inner.id in SCORES)
+        for inner in ast.walk(node)
+    )
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, (ast.JoinedStr, ast.List, ast.Tuple, ast.Dict)) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+
+
+def arithmetic_on_scores(tree: ast.AST) -> list[int]:
+    """Lines that add, multiply, negate, round or average a score's number."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.BitOr):
+            touched = not is_text(node.left) and not is_text(node.right) and numbers_of_scores(node)
+        elif isinstance(node, ast.AugAssign):
+            touched = not is_text(node.value) and (
+                numbers_of_scores(node.target) or numbers_of_scores(node.value)
+            )
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            touched = numbers_of_scores(node.operand)
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            touched = name in {"round", "sum", "mean", "fmean", "median", "nanmean"} and any(
+                map(numbers_of_scores, node.args)
+            )
+        else:
+            touched = False
+        if touched:
+            found.append(node.lineno)
+    return found
+
+
+def switches_on_a_metric(tree: ast.AST) -> list[int]:
+    """Lines that know a metric by name: a comparison or match of a name with a literal, or the literal itself."""
+    names = set(METRICS) | {kind.__name__ for kind in METRICS.values()}
+    free = docstrings(tree)
+    exported = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+        for inner in ast.walk(node)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node not in free | exported:
+            if isinstance(node.value, str) and node.value in names:
+                found.append(node.lineno)
+        elif isinstance(node, ast.Compare) and any(map(is_a_name, (node.left, *node.comparators))):
+            literals = {inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant)}
+            if any(isinstance(literal, str) and literal not in PARAMETERS for literal in literals):
+                found.append(node.lineno)
+        elif isinstance(node, ast.Match) and is_a_name(node.subject):
+            found.append(node.lineno)
+    return found
+
+
+def is_a_name(node: ast.AST) -> bool:
+    """Whether it is ``something.name`` or the like; an ImportError's name is a module's."""
+    return any(
+        isinstance(inner, ast.Attribute)
+        and inner.attr in {"name", "base_name", "__name__", "formula_name"}
+        and getattr(inner.value, "id", "") != "error"
+        for inner in ast.walk(node)
+    )
+
+
+def long_texts(tree: ast.AST) -> list[int]:
+    """Lines of texts as long as a prompt."""
+    free = docstrings(tree)
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            length = sum(len(str(part.value)) for part in node.values if isinstance(part, ast.Constant))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in free:
+            length = len(node.value)
+        else:
+            continue
+        if length > LONGEST_TEXT:
+            found.append(node.lineno)
+    return found
+
+
+@each_adapter
+def test_an_adapter_does_no_arithmetic_on_scores(package: Path) -> None:
+    assert {
+        path.name: lines for path in files(package) if (lines := arithmetic_on_scores(tree_of(path)))
+    } == {}
+
+
+@each_adapter
+def test_an_adapter_knows_no_metric_by_name(package: Path) -> None:
+    assert {
+        path.name: lines for path in files(package) if (lines := switches_on_a_metric(tree_of(path)))
+    } == {}
+
+
+@each_adapter
+def test_an_adapter_holds_no_prompt(package: Path) -> None:
+    for path in files(package):
+        tree = tree_of(path)
+        assert [module for _, module in imports(tree) if module.startswith("ctxmetrics.prompts")] == []
+        assert long_texts(tree) == [], path
+
+
+@pytest.mark.parametrize(
+    ("code", "finder"),
+    [
+        ("x = score.value * 100", arithmetic_on_scores),
+        ("x = 1 - result.score", arithmetic_on_scores),
+        ("x = round(score.value, 2)", arithmetic_on_scores),
+        ("total += score.value", arithmetic_on_scores),
+        ("x = -score.value", arithmetic_on_scores),
+        ("x = sum(values) / len(values)", arithmetic_on_scores),
+        ("if metric.name == 'x': pass", switches_on_a_metric),
+        ("if self.core.base_name in ('a', 'b'): pass", switches_on_a_metric),
+        ("x = {'context_recall': 1}[key]", switches_on_a_metric),
+        (
+            "if kind.__name__.startswith('ContextRecall') or kind == 'ContextRecall': pass",
+            switches_on_a_metric,
+        ),
+        (f"x = {'Judge this. ' * 20!r}", long_texts),
+    ],
+)
+def test_the_finders_find(code: str, finder: Any) -> None:
+    assert finder(ast.parse(code)) != []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = score.value is None",
+        "ok = score.value >= threshold",
+        "if error.name == 'ragas': pass",
+        "x = f'{metric.name} failed'",
+        "x = [item for item in fields(metric) if item.name != 'judge']",
+        "x = [*values, 'more']",
+        "x: int | None = score.value or None",
+    ],
+)
+def test_the_finders_leave_alone_what_is_allowed(code: str) -> None:
+    assert [
+        finder(ast.parse(code)) for finder in (arithmetic_on_scores, switches_on_a_metric, long_texts)
+    ] == [[], [], []]
