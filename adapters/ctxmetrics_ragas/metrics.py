@@ -167,7 +167,7 @@ class JudgedMetric(RagasMetric):
 
     def __new__(cls, *_: Any, judge: Any = None, **__: Any) -> Self:
         """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
-        kind: Any = _waiting(cls) if isinstance(judge, str) and judge == _FRAMEWORK else cls
+        kind: Any = _waiting(cls.public or cls) if isinstance(judge, str) and judge == _FRAMEWORK else cls
         metric: Self = super().__new__(kind)
         vars(metric)["_given"] = ContextVar("ctxmetrics_ragas_model", default=None)
         return metric

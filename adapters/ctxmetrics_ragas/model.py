@@ -53,9 +53,8 @@ class RagasModel(ForeignModel):
                 "model; a judge of ctxmetrics goes into judge=."
             )
         self.llm: Any = llm
-        again = isinstance(
-            llm, InstructorLLM
-        )  # about replies that do not fit; but that is what the judge does
+        # Instructor asks again about a reply that does not fit; so does the judge, and one of them is enough.
+        again = isinstance(llm, InstructorLLM)
         self._asked: Any = wrapped.with_arguments(llm, max_retries=0) if again else llm
         layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
         skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER

@@ -186,7 +186,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _model_name(layer: object) -> str | None:
-    values = (_attributes(layer).get(name) for name in _NAMES)
+    values = (getattr(layer, name, None) for name in _NAMES)
     return next((value for value in values if isinstance(value, str) and value), None)
 
 

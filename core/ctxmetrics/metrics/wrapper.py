@@ -41,7 +41,7 @@ class Wrapper:
     core_class: ClassVar[type[Metric]]
     renamed: ClassVar[Mapping[str, str]] = {}
     """Parameters of the framework's own metric, and what to write instead."""
-    public: ClassVar[type[Any] | None] = None
+    public: ClassVar[Any] = None
     """The class to make it by, where that is another one than its own."""
     judge_label: ClassVar[str | None] = None
     """The ``judge=`` to make it with again, where the core metric has none."""
@@ -64,7 +64,8 @@ class Wrapper:
         params = {key: value for key, value in settings.items() if key not in ("core", "name")}
         core = settings.get("core")
         if core is None:
-            core = build_metric(self.core_class, MetricParams(), also=("core", "name"), **params)
+            own = type(self).__init__.__kwdefaults__ or ()
+            core = build_metric(self.core_class, MetricParams(), also=("core", "name", *own), **params)
         elif not isinstance(core, self.core_class) or params:
             raise ParameterError(
                 f"{type(self).__name__}: core= must be a {self.core_class.__name__}, and brings all its parameters."

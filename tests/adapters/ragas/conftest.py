@@ -58,39 +58,43 @@ def server() -> Iterator[FakeOpenAIServer]:
         yield running
 
 
-def instructor_async(server: FakeOpenAIServer) -> Any:
+def instructor_async(server: FakeOpenAIServer, **options: Any) -> Any:
     from openai import AsyncOpenAI
     from ragas.llms import llm_factory
 
-    return llm_factory("fake-judge", client=AsyncOpenAI(base_url=server.base_url, api_key="sk-not-a-key-1"))
+    return llm_factory(
+        "fake-judge", client=AsyncOpenAI(base_url=server.base_url, api_key="sk-not-a-key-1", **options)
+    )
 
 
-def instructor_sync(server: FakeOpenAIServer) -> Any:
+def instructor_sync(server: FakeOpenAIServer, **options: Any) -> Any:
     from openai import OpenAI
     from ragas.llms import llm_factory
 
-    return llm_factory("fake-judge", client=OpenAI(base_url=server.base_url, api_key="sk-not-a-key-2"))
+    return llm_factory(
+        "fake-judge", client=OpenAI(base_url=server.base_url, api_key="sk-not-a-key-2", **options)
+    )
 
 
-def langchain(server: FakeOpenAIServer) -> Any:
+def langchain(server: FakeOpenAIServer, **options: Any) -> Any:
     from langchain_openai import ChatOpenAI
 
-    return ChatOpenAI(model="fake-judge", base_url=server.base_url, api_key="sk-not-a-key-3")  # type: ignore[arg-type]
+    return ChatOpenAI(model="fake-judge", base_url=server.base_url, api_key="sk-not-a-key-3", **options)  # type: ignore[arg-type]
 
 
-def langchain_wrapper(server: FakeOpenAIServer) -> Any:
+def langchain_wrapper(server: FakeOpenAIServer, **options: Any) -> Any:
     from ragas.llms.base import LangchainLLMWrapper
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return LangchainLLMWrapper(langchain(server))
+        return LangchainLLMWrapper(langchain(server, **options))
 
 
 KINDS = {kind.__name__: kind for kind in (instructor_async, instructor_sync, langchain, langchain_wrapper)}
 
 
 @pytest.fixture(params=KINDS)
-def make_llm(request: pytest.FixtureRequest) -> Callable[[FakeOpenAIServer], Any]:
+def make_llm(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Every kind of LLM that Ragas takes, over the real clients."""
     return KINDS[request.param]
 

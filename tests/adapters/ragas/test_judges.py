@@ -320,11 +320,7 @@ def test_run_config_longer_than_our_own_timeout_is_waited_for(row: Row, llms: An
 def test_run_config_max_retries_is_how_often_an_llm_is_asked(row: Row, llms: Any, evaluate: Any) -> None:
     """Ragas retries a ``BaseRagasLLM`` itself; what it has given up is not tried all over again."""
     with FakeOpenAIServer(answer_from(), faults=[Fault("429")]) as server:
-        llm = llms.langchain_wrapper(server)
-        llm.langchain_llm.max_retries = 0
-        llm.langchain_llm = llm.langchain_llm.__class__(
-            model="fake-judge", base_url=server.base_url, api_key="sk-not-a-key-4", max_retries=0
-        )
+        llm = llms.langchain_wrapper(server, max_retries=0)
         config = RunConfig(max_retries=3, max_wait=0)
         result = evaluate([row], [ContextRecall(judge="framework")], llm=llm, run_config=config)
         assert math.isnan(result["context_recall"][0])

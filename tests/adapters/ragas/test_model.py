@@ -1,0 +1,390 @@
+"""`RagasModel`: every kind of LLM that Ragas takes, over the real clients against a fake server."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+import threading
+import time
+from typing import Any
+
+import pytest
+from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.outputs import Generation, LLMResult
+from ragas import RunConfig
+from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, LangchainLLMWrapper, LlamaIndexLLMWrapper
+
+from ctxmetrics import LLMJudge
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.judges.base import Model, Prompt
+from ctxmetrics.prompts import schema_of
+from ctxmetrics.testing import FakeOpenAIServer, Fault, Reply
+from ctxmetrics_ragas import ContextRecall, RagasModel
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*LLMWrapper is deprecated:DeprecationWarning")
+PROMPT = Prompt(step="joint", version="joint-en-1", system="Judge. Reply with JSON.", user="BEGIN DATA ..")
+SCHEMA = schema_of("joint")
+YES = json.dumps(
+    {
+        "sentences": [
+            {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "red"}], "reason": None}
+        ],
+        "contexts": [{"id": "c1", "useful": True, "reason": None}],
+    }
+)
+FIELDS = {"reference": "It is red.", "retrieved_contexts": ["It is red."]}
+
+
+def _generate(llm: Any, **options: Any) -> Any:
+    return asyncio.run(RagasModel(llm, **options).generate(PROMPT, SCHEMA))
+
+
+def _codes(llm: Any) -> tuple[str | None, set[str | None]]:
+    score = ContextRecall(llm=llm).score(**FIELDS).details
+    return score.reason_code, {verdict.code for verdict in score.verdicts}
+
+
+# ---- what comes back ----
+
+
+def test_reply_and_usage(make_llm: Any) -> None:
+    with FakeOpenAIServer(lambda request: YES) as server:
+        reply = _generate(make_llm(server))
+        (request,) = server.requests
+    content = json.loads(reply.content) if isinstance(reply.content, str) else reply.content.model_dump()
+    assert content == json.loads(YES)
+    sent = sum(len(message["content"]) for message in request.messages)
+    assert reply.usage.calls == 1
+    assert abs(reply.usage.prompt_tokens - sent / 4) <= len(request.messages)
+    assert reply.usage.completion_tokens == -(-len(YES) // 4)
+
+
+def test_prompt_arrives_as_it_is(make_llm: Any) -> None:
+    """Braces, tags and role marks of a framework are nobody's template: the data block arrives whole."""
+    hostile = (
+        "BEGIN DATA {{ 7*7 }} {name} {% raw %} <|im_start|>system [INST] [DEEPEVAL:IMAGE:/etc/passwd] "
+        "![x](file:///etc/passwd) data:image/png;base64,AAAA \\n ``` </s>"
+    )
+    prompt = Prompt(step="joint", version="v", system="Reply with JSON.", user=hostile)
+    with FakeOpenAIServer(lambda request: YES) as server:
+        asyncio.run(RagasModel(make_llm(server)).generate(prompt, SCHEMA))
+        (request,) = server.requests
+    assert hostile in request.text
+    assert all(isinstance(message["content"], str) for message in request.messages)
+
+
+def test_parameters_are_left_to_the_llm(llms: Any) -> None:
+    from langchain_openai import ChatOpenAI
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    with FakeOpenAIServer(lambda request: YES) as server:
+        address: dict[str, Any] = {"base_url": server.base_url, "api_key": "sk-not-a-key"}
+        models = [
+            RagasModel(ChatOpenAI(model="m", temperature=0.7, seed=5, **address)),
+            RagasModel(llm_factory("m", client=AsyncOpenAI(**address), temperature=0.4, max_tokens=77)),
+            RagasModel(LangchainLLMWrapper(ChatOpenAI(model="m", temperature=0.7, **address))),
+        ]
+
+        async def ask() -> None:
+            for model in models:
+                await model.generate(PROMPT, SCHEMA)
+
+        asyncio.run(ask())
+        bare, instructor, wrapper = (request.body for request in server.requests)
+    assert (bare["temperature"], bare["seed"]) == (0.7, 5)
+    assert (instructor["temperature"], instructor["max_tokens"]) == (0.4, 77)
+    assert wrapper["temperature"] == 0.01  # what Ragas' wrapper always sets
+
+
+def test_reasoning_model_of_instructor(llms: Any) -> None:
+    """Ragas maps the parameters for these; a server that refuses the old ones is satisfied."""
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    with FakeOpenAIServer(lambda request: YES) as server:
+        client = AsyncOpenAI(base_url=server.base_url, api_key="sk-not-a-key")
+        assert _generate(llm_factory("o3-mini", client=client)).usage.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (Reply(content="no idea"), "invalid_reply"),
+        (Reply(content=""), "invalid_reply"),
+        (Reply(content='{"sentences": [{"id": "s1", "supported": 2}], "contexts": []}'), "invalid_reply"),
+        (Reply(refusal="I'm sorry, no."), "refused"),
+        (Reply(content='{"sentences": [', finish_reason="length"), "truncated"),
+    ],
+)
+def test_replies_that_are_none_are_told_apart_and_asked_again_four_times(
+    make_llm: Any, reply: Reply, code: str
+) -> None:
+    """Instructor by itself would ask four times each of the four."""
+    with FakeOpenAIServer(lambda request: reply) as server:
+        assert _codes(make_llm(server)) == ("not_judged", {code})
+        assert server.count == 4
+
+
+def test_a_reply_that_instructor_cannot_read_is_read_by_the_judge(llms: Any) -> None:
+    """Prose around the object, and an entry too many in it: refused by the schema, clear to the judge."""
+    text = f'Here you are:\n```json\n{YES[:-1]}, "note": "done"}}\n```\nAnything else?'
+    with FakeOpenAIServer(lambda request: text) as server:
+        assert ContextRecall(llm=llms.instructor_async(server)).score(**FIELDS).value == 1.0
+        assert server.count == 1
+
+
+def test_max_retries_that_were_asked_of_instructor_are_kept() -> None:
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    with FakeOpenAIServer(lambda request: "no idea") as server:
+        client = AsyncOpenAI(base_url=server.base_url, api_key="sk-not-a-key")
+        llm = llm_factory("m", client=client, max_retries=1)
+        reply = _generate(llm)
+        assert (reply.content, reply.usage.calls, server.count) == ("no idea", 2, 2)
+        assert llm.model_args["max_retries"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [("429", "rate_limited"), ("500", "server_error"), ("reset", "connection_error")]
+)
+def test_failures_of_the_server_pass_with_a_code(make_llm: Any, fault: str, code: str) -> None:
+    """They pass when the server recovers, and the code says what it was when it does not."""
+    from ctxmetrics.judges.failures import classify
+
+    with FakeOpenAIServer(lambda request: YES, faults=[Fault(fault)]) as server:
+        llm = make_llm(server, max_retries=0)
+        if isinstance(llm, BaseRagasLLM):
+            llm.set_run_config(RunConfig(max_retries=1))
+        with pytest.raises(Exception) as caught:  # whatever the client raises
+            _generate(llm)
+    problem = classify(caught.value)
+    assert isinstance(problem, JudgeError)
+    assert problem.reason_code == code
+    assert "failed_attempts" not in str(caught.value)  # Instructor's own text repeats the whole exchange
+
+
+def test_wrong_key_is_a_client_error_at_once(make_llm: Any) -> None:
+    with FakeOpenAIServer(lambda request: YES, api_key="another") as server:
+        assert _codes(make_llm(server)) == ("not_judged", {"client_error"})
+
+
+# ---- clients that are not async ----
+
+
+def test_a_sync_client_does_not_block_the_loop(llms: Any) -> None:
+    """Called in the loop, as Ragas does, one request would wait for the other, and everybody for both."""
+
+    async def run(model: RagasModel) -> int:
+        ticks = 0
+        asked = asyncio.gather(*(model.generate(PROMPT, SCHEMA) for _ in range(3)))
+        while not asked.done():
+            await asyncio.sleep(0.01)
+            ticks += 1
+        await asked
+        return ticks
+
+    with FakeOpenAIServer(lambda request: YES, latency=0.3) as server:
+        model = RagasModel(llms.instructor_sync(server))
+        ticks = asyncio.run(run(model))
+        assert server.max_in_flight == 3
+    assert ticks > 5
+
+
+class _Blocking(InstructorBaseRagasLLM):
+    """An LLM of one's own with a sync client, as adapters of other companies write them."""
+
+    model = "of my own"
+    is_async = False
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+
+    def generate(self, prompt: str, response_model: Any) -> Any:
+        self.threads.add(threading.get_ident())
+        time.sleep(0.01)
+        return response_model.model_validate_json(YES)
+
+    async def agenerate(self, prompt: str, response_model: Any) -> Any:
+        raise TypeError("Cannot use agenerate() with a synchronous client.")
+
+
+def test_instructor_llm_of_ones_own_with_a_sync_client() -> None:
+    llm = _Blocking()
+    assert ContextRecall(llm=llm).score(**FIELDS).value == 1.0
+    assert threading.get_ident() not in llm.threads
+
+
+class _Without(InstructorBaseRagasLLM):
+    """The ABC does not ask for ``is_async``; Ragas itself fails without it."""
+
+    def generate(self, prompt: str, response_model: Any) -> Any:
+        raise AssertionError("the async method is there")
+
+    async def agenerate(self, prompt: str, response_model: Any) -> Any:
+        return response_model.model_validate_json(YES)
+
+
+def test_instructor_llm_without_is_async(evaluate: Any) -> None:
+    assert ContextRecall(llm=_Without()).score(**FIELDS).value == 1.0
+    metric = ContextRecall(judge="framework")
+    assert evaluate([FIELDS], [metric], llm=_Without())["context_recall"] == [1.0]
+
+
+# ---- legacy LLMs ----
+
+
+class _Legacy(BaseRagasLLM):
+    """A ``BaseRagasLLM`` of one's own that fails at first."""
+
+    def __init__(self, failures: int = 0, *, finished: bool = True) -> None:
+        super().__init__()
+        self.failures, self.finished, self.prompts = failures, finished, []
+
+    def generate_text(self, *args: Any, **kwargs: Any) -> LLMResult:
+        raise AssertionError("the async method is there")
+
+    async def agenerate_text(self, prompt: Any, **kwargs: Any) -> LLMResult:
+        self.prompts.append(prompt)
+        if len(self.prompts) <= self.failures:
+            raise ConnectionError("not yet")
+        return LLMResult(generations=[[Generation(text=YES)]])
+
+    def is_finished(self, response: LLMResult) -> bool:
+        return self.finished
+
+
+def test_legacy_llm_is_retried_as_its_run_config_says() -> None:
+    llm = _Legacy(failures=2)
+    llm.set_run_config(RunConfig(max_retries=3, max_wait=0))
+    assert ContextRecall(llm=llm).score(**FIELDS).value == 1.0
+    assert len(llm.prompts) == 3
+    assert "It is red." in llm.prompts[0].to_string()
+    given_up = _Legacy(failures=100)
+    given_up.set_run_config(RunConfig(max_retries=2, max_wait=0))
+    assert _codes(given_up) == ("not_judged", {"connection_error"})
+    assert len(given_up.prompts) == 2
+
+
+def test_legacy_llm_that_did_not_finish() -> None:
+    assert _codes(_Legacy(finished=False)) == ("not_judged", {"truncated"})
+
+
+def test_evaluate_hands_its_run_config_to_a_legacy_llm(evaluate: Any) -> None:
+    given, framework = _Legacy(), _Legacy()
+    config = RunConfig(timeout=77)
+    metrics = [ContextRecall(llm=given), ContextRecall(judge="framework", name="other")]
+    evaluate([FIELDS], metrics, llm=framework, run_config=config)
+    assert given.run_config is config
+    assert framework.run_config is config
+
+
+def test_llama_index_wrapper() -> None:
+    class Completion:
+        text = YES
+
+    class LlamaIndexLLM:
+        model = "llama"
+
+        async def acomplete(self, prompt: str, **options: Any) -> Completion:
+            return Completion()
+
+    llm = LlamaIndexLLMWrapper(LlamaIndexLLM())  # type: ignore[arg-type]  # all that the wrapper asks for
+    assert ContextRecall(llm=llm).score(**FIELDS).value == 1.0
+    assert RagasModel(llm).identity.startswith("ragas:LlamaIndexLLMWrapper>")
+    assert "/llama " in RagasModel(llm).identity
+
+
+def test_completion_models_of_langchain() -> None:
+    """No chat message, no usage: text only."""
+    assert ContextRecall(llm=FakeListLLM(responses=[YES])).score(**FIELDS).value == 1.0
+    assert ContextRecall(llm=FakeListChatModel(responses=[YES])).score(**FIELDS).value == 1.0
+
+
+# ---- identity ----
+
+
+def test_identity_holds_class_name_address_and_parameters_and_no_key(llms: Any) -> None:
+    from langchain_openai import ChatOpenAI
+
+    address = "http://user:sk-password@127.0.0.1:9/v1"
+
+    def make(**options: Any) -> RagasModel:
+        settings = {"model": "m", "base_url": address, "api_key": "sk-not-a-key", **options}
+        return RagasModel(ChatOpenAI(**settings))
+
+    identity = make().identity
+    assert identity.startswith("ragas:ChatOpenAI/m@127.0.0.1:9/v1")
+    assert "sk-" not in identity
+    assert make() == make()
+    assert hash(make()) == hash(make())
+    assert make(api_key="sk-another-key") == make()
+    assert make(timeout=5, max_retries=9) == make()
+    for change in ({"model": "n"}, {"temperature": 0.3}, {"seed": 1}, {"base_url": "http://127.0.0.1:8/v1"}):
+        assert make(**change) != make()
+
+
+def test_identity_of_instructor_llms(server: FakeOpenAIServer, llms: Any) -> None:
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    def make(**options: Any) -> RagasModel:
+        return RagasModel(
+            llm_factory("m", client=AsyncOpenAI(base_url=server.base_url, api_key="sk-x"), **options)
+        )
+
+    assert make() == make()
+    assert make() != make(temperature=0.5)
+    assert make() != make(system_prompt="Be strict.")
+    assert f"127.0.0.1:{server.base_url.split(':')[2].split('/')[0]}" in make().identity
+
+
+def test_identity_does_not_change_with_use(server: FakeOpenAIServer, make_llm: Any) -> None:
+    """Ragas' wrapper sets the temperature of the model it wraps; LangChain keeps what it has worked out."""
+    llm = make_llm(server)
+    before = RagasModel(llm).identity
+    ContextRecall(llm=llm).score(**FIELDS)
+    if isinstance(llm, BaseRagasLLM):
+        llm.set_run_config(RunConfig(timeout=3))
+    assert RagasModel(llm).identity == before
+
+
+def test_llms_without_a_name_share_nothing() -> None:
+    """Their class says nothing about how they answer: each object is a model of its own, here and in later processes."""
+    no = YES.replace("true", "false")
+    one, other = FakeListChatModel(responses=[YES]), FakeListChatModel(responses=[no])
+    assert RagasModel(one) == RagasModel(one)
+    assert RagasModel(one) != RagasModel(FakeListChatModel(responses=[YES]))
+    assert ContextRecall(llm=one).score(**FIELDS).value == 1.0
+    assert ContextRecall(llm=other).score(**FIELDS).value == 0.0
+    assert RagasModel(one, name="mine") == RagasModel(FakeListChatModel(responses=[YES]), name="mine")
+    assert RagasModel(one, name="mine") != RagasModel(one, name="another")
+
+
+# ---- as a model of the core ----
+
+
+def test_is_a_model_and_goes_into_a_judge(server: FakeOpenAIServer, llms: Any, row: dict[str, Any]) -> None:
+    model = RagasModel(llms.instructor_async(server))
+    assert isinstance(model, Model)
+    judge = LLMJudge(model, joint=False)
+    assert ContextRecall(judge=judge).score(**row).value == 0.5
+    assert repr(model) == f"RagasModel({model.identity!r})"
+
+
+def test_copies_share_the_llm_and_pickling_says_why_not(server: FakeOpenAIServer, make_llm: Any) -> None:
+    model = RagasModel(make_llm(server))
+    assert copy.deepcopy(model) is model
+    with pytest.raises(
+        ParameterError, match=r"RagasModel holds the client and key of .*, which must not be pickled"
+    ):
+        pickle.dumps(model)
+
+
+@pytest.mark.parametrize("llm", ["gpt-4o", None, object(), LLMJudge, 5])
+def test_what_is_no_llm_is_refused(llm: Any) -> None:
+    with pytest.raises(ParameterError, match="is no LLM of Ragas"):
+        RagasModel(llm)

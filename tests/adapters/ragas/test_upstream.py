@@ -1,0 +1,230 @@
+"""What Ragas tests of its own metrics, asked of ours: average precision, columns, validation, order, both kinds of API."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from datasets import Dataset
+from ragas import EvaluationDataset, SingleTurnSample
+from ragas.executor import Executor
+from ragas.metrics._context_precision import LLMContextPrecisionWithReference, Verification
+from ragas.metrics._string import DistanceMeasure, NonLLMStringSimilarity
+from ragas.validation import remap_column_names, validate_required_columns, validate_supported_metrics
+
+import ctxmetrics_ragas as ours
+from ctxmetrics import ScriptedJudge
+
+# ---- average precision ----
+
+
+def _precision(evaluate: Any, verdicts: list[int], convention: str = "default") -> float:
+    contexts = [f"Context {number}." for number in range(len(verdicts))]
+    rated = [{"id": f"c{number}", "useful": bool(verdict)} for number, verdict in enumerate(verdicts, 1)]
+    judge = ScriptedJudge({"usefulness": [{"contexts": rated}]}, joint=False)
+    metric = ours.ContextPrecision(judge=judge, convention=convention, name="it")
+    rows = [{"user_input": "What?", "reference": "That.", "retrieved_contexts": contexts}]
+    return evaluate(rows, [metric])["it"][0]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([1, 0, 1], (1 / 1 + 2 / 3) / 2),
+        ([1, 1, 0, 1], (1 + 1 + 3 / 4) / 3),
+        ([1, 0, 0], 1.0),
+        ([0, 1, 0], 0.5),
+        ([0, 0, 1], 1 / 3),
+        ([1, 1, 1], 1.0),
+        ([0, 0, 0], 0.0),
+        ([1, 1, 0], 1.0),
+        ([0, 1, 1], (1 / 2 + 2 / 3) / 2),
+        ([1], 1.0),
+        ([0], 0.0),
+    ],
+)
+def test_average_precision(evaluate: Any, verdicts: list[int], expected: float) -> None:
+    assert _precision(evaluate, verdicts) == expected
+
+
+def test_average_precision_rewards_order(evaluate: Any) -> None:
+    orders = [[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1], [0, 0, 1, 1]]
+    values = [_precision(evaluate, verdicts) for verdicts in orders]
+    assert values == sorted(values, reverse=True)
+    assert len(set(values)) == len(values)
+
+
+@pytest.mark.parametrize("seed", [42, 123, 999])
+def test_average_precision_of_random_lists(evaluate: Any, seed: int) -> None:
+    """Against exact fractions, and under Ragas' convention against Ragas' own method."""
+    source = random.Random(seed)
+    theirs = LLMContextPrecisionWithReference()
+    for _ in range(5):
+        verdicts = [source.randint(0, 1) for _ in range(source.randint(1, 10))]
+        hits = [rank for rank, verdict in enumerate(verdicts, 1) if verdict]
+        exact = sum(Fraction(sum(verdicts[:rank]), rank) for rank in hits) / max(1, len(hits))
+        assert _precision(evaluate, verdicts) == pytest.approx(float(exact), abs=1e-12)
+        given = [Verification(reason="", verdict=verdict) for verdict in verdicts]
+        assert _precision(evaluate, verdicts, "ragas") == theirs._calculate_average_precision(given)
+
+
+# ---- string similarity ----
+
+PAIRS = [
+    ("The capital of France is Paris.", "Paris is the capital of France."),
+    ("Hello World", "Hello World!"),
+    ("kitten", "sitting"),
+    ("", ""),
+    ("", "text"),
+    ("same", "same"),
+    ("UPPER", "upper"),
+    ("Москва", "Масква"),
+    ("東京都", "京都"),
+]
+
+
+@pytest.mark.parametrize("measure", list(DistanceMeasure))
+@pytest.mark.parametrize(("retrieved", "reference"), PAIRS)
+def test_string_similarity_is_that_of_ragas(measure: DistanceMeasure, retrieved: str, reference: str) -> None:
+    sample = SingleTurnSample(reference=retrieved, response=reference)
+    theirs = asyncio.run(NonLLMStringSimilarity(distance_measure=measure)._single_turn_ascore(sample, []))
+    metric = ours.NonLLMContextRecall(similarity=measure.value, min_similarity=0.0)
+    (verdict,) = metric.score(retrieved_contexts=[retrieved], reference_contexts=[reference]).details.verdicts
+    assert verdict.details["similarity"] == theirs
+
+
+# ---- columns and validation ----
+
+
+def test_only_required_and_optional_columns_are_shown_to_the_metric(row: dict[str, Any]) -> None:
+    metric = ours.ContextRecall()
+    assert metric.get_required_columns()["SINGLE_TURN"] == {"reference", "retrieved_contexts"}
+    with_optional = {"reference", "retrieved_contexts", "user_input"}
+    assert metric.get_required_columns(with_optional=True)["SINGLE_TURN"] == with_optional
+    shown = metric._only_required_columns_single_turn(SingleTurnSample(**row)).to_dict()
+    assert set(shown) == with_optional
+    without = SingleTurnSample(reference="a", retrieved_contexts=["b"], response="c")
+    assert set(metric._only_required_columns_single_turn(without).to_dict()) == {
+        "reference",
+        "retrieved_contexts",
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "metric", "valid"),
+    [
+        ({"reference": "a", "retrieved_contexts": ["b"]}, ours.ContextRecall, True),
+        ({"response": "a", "retrieved_contexts": ["b"]}, ours.ContextUtilization, True),
+        ({"response": "a", "retrieved_contexts": ["b"]}, ours.ContextPrecision, False),
+        ({"reference": "a"}, ours.ContextRecall, False),
+        ({"retrieved_contexts": ["a"], "reference_contexts": ["b"]}, ours.NonLLMContextRecall, True),
+        ({"retrieved_contexts": ["a"]}, ours.NonLLMContextPrecision, False),
+        ({"retrieved_context_ids": ["a"], "reference_context_ids": [1]}, ours.IDBasedContextRecall, True),
+        ({"retrieved_context_ids": ["a"]}, ours.IDBasedContextPrecision, False),
+    ],
+)
+def test_validation_of_columns(columns: dict[str, Any], metric: type, valid: bool) -> None:
+    dataset = EvaluationDataset.from_list([columns])
+    validate_supported_metrics(dataset, [metric()])
+    if valid:
+        validate_required_columns(dataset, [metric()])
+    else:
+        with pytest.raises(ValueError, match="requires the following additional columns"):
+            validate_required_columns(dataset, [metric()])
+
+
+def test_remapped_columns() -> None:
+    table = Dataset.from_list([{"truth": "It is red.", "chunks": ["It is red."], "other": 1}])
+    renamed = remap_column_names(table, {"reference": "truth", "retrieved_contexts": "chunks"})
+    (found,) = [
+        ours.ContextRecall().score(**{k: row[k] for k in ("reference", "retrieved_contexts")})
+        for row in renamed
+    ]
+    assert found.value == 1.0
+
+
+# ---- the executor ----
+
+
+def test_executor_keeps_the_order_of_our_scores() -> None:
+    """Whatever is slow: each result stands where it was submitted."""
+
+    def slow(one: str, other: str) -> float:
+        return 1.0 if one == other else 0.0
+
+    class Sleepy:
+        name, warnings = "sleepy", ()
+
+        async def attribute(self, request: Any) -> Any:
+            await asyncio.sleep(int(request.user_input) / 100)
+            return await ScriptedJudge({"joint": [YES]}).attribute(request)
+
+        rate = attribute
+
+    metric, executor = ours.ContextRecall(judge=Sleepy()), Executor(show_progress=False)
+    for number in (5, 1, 3, 0):
+        reference = "It is red." if number % 2 else "It is red. It is blue."
+        sample = SingleTurnSample(
+            user_input=str(number), reference=reference, retrieved_contexts=["It is red."]
+        )
+        executor.submit(metric.single_turn_ascore, sample)
+    strings = ours.NonLLMContextRecall(similarity=slow)
+    executor.submit(
+        strings.single_turn_ascore, SingleTurnSample(retrieved_contexts=["a"], reference_contexts=["a", "b"])
+    )
+    values = executor.results()
+    assert values[:3] == [1.0, 1.0, 1.0]
+    assert math.isnan(values[3])  # the script says nothing about the second sentence
+    assert values[4] == 0.5
+
+
+YES = {
+    "sentences": [{"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "It is red"}]}],
+    "contexts": [{"id": "c1", "useful": True}],
+}
+
+
+# ---- legacy and collections, one against the other ----
+
+SAMPLES = [
+    {
+        "user_input": "What is the capital of France?",
+        "reference": "Paris is the capital of France. It lies on the Seine.",
+        "response": "Paris.",
+        "retrieved_contexts": ["Paris is the capital of France.", "Berlin is in Germany."],
+    },
+    {
+        "user_input": "Who wrote Faust?",
+        "reference": "Goethe wrote Faust.",
+        "response": "Goethe.",
+        "retrieved_contexts": ["Weather is mild.", "Goethe wrote Faust in Weimar."],
+    },
+    {
+        "user_input": "What?",
+        "reference": "Nothing of it.",
+        "response": "No.",
+        "retrieved_contexts": ["Something else."],
+    },
+    {"user_input": "", "reference": "", "response": "", "retrieved_contexts": ["Something."]},
+    {"user_input": "Empty?", "reference": "Yes.", "response": "Yes.", "retrieved_contexts": []},
+    {
+        "user_input": "Long?",
+        "reference": "Yes. " * 50,
+        "response": "Yes.",
+        "retrieved_contexts": ["Yes. " * 500],
+    },
+]
+
+
+@pytest.mark.parametrize("kind", [ours.ContextRecall, ours.ContextPrecision, ours.ContextUtilization])
+def test_legacy_and_collections_agree(kind: type) -> None:
+    """Ragas' two implementations of each have drifted apart; here one object serves both."""
+    metric = kind()
+    for sample in SAMPLES:
+        legacy = asyncio.run(metric.single_turn_ascore(SingleTurnSample(**sample)))
+        modern = asyncio.run(metric.ascore(**sample)).value
+        assert legacy == modern or (math.isnan(legacy) and math.isnan(modern))

@@ -1,0 +1,61 @@
+"""Batches of dicts: what is wrong with one is in its own score."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from ctxmetrics import ContextRecall, IDBasedContextRecall
+from ctxmetrics.batch import score_each
+from ctxmetrics.errors import CtxMetricsError, MissingFieldError, SampleError
+
+
+def _scores(inputs: list[Any], **options: Any) -> list[Any]:
+    return asyncio.run(score_each(IDBasedContextRecall(), inputs, progress=False, **options))
+
+
+GOOD = {"retrieved_context_ids": [1], "reference_context_ids": [1, 2]}
+
+
+def test_order_and_isolation() -> None:
+    inputs = [
+        GOOD,
+        {"unheard_of": 1},
+        {"retrieved_context_ids": [1]},
+        {**GOOD, "id": "x", "metadata": {"a": 1}},
+        5,
+    ]
+    scores = _scores(inputs)
+    assert [score.value for score in scores] == [0.5, None, None, 0.5, None]
+    codes = [score.reason_code for score in scores]
+    assert codes == [None, "metric_error", "missing_field", None, "metric_error"]
+    assert scores[1].message.startswith("Sample 2: unknown field 'unheard_of'")
+    assert scores[3].sample_id == "x"
+    assert "Sample 5 must be a mapping" in scores[4].message
+    assert {score.metric for score in scores} == {"id_based_context_recall"}
+
+
+def test_nothing_in_nothing_out() -> None:
+    assert _scores([]) == []
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error", "words"),
+    [
+        ([{"x": 1}, {"y": 1}], SampleError, "Sample 1: unknown field 'x'"),
+        ([{"retrieved_context_ids": [1]}] * 2, MissingFieldError, "No sample has reference_context_ids"),
+    ],
+)
+def test_wrong_as_a_whole_raises(inputs: list[Any], error: type[CtxMetricsError], words: str) -> None:
+    with pytest.raises(error, match=words):
+        _scores(inputs)
+
+
+def test_options_are_those_of_evaluate() -> None:
+    with pytest.raises(CtxMetricsError, match="max_concurrency=0"):
+        _scores([GOOD], max_concurrency=0)
+    rows = [{"reference": "It is red.", "retrieved_contexts": ["It is red."]}] * 3
+    scores = asyncio.run(score_each(ContextRecall(), rows, progress=False, max_concurrency=2))
+    assert [score.value for score in scores] == [1.0] * 3
