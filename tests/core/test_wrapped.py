@@ -188,6 +188,11 @@ def test_a_reply_that_was_given_up_on_comes_back() -> None:
     assert (reply.content, reply.usage.calls, reply.usage.prompt_tokens) == ("text", 3, 9)
 
 
+def test_a_reply_by_tool_call_comes_back() -> None:
+    calls = [SimpleNamespace(function=SimpleNamespace(arguments=text)) for text in ("one", "two")]
+    assert unread_reply(_error(_completion(content=None, tool_calls=calls))).content == "one\ntwo"
+
+
 @pytest.mark.parametrize("content", ["", None])
 def test_an_empty_reply_is_a_reply(content: str | None) -> None:
     assert unread_reply(_error(_completion(content=content))).content == ""

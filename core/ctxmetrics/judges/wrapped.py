@@ -127,9 +127,10 @@ def unread_reply(error: Exception) -> Reply:
     check_finished(getattr(choice, "finish_reason", None), getattr(message, "refusal", None))
     if message is None:
         raise error if error.__cause__ is None else error.__cause__
-    content = getattr(message, "content", None)
+    calls = getattr(message, "tool_calls", None) or ()
+    content = "\n".join(call.function.arguments for call in calls) or getattr(message, "content", None)
     usage = token_usage(getattr(error, "total_usage", None), calls=getattr(error, "n_attempts", 1))
-    return Reply(content=content if isinstance(content, str) else "", usage=usage)
+    return Reply(content=content or "", usage=usage)
 
 
 def with_arguments(model: Any, **arguments: object) -> Any:

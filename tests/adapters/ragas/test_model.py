@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 import pytest
+import ragas
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
 from langchain_core.outputs import Generation, LLMResult
 from ragas import RunConfig
@@ -24,6 +25,7 @@ from ctxmetrics.testing import FakeOpenAIServer, Fault, Reply
 from ctxmetrics_ragas import ContextRecall, RagasModel
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*LLMWrapper is deprecated:DeprecationWarning")
+OLD = ragas.__version__.startswith("0.3.")
 PROMPT = Prompt(step="joint", version="joint-en-1", system="Judge. Reply with JSON.", user="BEGIN DATA ..")
 SCHEMA = schema_of("joint")
 YES = json.dumps(
@@ -99,6 +101,7 @@ def test_parameters_are_left_to_the_llm(llms: Any) -> None:
     assert wrapper["temperature"] == 0.01  # what Ragas' wrapper always sets
 
 
+@pytest.mark.skipif(OLD, reason="Ragas 0.3 sends every model the same parameters")
 def test_reasoning_model_of_instructor(llms: Any) -> None:
     """Ragas maps the parameters for these; a server that refuses the old ones is satisfied."""
     from openai import AsyncOpenAI
@@ -124,7 +127,10 @@ def test_replies_that_are_none_are_told_apart_and_asked_again_four_times(
 ) -> None:
     """Instructor by itself would ask four times each of the four."""
     with FakeOpenAIServer(lambda request: reply) as server:
-        assert _codes(make_llm(server)) == ("not_judged", {code})
+        llm = make_llm(server)
+        if OLD and code == "refused" and isinstance(llm, InstructorBaseRagasLLM):
+            pytest.skip("Ragas 0.3 has Instructor ask by tool call, and Instructor keeps no refusal of that")
+        assert _codes(llm) == ("not_judged", {code})
         assert server.count == 4
 
 
