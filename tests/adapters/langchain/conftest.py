@@ -75,12 +75,18 @@ def case() -> SimpleNamespace:
         "reference_contexts": [CONTEXTS[1]],
         "reference_context_ids": ["d2", "d9"],
     }
+    example = Example(id=uuid.uuid4(), inputs={"question": QUESTION}, outputs=expected)
+
+    def example_with(**parts: Any) -> Example:
+        return Example(**{"id": uuid.uuid4(), "inputs": example.inputs, "outputs": example.outputs, **parts})
+
     return SimpleNamespace(
+        example_with=example_with,
         question=QUESTION,
         reference=REFERENCE,
         contexts=CONTEXTS,
         documents=documents,
-        example=Example(id=uuid.uuid4(), inputs={"question": QUESTION}, outputs=expected),
+        example=example,
         outputs={"answer": "Gustave Eiffel's company built it.", "documents": documents},
         judge=ScriptedJudge({"joint": [JOINT]}),
         joint=JOINT,

@@ -204,13 +204,13 @@ def test_a_missing_id_raises_clearly(item, kind, key):
 def test_int_and_str_ids_are_the_same_on_both_sides(make_run, case):
     """Document(id=3).id is "3" already; a data set holds numbers."""
     run = make_run({"documents": [Document("one", id=3), Document("two", id=4)]})
-    example = case.example.model_copy(update={"outputs": {"reference_context_ids": [3, 5]}})
+    example = case.example_with(outputs={"reference_context_ids": [3, 5]})
     assert IDBasedContextRecallEvaluator().evaluate_run(run, example).score == 0.5
     assert IDBasedContextPrecisionEvaluator().evaluate_run(run, example).score == 0.5
 
 
 def test_reference_ids_from_reference_documents(make_run, case):
-    example = case.example.model_copy(update={"outputs": {"documents": SERVER}})
+    example = case.example_with(outputs={"documents": SERVER})
     run = make_run({"documents": DOCUMENTS[:1]})
     assert IDBasedContextRecallEvaluator().evaluate_run(run, example).score == 0.5
 
@@ -235,11 +235,9 @@ def test_usual_names_of_the_reference(key):
 
 def test_every_key_can_be_named(make_run, case):
     run = make_run({"gen": {"text": "Eiffel built it."}, "hits": ["Eiffel built it."], "hit_ids": ["a"]})
-    example = case.example.model_copy(
-        update={
-            "inputs": {"q": "who?"},
-            "outputs": {"gold": "Eiffel built it.", "gold_docs": ["Eiffel built it."], "gold_ids": ["a"]},
-        }
+    example = case.example_with(
+        inputs={"q": "who?"},
+        outputs={"gold": "Eiffel built it.", "gold_docs": ["Eiffel built it."], "gold_ids": ["a"]},
     )
     keys = {
         "question_key": "q",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import logging
 import pickle
 import threading
 import uuid
+from importlib.util import find_spec
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -137,7 +140,8 @@ def test_several_metrics_in_one_evaluator(runner, case, client):
         "context_precision": 0.5,
         "id_based_context_recall": 0.5,
     }
-    assert list(results.to_pandas()["feedback.context_recall"]) == [0.5]
+    if find_spec("pandas"):
+        assert list(results.to_pandas()["feedback.context_recall"]) == [0.5]
 
 
 def test_several_metrics_are_judged_at_the_same_time(case, client):
@@ -253,7 +257,7 @@ def test_trap_one_metric_without_data_does_not_cost_the_others(case, client):
 
 def test_a_missing_reference_of_one_metric_is_a_missing_field(case, make_run):
     several = RetrievalEvaluator([ContextRecall(), NonLLMContextRecall()], judge=case.judge)
-    example = case.example.model_copy(update={"outputs": {"reference_contexts": [case.contexts[0]]}})
+    example = case.example_with(outputs={"reference_contexts": [case.contexts[0]]})
     rows = {row.key: row for row in several.evaluate_run(make_run(case.outputs), example)["results"]}
     assert rows["non_llm_context_recall"].score == 1.0
     assert rows["context_recall"].evaluator_info["reason_code"] == "missing_field"
@@ -278,7 +282,7 @@ def test_trap_not_computable_is_none_with_a_comment_and_never_zero_or_nan(runner
             ]
         }
     )
-    example = case.example.model_copy(update={"outputs": {"answer": "?!", "reference_context_ids": []}})
+    example = case.example_with(outputs={"answer": "?!", "reference_context_ids": []})
     evaluators = [ContextRecallEvaluator(judge=refusing), IDBasedContextRecallEvaluator()]
     found = feedback(runner(evaluators, [example], lambda inputs: case.outputs, client))
     for key in ("context_recall", "id_based_context_recall"):
@@ -315,6 +319,27 @@ def test_trap_a_sync_path_inside_a_running_loop(case, make_run):
     assert asyncio.run(notebook()) == 0.5
 
 
+def test_async_runs_judge_in_the_caller_s_loop_and_do_not_block_it(case, make_run):
+    loops: list[Any] = []
+
+    class Located:
+        name, warnings = "located", ()
+
+        async def attribute(self, request):
+            loops.append(asyncio.get_running_loop())
+            return await case.judge.attribute(request)
+
+        rate = attribute
+
+    async def go() -> None:
+        evaluator, run = ContextRecallEvaluator(judge=Located()), make_run(case.outputs)
+        await evaluator.aevaluate_run(run, case.example)
+        await evaluator.as_runnable().ainvoke({**case.outputs, "reference": case.reference})
+        assert loops == [asyncio.get_running_loop()] * 2
+
+    asyncio.run(go())
+
+
 def test_trap_metadata_is_not_uploaded_so_details_are_in_evaluator_info(case, client, make_run):
     result = ContextRecallEvaluator(judge=case.judge, threshold=0.75).evaluate_run(
         make_run(case.outputs), case.example
@@ -332,6 +357,7 @@ def test_trap_metadata_is_not_uploaded_so_details_are_in_evaluator_info(case, cl
     assert info["judge"] == case.judge.name
     assert (info["passed"], info["threshold"], info["reason_code"]) == (False, 0.75, None)
     assert info["provenance"]["prompt"] == "joint-en-1"
+    assert json.loads(json.dumps(info)) == info
 
 
 def test_trap_evaluation_result_forbids_unknown_keys(case, make_run):
@@ -496,7 +522,7 @@ def test_under_aegis_80_passes_and_79_9_fails(runner, case, client):
         "contexts": [{"id": f"c{n}", "useful": True} for n in range(1, 4)],
     }
     ids = [str(number) for number in range(1000)]
-    example = case.example.model_copy(update={"outputs": {"answer": reference, "reference_context_ids": ids}})
+    example = case.example_with(outputs={"answer": reference, "reference_context_ids": ids})
     evaluators = [
         ContextRecallEvaluator(judge=ScriptedJudge({"joint": [reply]}), convention="aegis", key="aegis"),
         IDBasedContextRecallEvaluator(convention="aegis"),
@@ -674,6 +700,35 @@ def test_as_function_with_plain_arguments(case):
             "score"
         ]
         == 0.5
+    )
+
+
+def test_trap_a_runnable_is_no_langsmith_evaluator_and_the_evaluator_itself_is(case, client):
+    evaluator = ContextRecallEvaluator(judge=case.judge)
+    with pytest.raises(TypeError, match="not a callable object"):
+        run_sync([evaluator.as_runnable()], [case.example], lambda inputs: case.outputs, client)
+    assert (
+        feedback(run_sync([evaluator], [case.example], lambda inputs: case.outputs, client))[
+            "context_recall"
+        ].score
+        == 0.5
+    )
+
+
+@pytest.mark.skipif(
+    "disable_evaluator_tracing" not in signature(evaluate).parameters, reason="an older langsmith"
+)
+def test_without_evaluator_tracing_there_is_no_dangling_source_run(case, client):
+    results = run_sync(
+        [ContextRecallEvaluator(judge=case.judge)],
+        [case.example],
+        lambda inputs: case.outputs,
+        client,
+        disable_evaluator_tracing=True,
+    )
+    assert (feedback(results)["context_recall"].score, feedback(results)["context_recall"].source_run_id) == (
+        0.5,
+        None,
     )
 
 

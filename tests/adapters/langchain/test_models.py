@@ -9,6 +9,7 @@ import pickle
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import get_usage_metadata_callback
 from langchain_core.language_models import BaseChatModel, FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -299,9 +300,7 @@ def both(kind: str, model: Any) -> list[Any]:
 @pytest.mark.parametrize("kind", ["one evaluator", "two evaluators"])
 @pytest.mark.parametrize("mode", ["evaluate", "aevaluate"])
 def test_recall_and_precision_cost_one_request_a_sample(kind, mode, case, client, server):
-    examples = [
-        case.example.model_copy(update={"inputs": {"question": f"{case.question} ({n})"}}) for n in range(4)
-    ]
+    examples = [case.example_with(inputs={"question": f"{case.question} ({n})"}) for n in range(4)]
     evaluators = both(kind, chat_openai(server.base_url))
 
     async def target(inputs: dict) -> dict:
@@ -359,11 +358,20 @@ def test_tokens_are_counted_as_the_server_says(case, server, make_run):
     assert usage["completion_tokens"] > 10
 
 
+def test_langchain_s_own_token_count_sees_the_judge_s_calls(case, server, make_run):
+    evaluator = ContextRecallEvaluator(judge=chat_openai(server.base_url))
+    with get_usage_metadata_callback() as counted:
+        assert evaluator.evaluate_run(make_run(case.outputs), case.example).score == 0.5
+    (tokens,) = counted.usage_metadata.values()
+    assert tokens["input_tokens"] > 100
+    assert server.count == 1
+
+
 def test_trap_one_client_in_the_background_loop_and_in_two_loops_of_one_s_own(case, server, make_run):
     """LangChain's async clients keep connections of loops that are gone."""
     evaluator = ContextRecallEvaluator(judge=chat_openai(server.base_url))
     for number in range(4):
-        example = case.example.model_copy(update={"inputs": {"question": str(number)}})
+        example = case.example_with(inputs={"question": str(number)})
         run = make_run(case.outputs)
         result = (
             evaluator.evaluate_run(run, example)
