@@ -18,9 +18,14 @@ from ctxmetrics.testing import answer_from
 
 
 @pytest.fixture(autouse=True)
-def _impatient(monkeypatch):
-    monkeypatch.setattr(memo, "PATIENCE", 0.05)
-    monkeypatch.setattr(loops, "PATIENCE", 0.05)
+def _told_at_once(monkeypatch):
+    """Whoever waits must be told, not find out by looking again."""
+    patience(monkeypatch, 600)
+
+
+def patience(monkeypatch, seconds):
+    monkeypatch.setattr(memo, "PATIENCE", seconds)
+    monkeypatch.setattr(loops, "PATIENCE", seconds)
 
 
 class Work:
@@ -141,7 +146,8 @@ def test_an_error_is_the_first_ones_own():
 
 
 @pytest.mark.parametrize("how", ["standing", "left"])
-def test_a_loop_that_does_not_turn_keeps_nobody_waiting(how):
+def test_a_loop_that_does_not_turn_keeps_nobody_waiting(how, monkeypatch):
+    patience(monkeypatch, 0.1)
     store, stuck = remembering(), Work("late", seconds=0.0)
     go_on = threading.Event()
     finished = []
@@ -179,8 +185,42 @@ def test_a_loop_that_does_not_turn_keeps_nobody_waiting(how):
     assert asyncio.run(store.get("k", Work()))[1] is True
 
 
-def test_a_slow_loop_that_turns_is_waited_for():
-    store, slow = remembering(), Work("slow", seconds=0.5)
+def test_who_lands_late_does_not_end_the_flight_of_who_took_over(monkeypatch):
+    patience(monkeypatch, 0.1)
+    store, started, go_on = remembering(), threading.Event(), threading.Event()
+
+    async def stuck():
+        started.set()
+        go_on.wait(30)
+        return "poor"  # and so not remembered
+
+    late = threading.Thread(target=lambda: asyncio.run(store.get("k", stuck)))
+    late.start()
+    started.wait(30)
+
+    async def main():
+        gate, begun = asyncio.Event(), asyncio.Event()
+
+        async def compute():
+            begun.set()
+            await gate.wait()
+            return "mine"
+
+        second = asyncio.create_task(store.get("k", compute))
+        await asyncio.wait_for(begun.wait(), 10)
+        go_on.set()
+        await asyncio.to_thread(late.join, 30)
+        third = asyncio.create_task(store.get("k", Work("third")))
+        await asyncio.sleep(0.01)
+        gate.set()
+        return await asyncio.gather(second, third)
+
+    assert asyncio.run(main()) == [("mine", False), ("mine", True)]
+
+
+def test_a_slow_loop_that_turns_is_waited_for(monkeypatch):
+    patience(monkeypatch, 0.4)
+    store, slow = remembering(), Work("slow", seconds=1.0)
     thread = threading.Thread(target=lambda: asyncio.run(store.get("k", slow)))
     thread.start()
     slow.started.wait(30)
@@ -207,7 +247,9 @@ def test_a_forked_child_starts_empty():
     assert asyncio.run(store.get("k", Work())) == ("answer", True)
 
 
-def test_a_sync_call_in_a_loop_whose_task_judges_the_same_sample_ends():
+def test_a_sync_call_in_a_loop_whose_task_judges_the_same_sample_ends(monkeypatch):
+    patience(monkeypatch, 0.1)
+
     class Model:
         identity = "test/slow"
         calls = 0

@@ -31,9 +31,13 @@ SCHEMA = schema_of("claims")
 def _no_long_waits(monkeypatch):
     monkeypatch.setattr(run, "_FIRST_WAIT", 0.001)
     monkeypatch.setattr(run, "_LONGEST_WAIT", 0.002)
-    monkeypatch.setattr(run, "PATIENCE", 0.05)
-    monkeypatch.setattr(loops, "PATIENCE", 0.05)
     monkeypatch.setattr(run, "_process", [])
+    patience(monkeypatch, 600)
+
+
+def patience(monkeypatch, seconds):
+    monkeypatch.setattr(run, "PATIENCE", seconds)
+    monkeypatch.setattr(loops, "PATIENCE", seconds)
 
 
 class Model:
@@ -162,6 +166,59 @@ def test_turns_come_in_order():
     assert asyncio.run(main()) == [0, 1, 2, 3, 4, 5]
 
 
+def test_who_is_overtaken_when_woken_stays_first():
+    async def main():
+        limiter, order = Limiter(1), []
+        slot = await limiter.acquire()
+
+        async def one(name):
+            mine = await limiter.acquire()
+            order.append(name)
+            limiter.release(mine)
+
+        tasks = [asyncio.create_task(one(name)) for name in "bcd"]
+        await asyncio.sleep(0)
+        limiter.release(slot)  # wakes b ..
+        slot = await limiter.acquire()  # .. and is faster
+        order.append("a")
+        await asyncio.sleep(0.01)
+        limiter.release(slot)
+        await asyncio.gather(*tasks)
+        return order
+
+    assert asyncio.run(main()) == ["a", "b", "c", "d"]
+
+
+def test_a_turn_that_went_to_a_loop_nobody_runs_is_found_and_taken_once(monkeypatch):
+    patience(monkeypatch, 0.1)
+    limiter = Limiter(1)
+    dead = asyncio.new_event_loop()
+    left = dead.create_task(limiter.acquire())
+
+    async def main():
+        slot = await limiter.acquire()
+        await asyncio.get_running_loop().run_in_executor(None, dead.run_until_complete, asyncio.sleep(0))
+        gauge = Gauge()
+
+        async def one():
+            mine = await limiter.acquire()
+            gauge.enter()
+            await asyncio.sleep(0.02)
+            gauge.leave()
+            limiter.release(mine)
+
+        tasks = [asyncio.create_task(one()) for _ in range(4)]
+        await asyncio.sleep(0)
+        limiter.release(slot)  # wakes the one that nobody runs
+        await asyncio.wait_for(asyncio.gather(*tasks), 10)
+        return gauge.most
+
+    assert asyncio.run(main()) == 1
+    left.cancel()
+    dead.run_until_complete(asyncio.gather(left, return_exceptions=True))
+    dead.close()
+
+
 def test_a_wave_of_refusals_halves_the_bound_once_and_successes_raise_it_again():
     async def main():
         limiter = Limiter(16)
@@ -211,7 +268,8 @@ def test_a_server_that_refuses_even_one_holds_everybody_back():
 
 
 @pytest.mark.parametrize("held_by", ["standing", "closed"])
-def test_slots_of_a_loop_that_does_not_turn_keep_nobody_waiting(held_by):
+def test_slots_of_a_loop_that_does_not_turn_keep_nobody_waiting(held_by, monkeypatch):
+    patience(monkeypatch, 0.1)
     limiter = Limiter(1)
     taken, go_on = threading.Event(), threading.Event()
 
@@ -231,7 +289,8 @@ def test_slots_of_a_loop_that_does_not_turn_keep_nobody_waiting(held_by):
     thread.join(30)
 
 
-def test_slots_of_a_loop_that_turns_are_waited_for():
+def test_slots_of_a_loop_that_turns_are_waited_for(monkeypatch):
+    patience(monkeypatch, 0.4)
     limiter = Limiter(1)
     taken, go_on = threading.Event(), threading.Event()
 
@@ -244,7 +303,7 @@ def test_slots_of_a_loop_that_turns_are_waited_for():
 
     async def want():
         task = asyncio.create_task(limiter.acquire())
-        await asyncio.sleep(0.3)  # several times the patience
+        await asyncio.sleep(1.0)  # more than twice the patience
         assert not task.done()
         go_on.set()
         return await asyncio.wait_for(task, 10)
@@ -446,6 +505,13 @@ def test_one_success_starts_the_count_again():
     state, model = Run(), Model(*[bad] * 9, good, *[bad] * 9, good)
     assert [talk(state, model) for _ in range(20)] == (["client_error"] * 9 + ["ok"]) * 2
     assert state.breaker.message is None
+
+
+def test_one_reply_starts_the_count_of_failed_requests_again():
+    state, model = Run(), Model(*[*[error()] * 5, ok()] * 20)
+    for _ in range(20):
+        asyncio.run(state.call(model, PROMPT, SCHEMA))
+    assert model.calls == 120
 
 
 def test_one_model_that_is_down_says_nothing_about_another():

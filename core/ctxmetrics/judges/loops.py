@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterable
 
-PATIENCE = 1.0
+PATIENCE = 2.0
 """Seconds after which a silent loop is asked for a sign of life, and what it has to give one."""
 
 

@@ -30,6 +30,8 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
 _NO_KEY = "no-key"
 """What is sent to a server of one's own that asks for no key: the client insists on one."""
+_MOST_LESSONS = 8
+"""Requests for one reply at most: there are no more things to leave out."""
 _OURS = frozenset({"messages", "model", "n", "response_format", "stream"})
 """Fields of a request that ``extra`` may not change."""
 
@@ -152,12 +154,12 @@ class OpenAIModel:
             while True:
                 body = request_body(self, prompt, schema, manners)
                 calls += 1
-                answer = await self._post(body, manners)
+                answer = await self._post(body, manners, may_learn=calls < _MOST_LESSONS)
                 if answer is not None:
                     manners.settle()
                     return read_answer(answer, prompt, calls)
 
-    async def _post(self, body: dict[str, Any], manners: Manners) -> str | None:
+    async def _post(self, body: dict[str, Any], manners: Manners, *, may_learn: bool) -> str | None:
         """Send one request; return the text of the answer, or None when the next one must ask for less."""
         try:
             client = client_for(str(self.base_url), self._key())
@@ -170,7 +172,8 @@ class OpenAIModel:
         except ParameterError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
-            if _is_refusal(error) and manners.learn(error, body, fixed_form=self.reply_format != "auto"):
+            fixed = self.reply_format != "auto"
+            if may_learn and _is_refusal(error) and manners.learn(error, body, fixed_form=fixed):
                 return None
             problem = _special(error, self._key()) or classify(error, self._key())
         raise problem  # out here: what it came from holds the request's headers, and they the key
