@@ -1,11 +1,11 @@
 """Run the golden cases: data in JSON that says what a metric must give for a sample and a judge's replies.
 
-The data and their rules are described in ``tests/golden/README.md``. An adapter for another framework proves that it
-gives the same numbers like this::
+The data and their rules are described in ``tests/golden/README.md``. `ctxmetrics.testing.conformance` puts all of them
+through a framework's runner; one by one it goes like this::
 
     from ctxmetrics.testing.golden import check_value, load_cases, make_metric, make_sample
 
-    for case in load_cases("tests/golden/v1"):
+    for case in load_cases():
         if not case.is_refused_by("my_framework") and case.error is None:
             value = my_framework_score(make_metric(case), make_sample(case))  # None where it is undefined
             assert not check_value(case, value)
@@ -87,13 +87,22 @@ class Case:
         return self.id
 
 
-def load_cases(directory: str | Path) -> tuple[Case, ...]:
+_SHIPPED = (Path(__file__).parent / "cases" / "v1", Path(__file__).parents[3] / "tests" / "golden" / "v1")
+"""Where the library's own cases are: in an installed wheel, in a checkout."""
+
+
+def load_cases(directory: str | Path | None = None) -> tuple[Case, ...]:
     """Read all cases of a directory: of every ``.json`` file in it, in the order of the files' names.
+
+    Args:
+        directory: The directory; None: that of the cases that come with the library.
 
     Raises:
         InputFileError: The directory holds no such file, or a file is not what the README describes. The schema
             beside the data says more.
     """
+    if directory is None:
+        directory = next((path for path in _SHIPPED if path.is_dir()), _SHIPPED[0])
     paths = sorted(Path(directory).glob("*.json"))
     if not paths:
         raise InputFileError(

@@ -1,0 +1,71 @@
+"""MLflow's way to run a metric, for the conformance suite and ``ctxmetrics parity``."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import contextmanager
+from functools import cache
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import mlflow
+from mlflow.genai import evaluate
+
+from ctxmetrics.testing.aside import aside
+from ctxmetrics.testing.runners import Runner
+from ctxmetrics_mlflow.scorers import MetricScorer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.samples import Sample
+
+_SETTINGS: dict[str, str | None] = {
+    **dict.fromkeys(
+        ("MLFLOW_EXPERIMENT_ID", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_RUN_ID", "MLFLOW_TRACKING_URI")
+    ),
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_GENAI_EVAL_MAX_WORKERS": "1",  # SQLite: ten of them wait for each other's connections
+    "MLFLOW_GENAI_EVAL_PREDICT_RATE_LIMIT": "0",  # ten a second by default
+    "MLFLOW_GENAI_EVAL_SCORER_RATE_LIMIT": "0",
+}
+_EXPECTED = ("reference", "reference_contexts", "reference_context_ids")
+_IN_MEMORY = "/dev/shm"  # noqa: S108 - only where it is: a store on a disk waits for it at every row
+
+
+def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    rows = [_row(sample, number) for number, sample in enumerate(samples)]
+    with _own_store():
+        found: Any = evaluate(data=rows, scorers=[MetricScorer(metric, name="score")])
+    table = found.result_df
+    values = dict(zip((row["number"] for row in table["request"]), table["score/value"], strict=True))
+    return [None if value is None or math.isnan(value) else value for _, value in sorted(values.items())]
+
+
+def _row(sample: Sample, number: int) -> dict[str, Any]:
+    fields = sample.to_dict()
+    question = {"question": fields.pop("user_input", None), "number": number}
+    expected = {name: fields.pop(name) for name in _EXPECTED if name in fields}
+    return {"inputs": question, "outputs": fields, "expectations": expected}
+
+
+@cache
+def _store() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(dir=_IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None)
+
+
+@contextmanager
+def _own_store() -> Iterator[None]:
+    """Log to a store of our own: to no server that somebody uses, and not into the folder one is in."""
+    uri, folder = mlflow.get_tracking_uri(), _store().name
+    with aside(_SETTINGS, folder):
+        mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+        try:
+            yield
+        finally:
+            mlflow.set_tracking_uri(uri)
+
+
+RUNNERS = [Runner("mlflow.evaluate", _evaluate)]

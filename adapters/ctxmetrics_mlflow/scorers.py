@@ -1,0 +1,177 @@
+"""The scorer for MLflow: one wrapper around a metric of the core."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mlflow.entities import AssessmentError, AssessmentSource, Feedback
+from mlflow.genai.scorers import Scorer
+from pydantic import PrivateAttr
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Model
+from ctxmetrics.judges.identity import as_judge
+from ctxmetrics.scorer import Scorer as CoreScorer
+from ctxmetrics.scorer import compact
+from ctxmetrics.scores import Score
+from ctxmetrics_mlflow.traces import READER, doc_uri_or_id, to_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    from mlflow.entities import Trace
+    from typing_extensions import Unpack
+
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics import Metric
+    from ctxmetrics.records import KeyParams
+    from ctxmetrics.scorer import WrapperParams
+
+    Aggregations: TypeAlias = list[Any] | None
+
+_NOT_IN_A_NAME = re.compile(r"[^\w.\- ]")
+"""Characters with which MLflow refuses to log a metric: at the end of a run, when all judging is paid."""
+
+
+class MetricScorer(Scorer):
+    """A metric of the core as a scorer.
+
+    For ``mlflow.genai.evaluate(scorers=[..])``, and by itself: ``scorer(inputs=.., outputs=.., expectations=..)`` or
+    ``scorer(trace=trace)``. Contexts come from the outputs, else from the trace's RETRIEVER spans.
+
+    The feedback holds the number, with the reason as rationale; verdicts, judge and pass mark are in its metadata. A
+    score that cannot be computed is a feedback without a value, with the reason code as error code: MLflow leaves it
+    out of the mean. With a pass mark, ``EvaluationResult.passed`` asks for it.
+
+    Args:
+        metric: A metric of the core.
+        judge: For a judged metric that has none: a judge or a model.
+        name: The feedback's name; None: the metric's, in characters that MLflow can log.
+        aggregations: As in MLflow's own scorers; None: the mean.
+        **keys: Where things stand in rows and traces: see `KeyParams`.
+
+    Attributes:
+        definition: The metric with its parameters, in words: part of MLflow's digest of the scorer.
+
+    Raises:
+        ParameterError: A parameter is unknown or of the wrong type, or MLflow could not log the name.
+    """
+
+    definition: str = ""
+    _scorer: CoreScorer = PrivateAttr()
+
+    def __init__(
+        self,
+        metric: Metric,
+        *,
+        judge: Judge | Model | None = None,
+        name: str | None = None,
+        aggregations: Aggregations = None,
+        **keys: Unpack[KeyParams],
+    ) -> None:
+        judged = as_judge(judge, Model, lambda model: model)
+        scorer = CoreScorer.of([metric], judged, {"id_key": doc_uri_or_id, **keys}, READER)
+        self._begin(scorer, name, aggregations)
+
+    def _begin(self, scorer: CoreScorer, name: str | None, aggregations: Aggregations) -> None:
+        if name is not None and (_NOT_IN_A_NAME.search(name) or not name.strip()):
+            raise ParameterError(
+                f"name={name!r}: MLflow logs letters, digits, '_', '-', '.' and spaces only."
+            )
+        loggable = name or " ".join(_NOT_IN_A_NAME.sub(" ", scorer.name).split())
+        (metric,) = scorer.metrics.values()
+        super().__init__(name=loggable, aggregations=aggregations)
+        self._scorer, self.definition = scorer, repr(metric)
+
+    @property
+    def metric(self) -> Metric:
+        """The core metric. Two scorers are equal when this, their name and their keys are."""
+        (metric,) = self._scorer.metrics.values()
+        return metric
+
+    @property
+    def pass_if(self) -> Callable[[Any], bool] | None:
+        """What ``EvaluationResult.passed`` asks of a value; None without a pass mark."""
+        return None if self.metric.pass_mark is None else partial(_passes, self.metric.pass_mark)
+
+    def __call__(  # type: ignore[override]  # MLflow gives what the signature has
+        self,
+        *,
+        inputs: Any = None,
+        outputs: Any = None,
+        expectations: Mapping[str, Any] | None = None,
+        trace: Trace | None = None,
+    ) -> Feedback:
+        """Score a row or a trace, anywhere; raises nothing for what is wrong with its data."""
+        record = to_record(inputs, outputs, expectations, trace)
+        (score,) = self._scorer.scores(record, strict=False).values()
+        return _feedback(self.name, score)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MetricScorer) or type(other) is not type(self):
+            return NotImplemented
+        return self.name == other.name and self._scorer == other._scorer
+
+    def __hash__(self) -> int:
+        return hash((self.name, self._scorer))
+
+
+def _feedback(name: str, score: Score) -> Feedback:
+    error = None
+    if score.value is None:
+        error = AssessmentError(
+            error_code=str(score.reason_code), error_message=f"{score.reason_code}: {score.message}"
+        )
+    told = compact(score).items()
+    return Feedback(
+        name=name,
+        value=score.value,
+        error=error,
+        rationale=score.reason or None,
+        source=AssessmentSource(
+            source_type="LLM_JUDGE" if score.provenance.prompt else "CODE",
+            source_id=score.provenance.judge or score.metric,
+        ),
+        metadata={
+            key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for key, value in told
+            if value not in (None, {})
+        },
+    )
+
+
+def _passes(mark: float, value: float) -> bool:
+    return Score(metric="", value=value, threshold=mark).passed is True
+
+
+class ParameterScorer(MetricScorer):
+    """One metric of the core by its parameters; use the subclasses.
+
+    Args:
+        judge: A judge or a model; None: the embedded judge.
+        name: See `MetricScorer`.
+        aggregations: See `MetricScorer`.
+        **params: The metric's parameters (``threshold`` is the pass mark on the score's own scale, else the
+            convention's; ``strict`` lets only a perfect score pass), and where things stand (`KeyParams`).
+
+    Raises:
+        ParameterError: A parameter is unknown or out of range.
+    """
+
+    core_class: ClassVar[type[Metric]]
+
+    def __init__(
+        self,
+        *,
+        judge: Judge | Model | None = None,
+        name: str | None = None,
+        aggregations: Aggregations = None,
+        **params: Unpack[WrapperParams],
+    ) -> None:
+        judged = as_judge(judge, Model, lambda model: model)
+        scorer = CoreScorer.single(self.core_class, {"id_key": doc_uri_or_id, **params}, READER, judge=judged)
+        self._begin(scorer, name, aggregations)

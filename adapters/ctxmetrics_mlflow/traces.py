@@ -1,0 +1,83 @@
+"""Where MLflow keeps the fields of a sample: usual keys of a row's sides, and the documents of RETRIEVER spans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlflow.entities import SpanType
+
+from ctxmetrics.records import TEXT_KEYS, Place, Reader, look_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mlflow.entities import Span, Trace
+
+
+def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None) -> dict[str, Any]:
+    """Return a row as a record; a side that is not given is taken from the trace."""
+    sides = {"inputs": inputs, "outputs": outputs, "expectations": expectations or None}
+    if trace is None:
+        return sides
+    root = next((span for span in _spans(trace) if span.parent_id is None), None)
+    told = {
+        "inputs": getattr(root, "inputs", None),
+        "outputs": getattr(root, "outputs", None),
+        "expectations": {
+            item.name: item.expectation.value
+            for item in trace.info.assessments or ()
+            if item.expectation is not None
+        },
+    }
+    given = {name: side for name, side in sides.items() if side is not None}
+    return {**told, **given, "id": trace.info.trace_id, "trace": trace}
+
+
+def _spans(trace: Any) -> list[Span]:
+    return sorted(getattr(trace.data, "spans", None) or (), key=lambda span: span.start_time_ns)
+
+
+def _retrievals(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the documents of the outermost RETRIEVER spans: an inner one found what the outer one chose from."""
+    trace = record.get("trace")
+    spans = [] if trace is None else _spans(trace)
+    by_id = {span.span_id: span for span in spans}
+    for span in spans:
+        above = by_id.get(span.parent_id or "")
+        while above is not None and above.span_type != SpanType.RETRIEVER:
+            above = by_id.get(above.parent_id or "")
+        if above is None and span.span_type == SpanType.RETRIEVER:
+            yield span.name, _documents(span.outputs)
+
+
+def _documents(outputs: Any) -> Any:
+    """Return the documents; some retrievers give a mapping that holds them."""
+    if not isinstance(outputs, dict) or any(key in outputs for key in TEXT_KEYS):
+        return outputs
+    return next((outputs[key] for key in READER.places["retrieved_contexts"].keys if key in outputs), outputs)
+
+
+def doc_uri_or_id(document: Any) -> Any:
+    """Return what MLflow knows a document by."""
+    places = ("metadata.doc_uri", "doc_uri", "id")
+    return next((found for place in places if (found := look_up(document, place)) is not None), None)
+
+
+READER = Reader(
+    places={
+        "user_input": Place.of("inputs", "question query input request prompt"),
+        "response": Place.of("outputs", "answer output result content"),
+        "retrieved_contexts": Place.of(
+            "outputs", "documents contexts context source_documents retrieved_documents"
+        ),
+        "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
+        "reference": Place.of("expectations", "expected_response ground_truth answer"),
+        "reference_contexts": Place.of(
+            "expectations", "expected_retrieved_context documents contexts context"
+        ),
+        "reference_context_ids": Place.of("expectations", "reference_ids"),
+    },
+    retrievals=_retrievals,
+    hint="There is no RETRIEVER span in its trace either.",
+)
+"""Reads samples out of rows of an evaluation data set and their traces."""

@@ -1,0 +1,77 @@
+"""Context recall and context precision as evaluators of pydantic-evals: the numbers of `ctxmetrics`, at home there.
+
+    from ctxmetrics_pydantic_evals import ContextRecallEvaluator
+
+    dataset = Dataset(name="handbook", cases=cases, evaluators=[ContextRecallEvaluator(threshold=0.8)])
+    dataset.evaluate_sync(answer)
+
+No model and no key are needed; ``judge=`` takes any model of pydantic-ai, or its name (``"openai:gpt-5.2"``).
+"""
+
+from __future__ import annotations
+
+from ctxmetrics import metrics as core
+from ctxmetrics.errors import missing_extra
+
+try:
+    from ctxmetrics_pydantic_evals.evaluators import MetricEvaluator, NoScoreError
+    from ctxmetrics_pydantic_evals.models import PydanticAIModel
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in ("pydantic_evals", "pydantic_ai"):
+        raise
+    raise missing_extra("pydantic-evals", "pydantic-evals") from error
+
+__all__ = [
+    "EVALUATORS", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",
+    "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "MetricEvaluator",
+    "NoScoreError", "NonLLMContextPrecisionEvaluator", "NonLLMContextRecallEvaluator", "PydanticAIModel",
+]  # fmt: skip
+
+
+class ContextRecallEvaluator(MetricEvaluator):
+    """`ctxmetrics.ContextRecall`: the share of the reference's units that the retrieved contexts support."""
+
+    core_class = core.ContextRecall
+
+
+class ContextPrecisionEvaluator(MetricEvaluator):
+    """`ctxmetrics.ContextPrecision`: whether the contexts that help to give the reference stand first."""
+
+    core_class = core.ContextPrecision
+
+
+class ContextUtilizationEvaluator(MetricEvaluator):
+    """`ctxmetrics.ContextUtilization`: context precision with the response in place of the reference."""
+
+    core_class = core.ContextUtilization
+
+
+class NonLLMContextRecallEvaluator(MetricEvaluator):
+    """`ctxmetrics.NonLLMContextRecall`: the share of reference contexts that a retrieved one resembles."""
+
+    core_class = core.NonLLMContextRecall
+
+
+class NonLLMContextPrecisionEvaluator(MetricEvaluator):
+    """`ctxmetrics.NonLLMContextPrecision`: whether contexts that resemble a reference context stand first."""
+
+    core_class = core.NonLLMContextPrecision
+
+
+class IDBasedContextRecallEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedContextRecall`: the share of the reference ids that were retrieved."""
+
+    core_class = core.IDBasedContextRecall
+
+
+class IDBasedContextPrecisionEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedContextPrecision`: the share of retrieved ids that are reference ids."""
+
+    core_class = core.IDBasedContextPrecision
+
+
+EVALUATORS = (
+    ContextRecallEvaluator, ContextPrecisionEvaluator, ContextUtilizationEvaluator, NonLLMContextRecallEvaluator,
+    NonLLMContextPrecisionEvaluator, IDBasedContextRecallEvaluator, IDBasedContextPrecisionEvaluator,
+)  # fmt: skip
+"""All of them, for ``custom_evaluator_types=`` of `Dataset.from_file` and `Dataset.to_file`."""

@@ -1,0 +1,199 @@
+"""The evaluator for pydantic-evals: one wrapper around a metric of the core."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
+
+from ctxmetrics._version import __version__
+from ctxmetrics.bridge import run_sync
+from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.records import OPTIONS, Place, Reader
+from ctxmetrics.scorer import Scorer
+from ctxmetrics_pydantic_evals.models import to_judge
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+    from typing_extensions import Unpack
+
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics import Metric
+    from ctxmetrics.scorer import WrapperParams
+    from ctxmetrics.scores import Score
+
+_IN_FILES: Mapping[str, Any] = {
+    "convention": str,
+    "threshold": float | None,
+    "strict": bool,
+    "top_k": int | None,
+    "judge": str | None,
+    "unit": Literal["sentence", "claim"] | None,
+    "language": str | None,
+    "relevance": Literal["useful", "supports"],
+    "formula": Literal["average_precision", "share"],
+    "min_similarity": float,
+    "similarity": str,
+}
+"""What a data set's file may say for a parameter. In code, ``judge``, ``similarity`` and keys may be objects."""
+_KEYS = (*OPTIONS.values(), "id_key")
+
+
+class NoScoreError(CtxMetricsError):
+    """A score could not be computed: pydantic-evals lists it among the case's evaluator failures.
+
+    Attributes:
+        score: The score, with its reason code.
+    """
+
+    code = "no_score"
+
+    def __init__(self, score: Score) -> None:
+        super().__init__(f"{score.reason_code}: {score.message}")
+        self.score = score
+
+
+class MetricEvaluator(Evaluator[Any, Any, Any]):
+    """One metric of the core by its parameters; use the subclasses.
+
+    Gives a score with its reason; and, where there is a pass mark, an assertion ``<name>_pass``. A score that cannot be
+    computed is an evaluator failure with reason code and message: it counts in no average.
+
+    What was retrieved comes from the output, else from the case's metadata or what the task said with
+    ``set_eval_attribute("retrieved_contexts", ..)``. Outputs may be mappings, models, dataclasses, a text or a list.
+
+    In a file a judge is its model's name. One that has none there must be given again after loading.
+
+    Args:
+        judge: A judge, a model of pydantic-ai or its name; None or ``"lexical"``: the embedded judge.
+        evaluation_name: What the report calls the score; None: the metric's name.
+        **params: The metric's parameters (``threshold`` is the pass mark on the score's own scale, else the
+            convention's; ``strict`` lets only a perfect score pass), and where things stand (`KeyParams`).
+
+    Raises:
+        ParameterError: A parameter is unknown or out of range.
+    """
+
+    core_class: ClassVar[type[Metric]]
+    judge: Judge | Model | str | None
+    evaluation_name: str | None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Make a dataclass of it: pydantic-evals asks each class for fields, annotations and signature of its own."""
+        super().__init_subclass__(**kwargs)
+        defaults = {item.name: item.default for item in fields(cls.core_class)}
+        types = {name: _IN_FILES[name] for name in defaults}
+        names = (*_KEYS, "evaluation_name")
+        cls.__annotations__ = {**types, **dict.fromkeys(names, str | None)}
+        for name, default in {**defaults, **dict.fromkeys(names)}.items():
+            setattr(cls, name, default)
+        dataclass(init=False, repr=False, unsafe_hash=True)(cls)
+        parameters = [
+            Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
+            for item in fields(cls)
+        ]
+        cls.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # any class may have one
+
+    def __init__(
+        self,
+        *,
+        judge: Judge | Model | str | None = None,
+        evaluation_name: str | None = None,
+        **params: Unpack[WrapperParams],
+    ) -> None:
+        known = [item.name for item in fields(self)]
+        for name in params:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+                hint = f" Did you mean '{near[0]}'?" if near else ""
+                raise ParameterError(f"{type(self).__name__} has no parameter '{name}'.{hint}")
+        vars(self).update(params, judge=judge, evaluation_name=evaluation_name)
+        if not isinstance(judge, str):
+            self._scorer(to_judge(judge))
+
+    @property
+    def metric(self) -> Metric:
+        """The core metric."""
+        (metric,) = self._scorer(to_judge(self.judge)).metrics.values()
+        return metric
+
+    def _scorer(self, judge: Judge | None) -> Scorer:
+        """Build the metric of what the attributes say now: they may be changed."""
+        given = {item.name: getattr(self, item.name) for item in fields(self)}
+        params = {item.name: given[item.name] for item in fields(self.core_class) if item.name != "judge"}
+        keys = {name: given[name] for name in _KEYS if given[name] is not None}
+        return Scorer.single(self.core_class, {**params, **keys}, READER, judge=judge)
+
+    def get_default_evaluation_name(self) -> str:
+        """Return what the report calls the score."""
+        return self.evaluation_name or self._scorer(None).name
+
+    def get_evaluator_version(self) -> str:
+        """Return the library's version."""
+        return f"ctxmetrics {__version__}"
+
+    def build_serialization_arguments(self) -> dict[str, Any]:
+        """Return the parameters that are not the default; of objects, the name."""
+        arguments = super().build_serialization_arguments()
+        judge = arguments.get("judge")
+        if judge is not None and not isinstance(judge, str):
+            arguments["judge"] = getattr(judge, "model_id", None) or getattr(
+                judge, "name", type(judge).__name__
+            )
+        named = ((name, getattr(value, "__qualname__", value)) for name, value in arguments.items())
+        return dict(named)
+
+    def as_spec(self) -> EvaluatorSpec:
+        """Return the evaluator as data, parameters by name: a single one is no exception here."""
+        return EvaluatorSpec(
+            name=self.get_serialization_name(), arguments=self.build_serialization_arguments() or None
+        )
+
+    async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
+        """Score a case.
+
+        Raises:
+            NoScoreError: The score could not be computed.
+            MissingFieldError: The case lacks a field; the message says where it was looked for.
+            SampleError: A field has the wrong type.
+        """
+        (score,) = (await self._scorer(to_judge(self.judge)).ascores(_record(ctx))).values()
+        if score.value is None:
+            raise NoScoreError(score)
+        name = self.get_default_evaluation_name()
+        results = {name: EvaluationReason(value=score.value, reason=score.reason or None)}
+        if score.passed is not None:
+            results[f"{name}_pass"] = EvaluationReason(value=score.passed)
+        return results
+
+    def evaluate_sync(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
+        """Score a case, anywhere: in a script, a notebook, inside a running loop, in any thread."""
+        return run_sync(self.evaluate, ctx)
+
+
+def _record(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
+    """Return a case as a record; what its metadata and the task's attributes hold stands beside the sides."""
+    metadata = ctx.metadata if isinstance(ctx.metadata, Mapping) else getattr(ctx.metadata, "__dict__", {})
+    sides = {"inputs": ctx.inputs, "output": ctx.output, "expected_output": ctx.expected_output}
+    return {**metadata, **ctx.attributes, **sides, "id": ctx.name, "error": None}
+
+
+READER = Reader(
+    places={
+        "user_input": Place.of("inputs", "question query input prompt"),
+        "response": Place.of("output", "answer output result"),
+        "retrieved_contexts": Place.of("output", "documents contexts context source_documents"),
+        "retrieved_context_ids": Place.of("output", "retrieved_ids"),
+        "reference": Place.of("expected_output", "ground_truth answer response output result"),
+        "reference_contexts": Place.of("expected_output", "retrieved_contexts documents contexts context"),
+        "reference_context_ids": Place.of(
+            "expected_output", "reference_ids retrieved_context_ids retrieved_ids"
+        ),
+    },
+    hint="Neither the case's metadata nor the task's attributes have any.",
+)
+"""Reads samples out of cases and what a task made of them."""

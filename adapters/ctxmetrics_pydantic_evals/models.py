@@ -1,0 +1,85 @@
+"""Any model of pydantic-ai as a model of `LLMJudge`, and what ``judge=`` takes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pydantic_ai.direct import model_request
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import ModelRequest, SystemPromptPart, TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai.models import Model, ModelRequestParameters, infer_model
+from pydantic_ai.tools import ToolDefinition
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.identity import ForeignModel, as_judge
+from ctxmetrics.judges.lexical import LexicalJudge
+from ctxmetrics.judges.wrapped import check_finished, describe, token_usage
+from ctxmetrics.redact import safe_text
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ctxmetrics.judges.base import Judge, Prompt
+
+
+class PydanticAIModel(ForeignModel):
+    """A model of pydantic-ai as a model: ``LLMJudge(PydanticAIModel(model))``.
+
+    It is asked for a call of one tool with the reply's schema. Whatever comes back is handed on as it came: the judge
+    checks it.
+
+    Args:
+        model: The model. Those of equal class, name and settings share judgements.
+        tools: Whether to ask for a tool call, else for text.
+    """
+
+    def __init__(self, model: Model, *, tools: bool = True) -> None:
+        self.model, self.tools = model, tools
+        identity = describe("pydantic-ai", [model], name=model.model_name)
+        super().__init__(model, identity if tools else f"{identity} text")
+
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Ask the model, in the loop this runs in.
+
+        Raises:
+            JudgeError: Its reply was cut off. What its client raises passes through.
+        """
+        tool = ToolDefinition(name="reply", parameters_json_schema=schema.model_json_schema())
+        asked = ModelRequest(parts=[SystemPromptPart(prompt.system), UserPromptPart(prompt.user)])
+        response = await model_request(
+            self.model,
+            [asked],
+            model_request_parameters=ModelRequestParameters(
+                output_mode="tool" if self.tools else "text",
+                output_tools=[tool] if self.tools else [],
+                allow_text_output=not self.tools,
+            ),
+        )
+        check_finished(getattr(response, "finish_reason", None))
+        calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
+        texts = [part.content for part in response.parts if isinstance(part, TextPart)]
+        return Reply(content="\n".join(calls or texts), usage=token_usage(response.usage))
+
+
+def to_judge(given: Judge | Model | str | None) -> Judge | None:
+    """Return the judge that is meant; None for None.
+
+    Raises:
+        ParameterError: It is none, or no model has that name.
+    """
+    if not isinstance(given, str):
+        return as_judge(given, Model, PydanticAIModel)
+    return LexicalJudge() if given == LexicalJudge().name else as_judge(_model(given), Model, PydanticAIModel)
+
+
+@cache
+def _model(name: str) -> Model:
+    try:
+        return infer_model(name)
+    except (UserError, ImportError) as error:
+        raise ParameterError(
+            f"judge={name!r} cannot be had from pydantic-ai: {safe_text(error)} Of any other judge a file holds the "
+            "name only: give it again where the evaluator is built."
+        ) from None
