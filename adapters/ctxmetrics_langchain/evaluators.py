@@ -56,10 +56,10 @@ class RetrievalEvaluator(RunEvaluator):
     Args:
         metrics: Metrics of the core, or a mapping from feedback keys to metrics.
         judge: For judged metrics that have none: a judge, a model, or a LangChain chat model.
-        **keys: Where things stand in runs and examples: see `KeyParams`.
+        **keys: Where things stand in runs and examples: see `ctxmetrics.records.KeyParams`.
 
     Attributes:
-        metrics: The core metrics by feedback key. Two evaluators are equal when these and the keys are.
+        scorer: The core metrics by feedback key, and the keys. Two evaluators are equal when these are.
 
     Raises:
         ParameterError: Two metrics have one name, or a parameter is unknown or of the wrong type.
