@@ -2,10 +2,10 @@
 
     python benchmarks/run.py deepeval_overhead [--samples N] [--rounds N]
 
-``deepeval.evaluate(write_cache=False)``, sync and async, with `IDBasedContextRecallMetric` and with the smallest
-``BaseMetric`` that works, on the same test cases: five contexts of 130 characters, ids in the metadata. The two take
-turns in every round; the figures are medians over the rounds, in process time, after one round that does not count.
-Which of the two begins changes from round to round.
+``deepeval.evaluate(write_cache=False)``, sync and async, with `IDBasedContextRecallMetric` and with the
+smallest ``BaseMetric`` that works, on the same test cases: five contexts of 130 characters, ids in the
+metadata. The two take turns in every round; the figures are medians over the rounds, in process time, after
+one round that does not count. Which of the two begins changes from round to round.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 
     evaluate(test_cases, [ContextRecallMetric(threshold=0.7)])
 
-No model and no key are needed; give ``model=`` any ``DeepEvalBaseLLM`` to judge with. Parameters, and what happens
-where a score cannot be computed: `DeepEvalMetric`.
+No model and no key are needed; give ``model=`` any ``DeepEvalBaseLLM`` to judge with. `DeepEvalMetric` tells
+the parameters, and what happens where a score cannot be computed.
 """
 
 from __future__ import annotations
@@ -19,22 +19,14 @@ try:
 except ImportError as error:
     raise missing_extra("deepeval 3.9.9 or newer", "deepeval") from error
 
-from ctxmetrics_deepeval.fields import MissingParamsError
 from ctxmetrics_deepeval.model import DeepEvalModel
-from ctxmetrics_deepeval.wrapper import DeepEvalMetric
+from ctxmetrics_deepeval.wrapper import FIELDS, DeepEvalMetric, MissingParamsError
 
 __all__ = [
-    "ContextPrecisionMetric",
-    "ContextRecallMetric",
-    "ContextUtilizationMetric",
-    "DeepEvalMetric",
-    "DeepEvalModel",
-    "IDBasedContextPrecisionMetric",
-    "IDBasedContextRecallMetric",
-    "MissingParamsError",
-    "NonLLMContextPrecisionMetric",
-    "NonLLMContextRecallMetric",
-]
+    "FIELDS", "ContextPrecisionMetric", "ContextRecallMetric", "ContextUtilizationMetric", "DeepEvalMetric",
+    "DeepEvalModel", "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "MissingParamsError",
+    "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
+]  # fmt: skip
 
 
 class ContextRecallMetric(DeepEvalMetric):

@@ -2,60 +2,67 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from uuid import uuid4
 
-from deepeval.errors import DeepEvalError
+from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
 from deepeval.metrics.utils import construct_verbose_logs
+from deepeval.test_case import LLMTestCase, SingleTurnParams
+from rich.markup import escape
 
 from ctxmetrics._version import __version__
-from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics.explain import count
 from ctxmetrics.judges.llm import LLMJudge
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
-from ctxmetrics.metrics.params import build_metric
+from ctxmetrics.metrics.params import MetricParams, build_metric
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Usage
-from ctxmetrics_deepeval.fields import required_params, to_sample
+from ctxmetrics.schemas import SCHEMAS
+from ctxmetrics.scores import Score, Usage
 from ctxmetrics_deepeval.model import DeepEvalModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deepeval.models import DeepEvalBaseLLM
-    from deepeval.test_case import LLMTestCase
     from typing_extensions import Unpack
 
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.metrics.params import MetricParams
-    from ctxmetrics.scores import Score
 
+# Where each of our fields lives in a test case: retrieval_context, metadata.reference_context_ids ..
+_HOME = {own: key for key, own in reversed([*SCHEMAS["deepeval"].fields.items()])}
+# The same by the test case's own fields: input, expected_output, name, metadata ..
+FIELDS = {key: own for key, own in SCHEMAS["deepeval"].fields.items() if key in LLMTestCase.model_fields}
 # Everything that a measurement leaves behind. It is set, and taken back, as a whole.
 _MEASURED = "score reason success evaluation_cost input_tokens output_tokens verbose_logs score_breakdown"
 _NO_RESULT: dict[str, Any] = dict.fromkeys([*_MEASURED.split(), "result", "_error", "_measuring"])
 
 
+class MissingParamsError(MissingTestCaseParamsError, MissingFieldError):
+    """A test case lacks what a metric needs: DeepEval's own error, which its runner knows, and ours."""
+
+
 class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEval's metrics are made
     """A metric of the core in DeepEval's clothes; use its subclasses.
 
-    A score that cannot be computed is no exception: the metric then has an ``error`` (reason code and message), no
-    score, and has failed. At an exception DeepEval ends the run of all other test cases, unless told to ignore errors;
-    so one is raised only for misuse (wrong parameter, wrong type in a test case) and for DeepEval's own missing
-    parameters, which it can be told to skip.
+    A score that cannot be computed is no exception: the metric then has an ``error`` (reason code and
+    message), no score, and has failed. At an exception DeepEval ends the run of all other test cases, unless
+    told to ignore errors; so one is raised only for misuse (wrong parameter, wrong type in a test case) and
+    for DeepEval's own missing parameters, which it can be told to skip.
 
-    One object may measure many test cases at once: each call returns its own score, and the attributes are those of the
-    call that began last, all of the same one. Pictures in a test case are not looked at.
+    One object may measure many test cases at once: each call returns its own score, and the attributes are
+    those of the call that began last, all of the same one. Pictures in a test case are not looked at. On a
+    span of a trace DeepEval hands no metadata on: metrics by id need a test case.
 
     Args:
-        threshold: The pass mark on the score's own scale. ``"convention"``: the convention's, else 0.5. None: no pass
-            mark, a score only (DeepEval 4).
+        threshold: The pass mark on the score's own scale. ``"convention"``: the convention's, else 0.5. None:
+            no pass mark, a score only (DeepEval 4).
         model: A ``DeepEvalBaseLLM`` to judge with, or a model name as DeepEval's own metrics take it.
         judge: A judge of `ctxmetrics`, instead of a model. With neither, the embedded one.
         core: A metric of the core, instead of its parameters.
@@ -81,8 +88,9 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
     _error: str | None
     _measuring: object
 
-    # DeepEval copies a metric for every test case by calling its class with those of the constructor's parameters that
-    # are also attributes. `core` is one, so all settings travel by reference, and constructing again changes nothing.
+    # DeepEval copies a metric for every test case by calling its class with those of the constructor's
+    # parameters that are also attributes. `core` is one: all settings travel by reference, and constructing
+    # again is harmless.
     def __init__(
         self,
         threshold: float | Literal["convention"] | None = "convention",
@@ -101,9 +109,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
         if core is None and None in judges:
             core = build_metric(self.core_class, params, also=_OPTIONS, judge=judges[0] or judge)
         elif not isinstance(core, self.core_class) or params or judges != [None, None]:
-            raise ParameterError(
-                f"Give core= (a {self.core_class.__name__}) alone, or else model= or judge=."
-            )
+            raise ParameterError(f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=.")
         self.__dict__.update(_NO_RESULT)
         self.core = core = _with_pass_mark(core, threshold, strict=strict_mode)
         self.threshold = None if threshold is None and not core.strict else core.pass_mark
@@ -113,9 +119,10 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]  # DeepEval's
-        cls._required_params = required_params(cls.core_class)  # type: ignore[assignment]  # theirs is a slip
+        places = ["input", *(_HOME[name].partition(".")[0] for name in cls.core_class.requires)]
+        cls._required_params = [SingleTurnParams(place) for place in dict.fromkeys(places)]  # type: ignore[assignment]
 
-    # DeepEval passes keywords of its own, others in each release, and takes a refusal for a reason to measure again.
+    # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
         """Score a test case, anywhere: in a script, a notebook, inside a running loop, in any thread.
 
@@ -124,13 +131,13 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
             SampleError: A field of it has the wrong type.
         """
         with _measurement(self) as scores:
-            scores.append(self.core.score(to_sample(test_case, self.core)))
+            scores.append(self.core.score(_sample(test_case, self.core)))
         return scores[0].value
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]
         """Score a test case. Raises as `measure` does."""
         with _measurement(self) as scores:
-            scores.append(await self.core.ascore(to_sample(test_case, self.core)))
+            scores.append(await self.core.ascore(_sample(test_case, self.core)))
         return scores[0].value
 
     def is_successful(self) -> bool | None:
@@ -146,17 +153,19 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
 
     @error.setter
     def error(self, text: str | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - as in theirs
-        # DeepEval sets None before each test case, also where the metric's turn then never comes (another one hung):
-        # what the last test case left must not be reported for this one. It sets a text when it gives a test case up:
-        # the measurement may still run in a thread of its own, and must not leave its result on a later test case.
+        # DeepEval sets None before each test case, also where the metric's turn then never comes (another one
+        # hung): what the last test case left must not be reported for this one. It sets a text when it gives
+        # a test case up: the measurement may still run in a thread, and must not leave its result on a later
+        # test case.
         self.__dict__.update(_NO_RESULT, _error=text)
 
     @property
     def assessment_questions(self) -> list[str] | None:
         """Something new each time where DeepEval's cache must not answer; it compares this.
 
-        The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id and string metrics,
-        computed sooner than looked up, and metrics with a judge that is not ours are never taken from it.
+        The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id and
+        string metrics, computed sooner than looked up, and those with a judge that is not ours are never
+        taken from it.
         """
         ours = type(_judge_of(self.core)).__module__.startswith("ctxmetrics.")
         return None if ours else [f"not for the cache: {uuid4().hex}"]
@@ -182,13 +191,13 @@ def _measurement(metric: DeepEvalMetric) -> Iterator[list[Score]]:
     metric.__dict__.update(_NO_RESULT, _measuring=scores, skipped=False)
     try:
         yield scores
-    except (CtxMetricsError, DeepEvalError):
+    except CtxMetricsError:
         raise
-    except Exception as error:  # noqa: BLE001 - at a TypeError DeepEval measures again, and does not catch the second
+    except Exception as error:  # noqa: BLE001 - at a TypeError DeepEval measures again, unguarded
         message = f"{type(error).__name__}: {safe_text(error)}"
         scores.append(metric.core.build(Sample(), None, reason_code="metric_error", message=message))
     state = _state(metric, scores[0])
-    if metric._measuring is scores:  # noqa: SLF001 - no later one has begun, and DeepEval has not given this one up
+    if metric._measuring is scores:  # noqa: SLF001 - not given up, and no later one has begun
         metric.__dict__.update(state)
         metric.is_successful()
 
@@ -197,12 +206,12 @@ def _state(metric: DeepEvalMetric, score: Score) -> dict[str, Any]:
     usage = Usage() if score.usage.estimated else score.usage
     return {
         "score": score.value,
-        "reason": _without_tags(score.reason) if metric.include_reason else None,
-        "_error": _without_tags(f"{score.reason_code}: {score.message}") if score.value is None else None,
+        "reason": escape(score.reason) if metric.include_reason else None,
+        "_error": escape(f"{score.reason_code}: {score.message}") if score.value is None else None,
         "evaluation_cost": score.usage.cost,
         "input_tokens": usage.prompt_tokens or None,
         "output_tokens": usage.completion_tokens or None,
-        "verbose_logs": construct_verbose_logs(metric, [_without_tags(score.pretty()), ""]),
+        "verbose_logs": construct_verbose_logs(metric, [escape(score.pretty()), ""]),
         "score_breakdown": {"count": count(score), **score.to_dict()},
         "result": score,
     }
@@ -213,7 +222,7 @@ def _with_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool
     core = replace(core, strict=True) if strict and not core.strict else core
     if threshold == "convention":
         threshold = 0.5 if core.pass_mark is None else None  # DeepEval's own
-    return core if threshold in (None, core.pass_mark) else replace(core, threshold=threshold)  # type: ignore[arg-type]  # the core says what is wrong
+    return core if threshold in (None, core.pass_mark) else replace(core, threshold=threshold)  # type: ignore[arg-type]
 
 
 def _judge_of(core: Metric) -> Judge | None:
@@ -223,13 +232,29 @@ def _judge_of(core: Metric) -> Judge | None:
 def _label(judge: Judge | None) -> str | None:
     """Return who judges, by which release, with a digest of all options: DeepEval's cache compares it."""
     digest = sha256(repr(judge).encode()).hexdigest()[:8]
-    return _without_tags(f"{judge.name}, ctxmetrics {__version__}, {digest}") if judge else None
+    return escape(f"{judge.name}, ctxmetrics {__version__}, {digest}") if judge else None
 
 
-def _without_tags(text: str) -> str:
-    """Return a text in which Rich finds no tag: a word joiner, which shows nothing, breaks them.
+def _sample(test_case: LLMTestCase, metric: Metric) -> Sample:
+    """Read a test case.
 
-    DeepEval prints reasons and logs as Rich markup. A chunk that says ``[/INST]`` would end the whole report with a
-    MarkupError, and ``[link=..]`` would plant a link.
+    Ids come from ``metadata["retrieved_context_ids"]`` and ``metadata["reference_context_ids"]``, else, for
+    what was retrieved, from the source of ``RetrievedContextData`` where every item has one. Reference
+    contexts are ``context``, else ``metadata["reference_contexts"]``.
+
+    Raises:
+        SampleError: It is no ``LLMTestCase``, or a field has the wrong type.
+        MissingParamsError: It lacks a field that the metric needs; the message names the test case's fields.
     """
-    return re.sub(r"\[(?=[A-Za-z#/@])", "[\u2060", text)
+    if not isinstance(test_case, LLMTestCase):
+        raise SampleError(f"The test case must be an LLMTestCase, not {type(test_case).__name__}.")
+    values: dict[str, Any] = {key: getattr(test_case, key) for key in FIELDS}
+    values["reference_contexts"] = (test_case.metadata or {}).get("reference_contexts")
+    if isinstance(items := test_case.retrieval_context, list):
+        # Not dumped: that would join text and source.
+        values["retrieval_context"] = [vars(item) if hasattr(item, "source") else item for item in items]
+    sample = Sample.from_dict(values, schema="deepeval")
+    missing = [f"'{_HOME[name]}'" for name in metric.requires if getattr(sample, name) is None]
+    if missing:
+        raise MissingParamsError(f"{' and '.join(missing)} cannot be None for the '{metric.name}' metric")
+    return sample

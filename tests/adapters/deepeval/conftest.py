@@ -45,7 +45,8 @@ def run(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
 
 @pytest.fixture
 def make_case() -> Callable[..., LLMTestCase]:
-    """Two of the three reference ids are among the four that were retrieved; one of two sentences is supported."""
+    """Two of the three reference ids are among the four that were retrieved; one of two sentences is
+    supported."""
 
     def make_case(**changes: Any) -> LLMTestCase:
         fields: dict[str, Any] = {

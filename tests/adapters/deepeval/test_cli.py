@@ -96,13 +96,13 @@ from ctxmetrics_deepeval import wrapper
 
 SETTINGS = json.loads(Path("settings.json").read_text())
 measured = []
-to_sample = wrapper.to_sample
+read = wrapper._sample
 
 def counting(test_case, metric):
     measured.append(f"{test_case.input} {metric.name}")
-    return to_sample(test_case, metric)
+    return read(test_case, metric)
 
-wrapper.to_sample = counting
+wrapper._sample = counting
 
 class ForeignJudge:
     name, warnings = "foreign", ()

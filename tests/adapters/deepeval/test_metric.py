@@ -7,14 +7,26 @@ import copy
 import math
 import pickle
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics.utils import check_llm_test_case_params, copy_metrics
+from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import ConversationalTestCase, LLMTestCase, SingleTurnParams, Turn
+from deepeval.test_run.cache import Cache
 
-from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, NonLLMContextRecall, ScriptedJudge
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    LexicalJudge,
+    LLMJudge,
+    NonLLMContextRecall,
+    ScriptedJudge,
+    __version__,
+)
 from ctxmetrics.errors import CannotDecomposeError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.scores import Verdict
@@ -22,6 +34,7 @@ from ctxmetrics_deepeval import (
     ContextPrecisionMetric,
     ContextRecallMetric,
     ContextUtilizationMetric,
+    DeepEvalModel,
     IDBasedContextPrecisionMetric,
     IDBasedContextRecallMetric,
     NonLLMContextPrecisionMetric,
@@ -50,6 +63,22 @@ ALL = [
 needs_sources = pytest.mark.skipif(
     RetrievedContextData is None, reason="this DeepEval has no RetrievedContextData"
 )
+
+
+class FakeLLM(DeepEvalBaseLLM):
+    """Never asked here."""
+
+    def load_model(self) -> Any:
+        return None
+
+    def get_model_name(self) -> str:
+        return "fake"
+
+    def generate(self, prompt: str) -> Any:
+        raise AssertionError
+
+    async def a_generate(self, prompt: str) -> Any:
+        raise AssertionError
 
 
 class SlowJudge:
@@ -199,7 +228,8 @@ def test_a_conversation_is_no_test_case() -> None:
 def test_required_params_are_a_list_and_not_the_typing_object(
     metric: Any, params: list[str], make_case: Callable[..., LLMTestCase]
 ) -> None:
-    """The base class has ``List[..]`` itself there, at which DeepEval's own check fails with an AttributeError."""
+    """The base class has ``List[..]`` itself there, at which DeepEval's own check fails with an
+    AttributeError."""
     assert metric._required_params == [SingleTurnParams(name) for name in params]
     check_llm_test_case_params(make_case(), metric._required_params, None, None, metric())
     with pytest.raises(MissingTestCaseParamsError):
@@ -221,6 +251,7 @@ def test_required_params_are_a_list_and_not_the_typing_object(
         ({"threshold": 0.7}, 0.7),
         ({"threshold": 0.0}, 0.0),
         ({"threshold": None}, None),
+        ({"threshold": None, "convention": "aegis"}, None),
         ({"strict_mode": True}, 1.0),
         ({"strict_mode": True, "threshold": 0.3}, 1.0),
         ({"strict_mode": True, "threshold": None}, 1.0),
@@ -309,6 +340,7 @@ def test_success_of_a_state_that_somebody_set(
         (ContextRecallMetric, {"top_k": -1}, "top_k=-1"),
         (ContextRecallMetric, {"judge": "gpt"}, "judge=str is no judge"),
         (ContextRecallMetric, {"model": object()}, "model=object is no DeepEvalBaseLLM"),
+        (ContextRecallMetric, {"model": FakeLLM(), "judge": LexicalJudge()}, "model= or judge="),
         (ContextRecallMetric, {"core": ContextPrecision()}, "Give core= .a ContextRecall. alone"),
         (ContextRecallMetric, {"core": ContextRecall(), "top_k": 3}, "alone"),
         (ContextRecallMetric, {"core": ContextRecall(), "judge": LexicalJudge()}, "alone"),
@@ -343,6 +375,11 @@ def test_equality_and_hash_come_from_the_core() -> None:
     assert ContextRecallMetric(top_k=3) != ContextRecallMetric(top_k=4)
     assert ContextRecallMetric() != ContextPrecisionMetric()
     assert ContextRecallMetric() != ContextRecall()
+
+    class TowerRecall(ContextRecallMetric):
+        pass
+
+    assert TowerRecall() != ContextRecallMetric()
 
 
 @pytest.mark.parametrize("metric", ALL)
@@ -444,20 +481,31 @@ def test_include_reason_false(make_case: Callable[..., LLMTestCase]) -> None:
 
 
 def test_evaluation_model_names_the_judge_its_options_and_the_release() -> None:
-    labels = {
-        ContextRecallMetric(judge=judge).evaluation_model
-        for judge in (
-            None,
-            LexicalJudge(min_coverage=0.9),
-            ScriptedJudge({"joint": ["{}"]}, votes=3),
-            SlowJudge(),
-        )
-    }
-    assert len(labels) == 4
-    assert (
-        ContextRecallMetric().evaluation_model == ContextRecallMetric(judge=LexicalJudge()).evaluation_model
-    )
-    assert ContextRecallMetric().evaluation_model.startswith("lexical, ctxmetrics ")
+    """It is what the cache compares: equal for equal configurations only."""
+    model = DeepEvalModel(FakeLLM())
+    judges = [None, LexicalJudge(min_coverage=0.9), LLMJudge(model), LLMJudge(model, votes=3), SlowJudge()]
+    labels = [ContextRecallMetric(judge=judge).evaluation_model for judge in judges]
+    assert len(set(labels)) == 5
+    assert labels[0] == ContextRecallMetric(judge=LexicalJudge()).evaluation_model
+    assert labels[0].startswith(f"lexical, ctxmetrics {__version__}, ")
+    assert labels[2] == ContextPrecisionMetric(model=model.llm).evaluation_model
+
+
+@pytest.mark.parametrize(
+    ("metric", "cacheable"),
+    [
+        (ContextRecallMetric(), True),
+        (ContextRecallMetric(language="ru"), True),
+        (ContextPrecisionMetric(model=FakeLLM()), True),
+        (ContextRecallMetric(judge=SlowJudge()), False),
+        (NonLLMContextRecallMetric(), False),
+        (IDBasedContextRecallMetric(), False),
+    ],
+)
+def test_the_cache_may_answer_only_where_its_key_holds_all_inputs(metric: Any, cacheable: bool) -> None:
+    """Its key holds texts, and no metadata; a metric with an attribute ``language`` it never answers for."""
+    stored = Cache.create_metric_configuration(metric)
+    assert Cache.same_metric_configs(copy_metrics([metric])[0], stored) is cacheable
 
 
 def test_a_value_that_cannot_be_computed_is_an_error_text_and_no_score(
@@ -564,6 +612,26 @@ def test_one_object_and_many_concurrent_measurements_each_return_their_own_score
     assert metric.reason == metric.result.reason
 
 
+def test_threads_that_share_one_object_each_get_their_own_score(
+    make_case: Callable[..., LLMTestCase],
+) -> None:
+    metric = ContextRecallMetric(judge=SlowJudge())
+    slow = make_case(input="0.3", expected_output="It is in no context.")
+    quick = make_case(input="0", expected_output="Bananas are yellow.")
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(metric.measure, slow)
+        time.sleep(0.1)
+        assert (pool.submit(metric.measure, quick).result(), first.result()) == (1.0, 0.0)
+
+
+def test_a_skipped_test_case_is_not_remembered(make_case: Callable[..., LLMTestCase]) -> None:
+    """The sync runner never takes it back, and leaves out a later test case that times out."""
+    metric = IDBasedContextRecallMetric()
+    metric.skipped = True
+    metric.measure(make_case())
+    assert metric.skipped is False
+
+
 def test_measure_inside_a_running_loop(make_case: Callable[..., LLMTestCase]) -> None:
     async def inside() -> float | None:
         return ContextRecallMetric(judge=SlowJudge()).measure(make_case(input="0.01"))
@@ -602,11 +670,14 @@ def test_a_chunk_with_console_markup_stays_text(make_case: Callable[..., LLMTest
     tags = "[/INST] [bold red]hot[/bold red] [link=http://127.0.0.1/x]click[/link] [@click=app.bell]"
     metric = NonLLMContextRecallMetric()
     metric.measure(make_case(retrieval_context=[tags], context=[tags], name="[q1]"))
-    for shown in (metric.reason, metric.verbose_logs):
+    for shown, meant in (
+        (metric.reason, metric.result.reason),
+        (metric.verbose_logs, metric.result.pretty()),
+    ):
         text = Text.from_markup(shown)
-        assert text.plain == shown
+        assert text.plain == meant
         assert text.spans == []
-        assert "[/INST] [bold red]hot" in shown.replace("\u2060", "")
+        assert "[/INST] [bold red]hot" in meant
     assert metric.result.verdicts[0].evidence[0].quote == tags
 
 

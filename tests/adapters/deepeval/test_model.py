@@ -1,4 +1,5 @@
-"""DeepEval's LLMs as judges: by themselves, through the runner, and over the real clients to a server on the loopback."""
+"""DeepEval's LLMs as judges: by themselves, through the runner, and over the real clients to a server on the
+loopback."""
 
 from __future__ import annotations
 
@@ -12,11 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deepeval.models import DeepEvalBaseLLM, LocalModel
 from deepeval.test_case import LLMTestCase
+from pydantic import BaseModel
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Prompt
+from ctxmetrics.judges.base import Reply as ModelReply
+from ctxmetrics.scores import Usage
 from ctxmetrics.testing import FakeOpenAIServer, Reply
 from ctxmetrics.testing.answers import answer_from, read_question
+from ctxmetrics.text import find_quote
 from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric, DeepEvalModel
 
 try:
@@ -165,7 +171,8 @@ def test_any_llm_judges_both_metrics_with_one_request_a_sample(
 def test_the_cost_is_not_lost(
     kind: type[FakeLLM], run: Callable[..., list[Any]], cases: list[LLMTestCase]
 ) -> None:
-    """DeepEval's own metrics lose it for any LLM that is not theirs. Who pays, reports it: the sum is right."""
+    """DeepEval's own metrics lose it for any LLM that is not theirs. Who pays, reports it: the sum is
+    right."""
     llm = kind()
     (result,) = run(cases[:1], [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)])
     assert sorted(data.evaluation_cost or 0.0 for data in result.metrics_data) == [0.0, 0.25]
@@ -217,6 +224,16 @@ def test_a_reply_that_is_no_judgement_is_no_score(reply: Any) -> None:
 
     score = ContextRecall(judge=LLMJudge(DeepEvalModel(Odd()))).score(SAMPLE)
     assert (score.value, score.reason_code) == (None, "not_judged")
+
+
+def test_no_reply_at_all_is_an_invalid_reply() -> None:
+    """OpenAI's client gives None where a structured reply was refused."""
+    llm = FakeLLM()
+    llm.reply = lambda prompt, how: (llm.calls.append(how), (None, 0.1))[1]
+    score = ContextRecall(judge=LLMJudge(DeepEvalModel(llm), max_repairs=1)).score(SAMPLE)
+    assert {verdict.code for verdict in score.verdicts} == {"invalid_reply"}
+    assert len(llm.calls) == 2
+    assert score.usage.cost == 0.2
 
 
 def test_a_reply_that_the_llms_own_parser_refuses_is_asked_again() -> None:
@@ -302,6 +319,17 @@ def test_what_is_no_deepeval_llm_is_refused_with_our_error(llm: Any) -> None:
         DeepEvalModel(llm)
 
 
+def test_no_picture_tag_is_handed_over_whoever_wrote_the_prompt() -> None:
+    llm = FakeLLM()
+    llm.reply = lambda prompt, how: prompt
+    prompt = Prompt(
+        step="joint", version="mine", system="Read:", user="[DEEPEVAL:IMAGE:/etc/hostname] and more"
+    )
+    answer = asyncio.run(DeepEvalModel(llm).generate(prompt, BaseModel)).content
+    assert "[DEEPEVAL:" not in answer
+    assert find_quote("[\u2060DEEPEVAL:IMAGE:/etc/hostname]", prompt.user) == ((0, 30),)
+
+
 @pytest.mark.parametrize("own", ["local", "openai"])
 @pytest.mark.parametrize("kind", ["IMAGE", "PDF"])
 def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
@@ -372,6 +400,20 @@ def test_unknown_tokens_are_unknown_and_not_zero(server: FakeOpenAIServer, cases
     assert (metric.input_tokens, metric.output_tokens) == (None, None)
 
 
+def test_tokens_that_were_estimated_are_not_shown_as_counted(cases: list[LLMTestCase]) -> None:
+    class Estimates:
+        identity = "estimates"
+
+        async def generate(self, prompt: Prompt, schema: Any) -> ModelReply:
+            usage = Usage(calls=1, prompt_tokens=100, completion_tokens=10, estimated=True)
+            return ModelReply(content=HONEST(prompt), usage=usage)
+
+    metric = ContextRecallMetric(judge=LLMJudge(Estimates()))
+    assert metric.measure(cases[0]) == 0.5
+    assert metric.result.usage.prompt_tokens == 100
+    assert (metric.input_tokens, metric.output_tokens) == (None, None)
+
+
 def test_a_model_name_is_taken_as_deepeval_takes_it(
     server: FakeOpenAIServer, cases: list[LLMTestCase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,6 +437,13 @@ def test_fences_and_prose_are_read(model: str, cases: list[LLMTestCase]) -> None
         llm = local(server) if model == "local" else openai(server, model)
         assert ContextRecallMetric(model=llm).measure(cases[0]) == 0.5
         assert server.count == 1
+
+
+def test_json_mode_without_json_is_asked_again(cases: list[LLMTestCase]) -> None:
+    """DeepEval's parser gives up on it with an error of its own."""
+    with FakeOpenAIServer(lambda request: "{" if server.count == 1 else HONEST(request)) as server:
+        assert ContextRecallMetric(model=openai(server, "gpt-3.5-turbo")).measure(cases[0]) == 0.5
+        assert server.count == 2
 
 
 def test_a_comma_before_a_bracket_in_a_quote_survives() -> None:

@@ -12,6 +12,7 @@ import pytest
 from deepeval import assert_test
 from deepeval.dataset import EvaluationDataset, Golden
 from deepeval.errors import MissingTestCaseParamsError
+from deepeval.evaluate.configs import ErrorConfig
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
 
@@ -355,7 +356,8 @@ def test_a_thread_that_timed_out_does_not_write_on_the_next_test_case(
     )
     slow, quick = found.test_results
     assert "imed out" in slow.metrics_data[0].error
-    # When it ends, DeepEval's own thread adds a row to whichever test case is on: it must hold no score of ours.
+    # When it ends, DeepEval's own thread adds a row to whichever test case is on: it must hold no score of
+    # ours.
     assert {data.score for data in (*slow.metrics_data, *quick.metrics_data)} == {None, 1.0}
     assert quick.metrics_data[-1].score == 1.0
 
@@ -496,3 +498,30 @@ def test_retrieved_context_data_through_json(run: Callable[..., list[Any]], tmp_
     )
     assert only(run([case], [IDBasedContextRecallMetric()])).score == 0.5
     assert json.loads((tmp_path / "goldens.json").read_text())
+
+
+def test_a_metric_on_a_span_of_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    """DeepEval makes the test case of a span itself, without metadata: judged and string metrics work
+    there."""
+    from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
+    from deepeval.tracing import observe, update_current_span
+
+    recall, by_id = ContextRecallMetric(), IDBasedContextRecallMetric()
+
+    @observe(type="retriever", metrics=[recall, by_id])
+    def retrieve(question: str) -> list[str]:
+        expected = "The pump is red. It hums."
+        update_current_span(input=question, expected_output=expected, retrieval_context=["The pump is red."])
+        return ["The pump is red."]
+
+    dataset = EvaluationDataset(goldens=[Golden(input="Which pump?")])
+    for golden in dataset.evals_iterator(
+        async_config=AsyncConfig(run_async=False),
+        cache_config=CacheConfig(write_cache=False),
+        display_config=DisplayConfig(show_indicator=False, print_results=False),
+        error_config=ErrorConfig(ignore_errors=True),
+    ):
+        retrieve(golden.input)
+    assert recall.score == 0.5
+    assert by_id.score is None
+    assert "'metadata.reference_context_ids' cannot be None" in by_id.error

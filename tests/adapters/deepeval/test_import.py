@@ -1,0 +1,61 @@
+"""Importing the adapter: without DeepEval, with one that is too old, and what it brings along."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+def python(code: str, *folders: Path) -> str:
+    path = os.pathsep.join(map(str, (*folders, REPOSITORY / "core", REPOSITORY / "adapters")))
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    return run.stdout + run.stderr
+
+
+IMPORT = """
+try:
+    import ctxmetrics_deepeval
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+MESSAGE = (
+    "MissingExtraError deepeval 3.9.9 or newer is not installed. "
+    "Install it with: pip install 'ctxmetrics[deepeval]'\n"
+)
+
+
+def test_without_deepeval_the_error_names_the_install_command() -> None:
+    assert python("import sys; sys.modules['deepeval'] = None" + IMPORT) == MESSAGE
+
+
+def test_an_old_deepeval_is_told_from_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "deepeval").mkdir()
+    (tmp_path / "deepeval" / "__init__.py").touch()
+    (tmp_path / "deepeval" / "test_case.py").write_text("class LLMTestCaseParams: ...")
+    assert python(IMPORT, tmp_path) == MESSAGE
+
+
+def test_no_other_framework_is_loaded_and_the_core_loads_no_adapter() -> None:
+    code = """
+import sys
+import ctxmetrics
+assert not [name for name in sys.modules if name.startswith(("ctxmetrics_", "deepeval"))]
+import deepeval
+before = set(sys.modules)
+import ctxmetrics_deepeval
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(sorted(loaded & {"ragas", "langchain", "langchain_core", "langsmith", "pandas", "mlflow"}))
+"""
+    assert python(code).splitlines()[-1] == "[]"
