@@ -10,8 +10,7 @@ from deepeval.evaluate.evaluate import assert_test, evaluate
 from deepeval.test_case import LLMTestCase
 
 import ctxmetrics_deepeval
-from ctxmetrics.testing.aside import aside
-from ctxmetrics.testing.runners import Runner
+from ctxmetrics.testing.runners import Runner, aside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +18,10 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
 
-_QUIET = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
+_QUIET = {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+    "CONFIDENT_API_KEY": None,
+}  # with a key it uploads what it is given
 
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:

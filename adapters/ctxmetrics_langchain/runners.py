@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from langchain_core.runnables import Runnable, RunnableLambda
-from langsmith import Client, evaluate
+from langsmith import Client, evaluate, tracing_context
 from langsmith.schemas import Example
 
 from ctxmetrics.errors import MissingFieldError
@@ -46,7 +46,8 @@ def _string(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
 
 
 def _batch(runnable: Runnable[Any, Any], given: list[Any]) -> list[float | None]:
-    rows = runnable.batch(given, return_exceptions=True)
+    with tracing_context(enabled=False):
+        rows = runnable.batch(given, return_exceptions=True)
     return [None if isinstance(row, MissingFieldError) else row["score"] for row in rows]
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import mlflow
 from mlflow.genai import evaluate
 
-from ctxmetrics.testing.aside import aside
-from ctxmetrics.testing.runners import Runner
+from ctxmetrics.testing.runners import Runner, aside
 from ctxmetrics_mlflow.scorers import MetricScorer
+from ctxmetrics_mlflow.traces import READER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,24 +31,18 @@ _SETTINGS: dict[str, str | None] = {
     "MLFLOW_GENAI_EVAL_PREDICT_RATE_LIMIT": "0",  # ten a second by default
     "MLFLOW_GENAI_EVAL_SCORER_RATE_LIMIT": "0",
 }
-_EXPECTED = ("reference", "reference_contexts", "reference_context_ids")
 _IN_MEMORY = "/dev/shm"  # noqa: S108 - only where it is: a store on a disk waits for it at every row
 
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    rows = [_row(sample, number) for number, sample in enumerate(samples)]
+    rows: list[Any] = [READER.record(sample) for sample in samples]
+    for number, row in enumerate(rows):
+        row["inputs"]["number"] = number
     with _own_store():
         found: Any = evaluate(data=rows, scorers=[MetricScorer(metric, name="score")])
     table = found.result_df
     values = dict(zip((row["number"] for row in table["request"]), table["score/value"], strict=True))
     return [None if value is None or math.isnan(value) else value for _, value in sorted(values.items())]
-
-
-def _row(sample: Sample, number: int) -> dict[str, Any]:
-    fields = sample.to_dict()
-    question = {"question": fields.pop("user_input", None), "number": number}
-    expected = {name: fields.pop(name) for name in _EXPECTED if name in fields}
-    return {"inputs": question, "outputs": fields, "expectations": expected}
 
 
 @cache

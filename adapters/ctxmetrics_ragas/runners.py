@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ragas import EvaluationDataset, SingleTurnSample, evaluate
 
 import ctxmetrics_ragas
-from ctxmetrics.testing.runners import Runner
+from ctxmetrics.testing.runners import Runner, aside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,4 +32,5 @@ def _wrapped(metric: Metric) -> Any:
     return getattr(ctxmetrics_ragas, type(metric).__name__)(core=metric)
 
 
-RUNNERS = [Runner("ragas.evaluate", _evaluate), Runner("ragas.collections", _collections)]
+_quiet = aside({"RAGAS_DO_NOT_TRACK": "true"})
+RUNNERS = [Runner("ragas.evaluate", _quiet(_evaluate)), Runner("ragas.collections", _quiet(_collections))]

@@ -5,14 +5,19 @@ An adapter offers its runners under the entry point group ``ctxmetrics.runners``
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
@@ -51,9 +56,42 @@ def installed_runners() -> tuple[list[Runner], dict[str, str]]:
         The runners, the core's first; and why an adapter's are not among them, by its name.
     """
     runners, absent = [CORE], {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        try:
-            runners += entry.load()
-        except (MissingExtraError, ImportError) as error:
-            absent[entry.name] = " ".join(str(error).split())
+    with aside({"DO_NOT_TRACK": "true"}, silent=False):  # some frameworks write or call home when imported
+        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+            try:
+                runners += entry.load()
+            except (MissingExtraError, ImportError) as error:  # noqa: PERF203 - a handful of adapters
+                absent[entry.name] = " ".join(str(error).split())
     return runners, absent
+
+
+@contextmanager
+def aside(
+    environment: Mapping[str, str | None], folder: str | Path | None = None, *, silent: bool = True
+) -> Iterator[None]:
+    """Work in another folder, drop what is printed, and give it all back: for runners that leave traces.
+
+    It changes the whole process.
+
+    Args:
+        environment: Variables for the time; those that are None are taken away.
+        folder: Where to work; None: a folder that is deleted afterwards.
+        silent: Whether to drop what is printed.
+    """
+    here, before = Path.cwd(), {name: os.environ.get(name) for name in environment}
+    with ExitStack() as stack:
+        stack.callback(_set, before)
+        os.chdir(stack.enter_context(TemporaryDirectory()) if folder is None else folder)
+        stack.callback(os.chdir, here)
+        if silent:
+            stack.enter_context(redirect_stdout(StringIO()))
+            stack.enter_context(redirect_stderr(StringIO()))
+        _set(environment)
+        yield
+
+
+def _set(environment: Mapping[str, str | None]) -> None:
+    for name, value in environment.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
