@@ -309,8 +309,7 @@ class Evaluation:
                 reused = results.usage.reused
                 results.usage = replace(run.usage, reused=reused)
                 results.stopped = self._why(run)
-        if results.stopped and results.stopped != run.breaker.message:  # which was logged when it happened
-            logging.getLogger("ctxmetrics").warning("The run was stopped: %s", results.stopped)
+        _tell(results, known=run.breaker.message)
         return results
 
     def _scales(self) -> dict[str, float]:
@@ -424,6 +423,16 @@ class Evaluation:
         return metric.build(
             sample, None, reason_code="cancelled", message=f"not scored: {self._stopped or 'cancelled'}"
         )
+
+
+def _tell(results: Results, known: str | None) -> None:
+    """Say in one line what went wrong, unless it was said when it happened."""
+    log = logging.getLogger("ctxmetrics")
+    if results.stopped is None:
+        if results.trouble:
+            log.warning(results.trouble)
+    elif results.stopped != known:
+        log.warning("The run was stopped: %s", results.stopped)
 
 
 async def _score(metric: Metric, sample: Sample) -> Score:

@@ -197,6 +197,7 @@ class _Column:
     names: list[str] = field(default_factory=list)
     causes: Counter[str] = field(default_factory=Counter)
     passed: int = 0
+    failed: int = 0
     threshold: float | None = None
 
     def add(self, score: Score) -> None:
@@ -207,6 +208,7 @@ class _Column:
         self.codes.append(self.names.index(code) * 2 + (score.value is None))
         self.causes.update(verdict.code or "not judged" for verdict in unjudged(score.verdicts))
         self.passed += score.passed is True
+        self.failed += code in FAILURES
         self.threshold = score.threshold if score.threshold is not None else self.threshold
 
     def value(self, index: int) -> tuple[float | None, str | None]:
@@ -291,6 +293,17 @@ class Results(Sequence[Row]):
         return Summary(
             {name: column.summary() for name, column in self._columns.items()}, self.usage, self.stopped
         )
+
+    @property
+    def trouble(self) -> str | None:
+        """One line about what failed and why, or None when nothing did."""
+        found = [
+            f"{name}: {column.failed} of {len(self)}"
+            + (f" ({_listed(column.causes)})" if column.causes else "")
+            for name, column in self._columns.items()
+            if column.failed
+        ]
+        return f"Samples that could not be scored: {'; '.join(found)}" if found else None
 
     def to_dicts(self) -> Iterator[dict[str, Any]]:
         """Yield one dict a sample and metric, as `Score.to_dict` makes them."""

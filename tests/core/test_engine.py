@@ -43,6 +43,7 @@ from ctxmetrics.judges.base import Judgement
 from ctxmetrics.scores import Evidence, Usage, Verdict
 from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
 
+
 class OwnJudge:
     """A judge of somebody's: supported is what the first context says; a function may wait, fail or look around."""
 
@@ -128,7 +129,7 @@ def test_rows_come_in_input_order_however_long_each_takes():
     assert results[7]["context_recall"].sample_id == "7"
 
 
-def test_a_failing_judge_costs_its_own_sample_only():
+def test_a_failing_judge_costs_its_own_sample_only(caplog):
     async def fail(request):
         if "13" in request.user_input:
             raise RuntimeError("api_key=sk-abcdefghij is odd")
@@ -137,6 +138,11 @@ def test_a_failing_judge_costs_its_own_sample_only():
 
     results = evaluate(samples(20), [ContextRecall(judge=OwnJudge(fail)), IDBasedContextRecall()])
     assert codes(results) == ["not_judged" if number in (13, 17) else None for number in range(20)]
+    assert (
+        results.trouble
+        == "Samples that could not be scored: context_recall: 2 of 20 (judge_error 2, rate_limited 2)"
+    )
+    assert [record.getMessage() for record in caplog.records] == [results.trouble]
     assert {verdict.code for verdict in results[13]["context_recall"].verdicts} == {"judge_error"}
     assert {verdict.code for verdict in results[17]["context_recall"].verdicts} == {"rate_limited"}
     assert "sk-abcdefghij" not in repr(results[13]["context_recall"])

@@ -1,0 +1,112 @@
+"""Memory of a long run: a generator in, a file out.
+
+    python benchmarks/run.py memory [--samples 100000]
+
+Recall and precision by an instant scripted judge, in a process of its own; what counts is how much the peak of the
+resident memory grows after the first 10,000 samples (or the first tenth). Bar: under 50 MB, rows in input order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+BAR = 50.0
+
+
+def _resident() -> float:
+    """Megabytes of this process now."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1000
+    raise SystemExit("memory: this benchmark reads /proc, which only Linux has")
+
+
+def _reply(prompt):
+    data = json.loads(prompt.user.split("\n", 2)[1])
+    return {
+        "sentences": [
+            {"id": item["id"], "supported": False, "reason": "not said"} for item in data["sentences"]
+        ],
+        "contexts": [{"id": item["id"], "useful": index == 0} for index, item in enumerate(data["contexts"])],
+    }
+
+
+def _worker(count: int, out: str) -> None:
+    from ctxmetrics import ContextPrecision, ContextRecall, Sample, ScriptedJudge, evaluate
+
+    seen: list[float] = []
+
+    def stream():
+        for number in range(count):
+            if number % 1000 == 0:
+                seen.append(_resident())
+            yield Sample(
+                id=number,
+                user_input=f"What is number {number}?",
+                reference=f"This is number {number}. It was found in the year {1900 + number % 100}.",
+                retrieved_contexts=[
+                    f"Text {rank} about number {number}. " + "More of it. " * 30 for rank in range(5)
+                ],
+            )
+
+    began = time.perf_counter()
+    results = evaluate(
+        stream(),
+        [ContextRecall(), ContextPrecision()],
+        judge=ScriptedJudge(_reply, name="instant"),
+        out=out,
+        progress=False,
+    )
+    seconds = time.perf_counter() - began
+    seen.append(_resident())
+    first = max(1, min(10, len(seen) // 10))
+    in_order = [row.sample_id for row in results] == [str(number) for number in range(count)]
+    right = all(
+        (row["context_recall"].value, row["context_precision"].value) == (0.0, 1.0) for row in results
+    )
+    print(
+        json.dumps(
+            {
+                "samples": len(results),
+                "seconds": round(seconds, 1),
+                "ms_per_sample": round(seconds / count * 1000, 3),
+                "first_mb": round(max(seen[: first + 1]), 1),
+                "peak_mb": round(max(seen), 1),
+                "growth_mb": round(max(seen) - max(seen[: first + 1]), 1),
+                "in_order": in_order and right,
+            }
+        )
+    )
+
+
+def run(argv: list[str]) -> dict[str, object]:
+    parser = argparse.ArgumentParser(prog="memory")
+    parser.add_argument("--samples", type=int, default=100_000)
+    options = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "scores.jsonl"
+        command = [sys.executable, str(HERE), str(options.samples), str(out)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        figures = json.loads(done.stdout.splitlines()[-1])
+        written = 0
+        with out.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines):
+                figures["in_order"] &= json.loads(line)["sample_id"] == str(number // 2)
+                written += 1
+        figures |= {"lines": written, "file_mb": round(out.stat().st_size / 1e6, 1)}
+    for name, value in figures.items():
+        print(f"{name:16}{value:>12}")
+    print(f"growth after the first 10,000: {figures['growth_mb']} MB (under {BAR:g}); lines as they should be: "
+          f"{figures['in_order'] and written == 2 * options.samples}")  # fmt: skip
+    return {"benchmark": "memory", **figures}
+
+
+if __name__ == "__main__":
+    _worker(int(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,199 @@
+"""Recall and precision of many samples with an LLM judge: wall and CPU time.
+
+    python benchmarks/run.py speed [--samples 200] [--latency 0.2] [--rounds 3] [--skip-peers]
+
+A fake judge in a process of its own answers after a fixed time, honestly, so every score is known. The contenders:
+
+* ours: `evaluate`, 16 requests in flight;
+* bare: `AsyncOpenAI` and a semaphore of 16, sending exactly the same requests and parsing the replies as JSON: what
+  no framework can do without;
+* `ragas.evaluate` (legacy LLM metrics, 16 workers, its default) and `deepeval.evaluate`, both with recall and precision.
+
+Each is warm (imports and one sample before), in a process of its own; ours and bare take turns and the medians count.
+Ideal is ceil(requests / 16) times the latency. Bars: wall at most 1.25 x ideal and 1.1 x bare; CPU at most 2 x bare;
+at least 5 x faster than either peer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parent))
+
+import _judging as judging
+
+AT_ONCE = 16
+
+
+class _Recorder:
+    """A judge's model that notes what would be sent."""
+
+    identity = "recorder"
+
+    def __init__(self) -> None:
+        self.prompts = []
+
+    async def generate(self, prompt, schema):
+        from types import SimpleNamespace
+
+        from ctxmetrics.judges.base import Reply
+
+        self.prompts.append((prompt, schema))
+        return Reply(content=judging.respond(SimpleNamespace(text=prompt.text)))
+
+
+async def _bare(requests, base_url):
+    from openai import AsyncOpenAI
+
+    slots = asyncio.Semaphore(AT_ONCE)
+    async with AsyncOpenAI(base_url=base_url, api_key="sk-fake") as client:
+
+        async def ask(body):
+            async with slots:
+                completion = await client.chat.completions.create(**body)
+            return json.loads(completion.choices[0].message.content)
+
+        return await asyncio.gather(*map(ask, requests))
+
+
+def _bodies(given, base_url):
+    """The requests that ours sends for these samples."""
+    from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, evaluate
+    from ctxmetrics.judges.manners import manners_of
+    from ctxmetrics.judges.models import request_body
+
+    recorder = _Recorder()
+    evaluate(judging.samples_of(given), [ContextRecall(), ContextPrecision()], judge=LLMJudge(recorder))
+    model = judging.judge_at(base_url).model
+    manners = manners_of(base_url, "fake-judge")
+    return [request_body(model, prompt, schema, manners) for prompt, schema in recorder.prompts]
+
+
+def _ours_and_bare(options, base_url):
+    from ctxmetrics import ContextPrecision, ContextRecall, evaluate
+
+    metrics = [ContextRecall(), ContextPrecision()]
+    judge = judging.judge_at(base_url)
+    evaluate(judging.samples_of(judging.cases(1, first=10**6)), metrics, judge=judge)
+    asyncio.run(_bare(_bodies(judging.cases(1, first=10**6 + 1), base_url), base_url))
+    rounds = []
+    for turn in range(options["rounds"]):
+        given = judging.cases(options["samples"], first=turn * options["samples"])
+        samples, bodies = judging.samples_of(given), _bodies(given, base_url)
+        for name in ("ours", "bare") if turn % 2 else ("bare", "ours"):
+            with judging.Clock() as clock:
+                if name == "ours":
+                    results = evaluate(samples, metrics, judge=judge, max_concurrency=AT_ONCE, progress=False)
+                else:
+                    asyncio.run(_bare(bodies, base_url))
+            rounds.append({"name": name, "wall": clock.wall, "cpu": clock.cpu, "requests": len(bodies)})
+            if name == "ours":
+                scores = [tuple(row[metric].value for metric in results.metrics) for row in results]
+                rounds[-1] |= {"wrong": judging.wrong(scores, given), "missing": judging.missing(scores)}
+                rounds[-1]["requests"] = results.usage.calls
+    return rounds
+
+
+def _peer(name, options, base_url):
+    score = judging.ragas_scores if name == "ragas" else judging.deepeval_scores
+    score(judging.cases(1, first=10**6), base_url)
+    given = judging.cases(options["samples"])
+    with judging.Clock() as clock:
+        scores = score(given, base_url)
+    return [
+        {
+            "name": name,
+            "wall": clock.wall,
+            "cpu": clock.cpu,
+            "wrong": judging.wrong(scores, given),
+            "missing": judging.missing(scores),
+        }
+    ]
+
+
+def _worker(name, options):
+    base_url = options["base_url"]
+    rows = _ours_and_bare(options, base_url) if name == "ours" else _peer(name, options, base_url)
+    print(json.dumps(rows))
+
+
+def run(argv: list[str]) -> dict[str, object]:
+    parser = argparse.ArgumentParser(
+        prog="speed", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--samples", type=int, default=200)
+    parser.add_argument("--latency", type=float, default=0.2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--skip-peers", action="store_true", help="only ours and the bare loop")
+    options = parser.parse_args(argv)
+    figures: dict[str, object] = {"benchmark": "speed", **vars(options)}
+    rows = []
+    with judging.Server(latency=options.latency) as server:
+        for name in ("ours",) if options.skip_peers else ("ours", "ragas", "deepeval"):
+            server.reset()
+            with tempfile.TemporaryDirectory() as folder:  # DeepEval writes into the directory it is in
+                given = {"samples": options.samples, "rounds": options.rounds, "base_url": server.base_url}
+                done = subprocess.run(
+                    [sys.executable, str(HERE), name, json.dumps(given)],
+                    cwd=folder,
+                    env={**os.environ, **judging.QUIET},
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    check=True,
+                )
+            found = json.loads(done.stdout.splitlines()[-1])
+            stats = server.stats()
+            rows += [
+                {
+                    "in_flight": stats["max_in_flight"],
+                    "connections": stats["connections"],
+                    "sent": stats["count"],
+                    **row,
+                }
+                for row in found
+            ]
+    print(f"{options.samples} samples, 5 sentences, 5 contexts, {options.latency * 1000:.0f} ms a request")
+    print(f"{'':10}{'requests':>9}{'ideal s':>9}{'wall s':>9}{'CPU ms/sample':>15}{'wrong':>7}{'missing':>9}")
+    medians = {}
+    for name in dict.fromkeys(row["name"] for row in rows):
+        own = [row for row in rows if row["name"] == name]
+        requests = own[-1].get("requests", own[-1]["sent"])
+        wall, cpu = (statistics.median(row[key] for row in own) for key in ("wall", "cpu"))
+        ideal = math.ceil(requests / AT_ONCE) * options.latency
+        medians[name] = wall, cpu
+        scored = f"{own[-1]['wrong']:7}{own[-1]['missing']:9}" if "wrong" in own[-1] else f"{'-':>7}{'-':>9}"
+        print(f"{name:10}{requests:9}{ideal:9.2f}{wall:9.2f}{cpu / options.samples * 1000:15.2f}{scored}")
+        figures |= {
+            f"{name}_requests": requests,
+            f"{name}_wall": round(wall, 3),
+            f"{name}_cpu_ms_per_sample": round(cpu / options.samples * 1000, 3),
+        }
+    wall, cpu = medians["ours"]
+    ideal = math.ceil(options.samples / AT_ONCE) * options.latency
+    bars = [
+        ("wall / ideal", wall / ideal if ideal else 0.0, 1.25),
+        ("wall / bare", wall / medians["bare"][0], 1.1),
+    ]
+    bars.append(("CPU / bare", cpu / medians["bare"][1], 2.0))
+    for title, value, bar in bars:
+        print(f"{title:24}{value:6.2f}  (at most {bar})")
+    for name in ("ragas", "deepeval"):
+        if name in medians:
+            print(f"{name + ' wall / ours':24}{medians[name][0] / wall:6.2f}  (at least 5)")
+            figures[f"{name}_over_ours"] = round(medians[name][0] / wall, 2)
+    figures |= {title.replace(" / ", "_over_").lower(): round(value, 3) for title, value, _ in bars}
+    return figures
+
+
+if __name__ == "__main__":
+    _worker(sys.argv[1], json.loads(sys.argv[2]))
