@@ -35,7 +35,7 @@ _NAMES = (
 _MARKUP = re.compile(
     rf"<(?=[|\uff5c<]|/?(?i:{_NAMES})>|/?[^\W_]*[_|\uff5c][\w|\uff5c:.-]*>)"
     r"|(?<=[|\uff5c])>"
-    r"|\[(?=/?[gs]?[A-Z][A-Z_]{2,}\]|(?i:/?inst|unused\d*)\]|(?i:[A-Z]{3,}:[A-Z]))"
+    r"|\[(?=/?[gs]?[A-Z][A-Z_]{2,}\]|(?i:/?inst|unused\d*)\]|(?i:[A-Z]{3,}:))"
     r"|\{(?=[{%#])"
 )
 
