@@ -200,6 +200,23 @@ def test_llm_and_init_by_hand_as_integrations_do(row: Row, server: FakeOpenAISer
         assert precision.single_turn_score(sample) == 0.0
 
 
+def test_an_llm_set_anew_by_hand_replaces_the_one_of_the_last_run(
+    row: Row, server: FakeOpenAIServer, llms: Any
+) -> None:
+    with _Told(yes=False).server as other:
+        metric = ContextPrecision(judge="framework")
+        sample = SingleTurnSample(**row)
+
+        async def run() -> list[float]:
+            metric.llm = llms.instructor_async(server)
+            metric.init(RunConfig())
+            first = await metric.single_turn_ascore(sample)
+            metric.llm = llms.instructor_async(other)
+            return [first, await metric.single_turn_ascore(sample)]
+
+        assert asyncio.run(run()) == [1.0, 0.0]
+
+
 def test_return_executor_runs_later_in_another_context(
     evaluate: Any, row: Row, server: FakeOpenAIServer, llms: Any
 ) -> None:
