@@ -47,6 +47,8 @@ Concurrency = Annotated[int, typer.Option("--max-concurrency", help="Requests in
 
 _NAME = re.compile(r"(\w+)(?:\((.*)\))?\Z", re.DOTALL)
 _GATE = re.compile(r"(.+)=([^=]+)\Z", re.DOTALL)
+_UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
+"""Variables with which a framework uploads what it is given. A comparison needs none of them."""
 
 
 @app.command()
@@ -124,11 +126,12 @@ def parity(
     from ctxmetrics.inputs import read_samples
     from ctxmetrics.metrics.judged import default_judge
     from ctxmetrics.parity import compare
+    from ctxmetrics.testing.runners import aside
 
     samples = list(read_samples(file, schema))
     judge = default_judge()
     metrics = [_metric(name, convention) for name in metric] if metric else _fitting(samples, convention, judge)
-    with _quiet():
+    with _quiet(), aside(dict.fromkeys(filter(_UPLOADS.search, os.environ)), silent=False):
         found = compare(samples, metrics, progress=_say)
     if len(found.runners) == 1:
         absent = "; ".join(f"{name}: {why}" for name, why in found.absent.items())
