@@ -35,13 +35,13 @@ FACT = "The lighthouse opened in 1932."
 OTHER = "Its lamp was lit in 1932."
 SOURCE = "The lighthouse opened in 1932, and its lamp was lit the same year."
 QUOTE = "lighthouse opened in 1932"
-SECRET = "nobody may read this: 5f0c"
+HIDDEN = "nobody may read this: 5f0c"
 
 MARKS = """
     <| |> <｜ ｜> <s> </s> [inst [/inst <<sys <</sys <start_of_ <end_of_ [gmask <sop> <bos <eos <pad> <unk> <mask> <think
     <reasoning> <tool_ <function_ <extra_id_ <unused <reserved_ [unused [mask] [cls] [sep] [pad] [system_ [/system_ [tool_
     <image> <img> <video> <audio> [img [deepeval {{ {% {#
-""".split()
+""".split()  # noqa: SIM905 - forty quoted marks are hard to read
 """What a chat template, a client or a template engine might take for its own, in lower case."""
 
 
@@ -53,7 +53,7 @@ class Canary:
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "canary-5f0c.txt"
-        self.file.write_text(SECRET, encoding="utf-8")
+        self.file.write_text(HIDDEN, encoding="utf-8")
         self.touched: list[str] = []
         touched = self.touched
 
@@ -62,7 +62,7 @@ class Canary:
                 touched.append(self.path)
                 self.send_response(200)
                 self.end_headers()
-                self.wfile.write(SECRET.encode())
+                self.wfile.write(HIDDEN.encode())
 
             do_HEAD = do_POST = do_GET
 
@@ -108,8 +108,8 @@ def test_the_canary_notices(canary):
     from urllib.request import urlopen
 
     canary.file.read_bytes()
-    with urlopen(f"{canary.url}/here") as answer:
-        assert answer.read().decode() == SECRET
+    with urlopen(f"{canary.url}/here") as answer:  # noqa: S310 - the server above
+        assert answer.read().decode() == HIDDEN
     assert canary.touched == [str(canary.file), "/here"]
     canary.touched.clear()
 
@@ -184,26 +184,27 @@ HONEST = answer_from(
 class Desk:
     """A server, a model of one adapter that asks it, and how that adapter asks about something harmless."""
 
-    def __init__(self, name, server):
-        self.name, self.server = name, server
-        self.respond = HONEST
-        self.model = ADAPTERS[name](server.base_url)
+    def __init__(self, name):
+        self.name, self.respond = name, HONEST
+        self.server = FakeOpenAIServer(self._answer)
+        self.frames = {}
+
+    def open(self):
+        self.model = ADAPTERS[self.name](self.server.base_url)
         harmless = Sample(reference=FACT, response=OTHER, user_input="When?", retrieved_contexts=[SOURCE])
         score(self, harmless, ContextRecall(), ContextUtilization())
-        self.frames = {tuple(data): frame for frame, data in map(arrived, server.requests)}
+        self.frames = {tuple(data): frame for frame, data in map(arrived, self.server.requests)}
+
+    def _answer(self, request):
+        return self.respond(request)
 
 
 @pytest.fixture(scope="module", params=ADAPTERS)
 def desk(request):
-    with FakeOpenAIServer(lambda asked: here.respond(asked)) as server:
-        here = None
-
-        class Early:
-            respond = HONEST
-
-        here = Early
-        here = Desk(request.param, server)
-        yield here
+    desk = Desk(request.param)
+    with desk.server:
+        desk.open()
+        yield desk
 
 
 def score(desk, sample, *metrics, **options):
@@ -223,7 +224,7 @@ def arrived(request):
     Everything is checked on the way: one block, its marks the hash of what it holds, nothing raw in it.
     """
     body = json.loads(json.dumps(request.body))
-    assert SECRET not in json.dumps(body)
+    assert HIDDEN not in json.dumps(body)
     blocks: list[str] = []
     for message in body["messages"]:
         parts = message["content"]
