@@ -46,7 +46,7 @@ class _Background:
             if self._portal is None:
                 from anyio.from_thread import start_blocking_portal
 
-                self._context = start_blocking_portal("asyncio", name="ctxmetrics")
+                self._context = start_blocking_portal("asyncio")
                 self._portal = self._context.__enter__()
                 self._loop, self._thread = self._portal.call(_whereabouts)
                 atexit.register(self._stop, os.getpid())
@@ -73,6 +73,7 @@ class _Background:
 async def _whereabouts() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
     import asyncio
 
+    threading.current_thread().name = "ctxmetrics"
     return asyncio.get_running_loop(), threading.current_thread()
 
 
