@@ -106,6 +106,13 @@ class SchemaAndCost(FakeLLM):
         return schema.model_validate_json(self.reply(prompt, "async")), 0.25
 
 
+class SyncTakesSchema(FakeLLM):
+    """Only one of the two methods does."""
+
+    def generate(self, prompt: str, schema: Any = None) -> Any:
+        return self.reply(prompt, "sync")
+
+
 class Dictionary(FakeLLM):
     def reply(self, prompt: str, how: str) -> Any:
         return json.loads(super().reply(prompt, how))
@@ -121,7 +128,17 @@ class AsyncOnly(FakeLLM):
         raise NotImplementedError
 
 
-KINDS = [FakeLLM, FencedText, TextAndCost, NeedsSchema, SchemaAndCost, Dictionary, SyncOnly, AsyncOnly]
+KINDS = [
+    FakeLLM,
+    FencedText,
+    TextAndCost,
+    NeedsSchema,
+    SchemaAndCost,
+    SyncTakesSchema,
+    Dictionary,
+    SyncOnly,
+    AsyncOnly,
+]
 
 
 @pytest.fixture
@@ -394,6 +411,20 @@ def test_tokens_and_cost_of_a_native_model(
         assert data.input_tokens > data.output_tokens > 0
 
 
+def test_an_unknown_price_is_unknown_and_not_zero() -> None:
+    """DeepEval's cost of a model without a price is a number, 0.0, that says so in an attribute."""
+    utils = pytest.importorskip("deepeval.models.utils")
+    if not hasattr(utils, "EvaluationCost"):
+        pytest.skip("this DeepEval's costs are plain numbers")
+
+    class Unpriced(FakeLLM):
+        def reply(self, prompt: str, how: str) -> Any:
+            return super().reply(prompt, how), utils.EvaluationCost(None, 120, 12)
+
+    usage = ContextRecall(judge=LLMJudge(DeepEvalModel(Unpriced()))).score(SAMPLE).usage
+    assert (usage.cost, usage.prompt_tokens, usage.completion_tokens) == (None, 120, 12)
+
+
 def test_unknown_tokens_are_unknown_and_not_zero(server: FakeOpenAIServer, cases: list[LLMTestCase]) -> None:
     metric = ContextRecallMetric(model=local(server))
     assert metric.measure(cases[0]) == 0.5
@@ -444,6 +475,18 @@ def test_json_mode_without_json_is_asked_again(cases: list[LLMTestCase]) -> None
     with FakeOpenAIServer(lambda request: "{" if server.count == 1 else HONEST(request)) as server:
         assert ContextRecallMetric(model=openai(server, "gpt-3.5-turbo")).measure(cases[0]) == 0.5
         assert server.count == 2
+
+
+def test_json_mode_that_never_gives_json_is_an_invalid_reply_and_no_failing_server(
+    cases: list[LLMTestCase],
+) -> None:
+    with FakeOpenAIServer(lambda request: "{") as server:
+        metric = ContextRecallMetric(
+            judge=LLMJudge(DeepEvalModel(openai(server, "gpt-3.5-turbo")), max_repairs=1)
+        )
+        assert metric.measure(cases[0]) is None
+        assert server.count == 2
+    assert "(invalid_reply)" in metric.error
 
 
 def test_a_comma_before_a_bracket_in_a_quote_survives() -> None:
