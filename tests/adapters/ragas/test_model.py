@@ -348,6 +348,18 @@ def test_identity_of_instructor_llms(server: FakeOpenAIServer, llms: Any) -> Non
     assert f"127.0.0.1:{server.base_url.split(':')[2].split('/')[0]}" in make().identity
 
 
+def test_identity_of_a_wrapper_that_leaves_the_temperature_alone() -> None:
+    """It sets 0.01 otherwise, whatever the model had: then the model's own is no difference."""
+    from langchain_openai import ChatOpenAI
+
+    def make(temperature: float, *, bypass: bool) -> RagasModel:
+        llm = ChatOpenAI(model="m", temperature=temperature, base_url="http://127.0.0.1:9/v1", api_key="sk-x")  # type: ignore[arg-type]
+        return RagasModel(LangchainLLMWrapper(llm, bypass_temperature=bypass))
+
+    assert make(0.1, bypass=False) == make(0.9, bypass=False)
+    assert make(0.1, bypass=True) != make(0.9, bypass=True)
+
+
 def test_identity_does_not_change_with_use(server: FakeOpenAIServer, make_llm: Any) -> None:
     """Ragas' wrapper sets the temperature of the model it wraps; LangChain keeps what it has worked out."""
     llm = make_llm(server)

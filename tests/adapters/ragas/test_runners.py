@@ -17,6 +17,7 @@ def test_they_are_found() -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:a?evaluate:DeprecationWarning")  # Ragas' runner itself
 @pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
 @pytest.mark.parametrize("metric", metrics.METRICS.values(), ids=lambda metric: metric.base_name)
 def test_they_give_the_cores_values_and_none_for_nan(runner: Runner, metric: type[metrics.Metric]) -> None:
