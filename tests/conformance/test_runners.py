@@ -1,0 +1,170 @@
+"""Every golden case through every installed framework's own runner: the expected score, and the core's under ``==``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ctxmetrics import Sample
+from ctxmetrics.metrics import METRICS
+from ctxmetrics.testing.conformance import batches, differences
+from ctxmetrics.testing.golden import Case, load_cases, make_sample
+from ctxmetrics.testing.runners import Runner, installed_runners
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "v1"
+CASES = load_cases(GOLDEN)
+SCORED = [case for case in CASES if case.error is None]
+RUNNERS = [
+    "core",
+    "ragas.evaluate",
+    "ragas.collections",
+    "deepeval.evaluate",
+    "deepeval.assert_test",
+    "langsmith.evaluate",
+    "langchain.lcel",
+    "langchain.StringEvaluator",
+    pytest.param("mlflow.evaluate", marks=pytest.mark.slow),
+    "pydantic_evals.evaluate",
+]
+"""By name, so that no framework is imported before its turn, and none can go missing unnoticed."""
+FEWEST = 40
+"""Cases each metric has for each runner, at least."""
+
+
+@pytest.fixture(scope="module")
+def installed() -> tuple[dict[str, Runner], dict[str, str]]:
+    found, absent = installed_runners()
+    return {runner.name: runner for runner in found}, absent
+
+
+def names() -> list[str]:
+    return [item if isinstance(item, str) else item.values[0] for item in RUNNERS]
+
+
+def test_no_runner_is_left_out(installed: tuple[dict[str, Runner], dict[str, str]]) -> None:
+    found, absent = installed
+    assert set(found) <= set(names())
+    assert absent or set(found) == set(names())
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("name", RUNNERS)
+def test_golden_cases(name: str, metric: str, installed: tuple[dict[str, Runner], dict[str, str]]) -> None:
+    found, absent = installed
+    if name not in found:
+        pytest.skip(f"no runner {name} is installed: {absent}")
+    cases = [case for case in SCORED if case.metric == metric and not case.is_refused_by(name)]
+    assert len(cases) >= FEWEST
+    assert differences(found[name], cases) == []
+
+
+def test_every_case_that_has_a_score_runs_everywhere() -> None:
+    """What frameworks' own types refuse are malformed samples only: whoever adds another should know."""
+    assert [case.id for case in SCORED if case.refused_by] == []
+    assert [case.id for case in CASES if case.refused_by] != []
+
+
+# --- the kit itself ---
+
+
+def test_the_cases_that_come_with_the_library_are_these() -> None:
+    assert load_cases() == CASES
+
+
+def test_every_case_is_in_one_batch_with_its_own_sample() -> None:
+    found = batches(SCORED)
+    assert sorted(case.id for batch in found for case in batch.cases) == sorted(case.id for case in SCORED)
+    assert len(found) < len(SCORED) / 3, "one call for many cases"
+    for batch in found:
+        assert batch.metric.base_name == batch.cases[0].metric
+        for case, sample in zip(batch.cases, batch.samples, strict=True):
+            own = make_sample(case).to_dict()
+            given = sample.to_dict()
+            question = given.pop("user_input", None)
+            assert question in (
+                own.pop("user_input", None),
+                f"{make_sample(case).user_input or ''} ({case.id})",
+            )
+            assert given == own
+
+
+def core() -> Runner:
+    return installed_runners()[0][0]
+
+
+def broken(change) -> Runner:
+    """The core's runner with its values, or the samples it gets, changed."""
+
+    def score(metric, samples):
+        return change(metric, list(samples), core().score)
+
+    return Runner("broken.run", score)
+
+
+def few(*ids: str) -> list[Case]:
+    return [case for case in CASES if case.id in ids]
+
+
+IDS = [case for case in SCORED if case.metric == "id_based_context_recall"][:20]
+JUDGED = [case for case in SCORED if case.metric == "context_recall" and not case.params][:40]
+
+
+@pytest.mark.parametrize(
+    ("what", "change", "cases"),
+    [
+        ("the last bit", lambda m, s, run: [v and v * (1 + 2**-52) for v in run(m, s)], IDS),
+        ("0 for None", lambda m, s, run: [v or 0.0 for v in run(m, s)], SCORED[::7]),
+        (
+            "NaN for None",
+            lambda m, s, run: [float("nan") if v is None else v for v in run(m, s)],
+            SCORED[::7],
+        ),
+        ("another order", lambda m, s, run: run(m, s)[::-1], IDS),
+        ("one too few", lambda m, s, run: run(m, s)[:-1], IDS),
+        ("an error", lambda m, s, run: 1 / 0, IDS),
+        ("no value", lambda m, s, run: [None for _ in s], JUDGED),
+    ],
+)
+def test_a_broken_runner_is_seen(what: str, change, cases: list[Case]) -> None:
+    assert differences(core(), cases) == []
+    assert differences(broken(change), cases) != []
+
+
+@pytest.mark.parametrize("field", ["user_input", "retrieved_contexts", "reference"])
+def test_a_runner_that_changes_or_drops_a_field_is_seen(field: str) -> None:
+    def change(metric, samples, run):
+        spoilt = {"user_input": None, "retrieved_contexts": ("x",), "reference": "Another answer."}[field]
+        return run(metric, [replace(sample, **{field: spoilt}) for sample in samples])
+
+    assert differences(broken(change), JUDGED) != []
+
+
+def test_the_last_bit_is_named_with_the_core_s_value() -> None:
+    (case,) = few("recall-axion-page-paris")
+    (line,) = differences(broken(lambda m, s, run: [v + 2**-53 for v in run(m, s)]), [case])
+    assert line == "recall-axion-page-paris: score is 0.5000000000000001, the core's is 0.5"
+    (line,) = differences(broken(lambda m, s, run: [0.0 for _ in s]), [case])
+    assert line == "recall-axion-page-paris: score is 0.0, expected 0.5"
+
+
+def test_a_case_that_the_framework_cannot_take_in_is_not_run() -> None:
+    case = replace(JUDGED[0], refused_by=("mine",))
+    failing = Runner("mine.evaluate", lambda metric, samples: 1 / 0)
+    assert differences(failing, [case]) == []
+    assert differences(Runner("yours.evaluate", failing.score), [case]) == [
+        f"{case.id} ..: ZeroDivisionError: division by zero"
+    ]
+
+
+def test_a_case_that_expects_an_error_is_the_core_s_alone() -> None:
+    failing = Runner("mine.evaluate", lambda metric, samples: 1 / 0)
+    assert differences(failing, [case for case in CASES if case.error]) == []
+
+
+def test_the_judge_of_a_batch_says_when_it_is_asked_something_else() -> None:
+    (batch,) = batches(JUDGED[:1])
+    score = batch.metric.score(Sample(reference="A b c. D e f.", retrieved_contexts=["g h i"]))
+    assert score.reason_code == "not_judged"
+    assert "not the one that was given" in (score.message or "")
