@@ -20,7 +20,7 @@ Form = Literal["json_schema", "json_object", "text"]
 
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
 """How a reply can be asked for, best first."""
-_SHARE = 2.0
+_SHARE = 1.0
 """Seconds to wait for somebody else's discovery: a server that has not refused by then is busy answering."""
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
 _LIMITS = ("max_tokens", "max_completion_tokens")
