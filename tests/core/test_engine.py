@@ -567,6 +567,25 @@ def test_a_judge_that_is_down_is_asked_no_more_and_said_so_once(caplog):
     assert "stopped early: The judge" in str(results.summary())
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_server_that_fails_at_random_loses_nothing(seed, monkeypatch):
+    monkeypatch.setattr("ctxmetrics.judges.run._FIRST_WAIT", 0.01)
+    with honest(faults=[Fault("500", rate=0.1, seed=seed)]) as server:
+        results = evaluate(samples(60), [ContextRecall(), ContextPrecision()], judge=server_judge(server))
+        assert server.count > 60
+    assert values(results) == [expected(number) for number in range(60)]
+    assert None not in values(results, "context_precision")
+    assert results.usage.calls > 60
+
+
+def test_a_server_that_takes_8_at_once_loses_nothing_and_refuses_little():
+    with honest(latency=0.1, max_parallel=8, retry_after=0.2) as server:
+        results = evaluate(samples(120), [ContextRecall()], judge=server_judge(server))
+        refused = sum(request.status == 429 for request in server.requests)
+        assert 0 < refused <= 0.15 * server.count
+    assert values(results) == [expected(number) for number in range(120)]
+
+
 # --- Ctrl-C, in processes of their own ---
 
 _SCRIPT = """
