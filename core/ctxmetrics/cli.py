@@ -1,6 +1,7 @@
 """The command line: ``ctxmetrics score``, ``parity``, ``estimate``, ``cache``.
 
-Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 a gate failed, 2 bad usage or input.
+Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 a gate failed, 2 bad usage or input,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def score(
     show: Annotated[int, typer.Option("--show", help="Explain so many of the lowest scores of each metric.")] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.engine import evaluate
+    from ctxmetrics.engine import INTERRUPTED, evaluate
     from ctxmetrics.inputs import read_samples
 
     samples: Any = read_samples(file, schema)
@@ -107,10 +108,11 @@ def score(
     warnings = sorted({warning for item in metrics for warning in getattr(getattr(item, "judge", None) or judging, "warnings", ())}) if _judged(metrics) else []
     for warning in warnings:
         typer.echo(f"note: {warning}", err=True)
-    failed = [gate for gate in gates if not _reaches(results, *gate)]
-    for name, least in failed:
-        mean = results.summary()[name].mean
-        typer.echo(f"gate: {name} is {'without a value' if mean is None else f'{mean:.4f}'}, below {least:g}", err=True)
+    failed = [problem for name, least in gates if (problem := _gate_problem(results, name, least))]
+    for problem in failed:
+        typer.echo(f"gate: {problem}", err=True)
+    if results.stopped == INTERRUPTED:
+        raise typer.Exit(130)
     if failed:
         raise typer.Exit(1)
 
@@ -303,9 +305,14 @@ def _gate(text: str, names: Sequence[str]) -> tuple[str, float]:
     return name, value
 
 
-def _reaches(results: Results, name: str, least: float) -> bool:
-    mean = results.summary()[name].mean
-    return mean is not None and mean >= least
+def _gate_problem(results: Results, name: str, least: float) -> str | None:
+    """Say why a gate fails: the mean is too low, or it is the mean of a part only."""
+    summary = results.summary()[name]
+    if summary.not_judged:
+        return f"{name} has {summary.not_judged} of {summary.samples} samples not judged"
+    if summary.mean is None:
+        return f"{name} is without a value, below {least:g}"
+    return None if summary.mean >= least else f"{name} is {summary.mean:.4f}, below {least:g}"
 
 
 def _show_lowest(results: Results, number: int) -> None:

@@ -43,6 +43,9 @@ BUFFER = 64
 GRACE = 2.0
 """Seconds that judges get to let go when a run is stopped."""
 
+INTERRUPTED = "interrupted"
+"""What `Results.stopped` says after Ctrl-C."""
+
 
 def evaluate(
     samples: Iterable[Sample | Mapping[str, Any]],
@@ -116,7 +119,7 @@ def evaluate(
             caller.serve(future)
         return wait_for(future)
     except KeyboardInterrupt:
-        run.stop_soon("interrupted")
+        run.stop_soon(INTERRUPTED)
         try:
             return wait_for(future)
         except KeyboardInterrupt:
@@ -232,8 +235,9 @@ class Evaluation:
                 raise ParameterError(f"evaluate: {name}={value!r} must be a whole number from {least}.")
         for name in ("timeout", "deadline"):
             value = getattr(self, name)
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if (value is not None or name == "timeout") and not (number and value > 0):
+            if value is None and name == "deadline":
+                continue
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
                 raise ParameterError(f"evaluate: {name}={value!r} must be a number of seconds above 0.")
         if self.on_error not in ("record", "raise"):
             raise ParameterError(

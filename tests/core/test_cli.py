@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from ctxmetrics.testing import FakeOpenAIServer, answer_from
+
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 GOOD = {"id": "a", "reference": "Paris is the capital of France.", "retrieved_contexts": ["Paris is the capital of France."]}
 
@@ -81,6 +83,15 @@ def test_a_gate_on_a_metric_without_a_value_fails(tmp_path: Path) -> None:
     assert run.returncode == 1
     assert "without a value" in run.stderr
     assert "no_reference 1" in run.stdout
+
+
+def test_a_gate_on_a_part_of_the_samples_fails(tmp_path: Path) -> None:
+    file = written(tmp_path, "s.jsonl", GOOD, {**GOOD, "id": "b", "reference": "Lyon is a city."})
+    with FakeOpenAIServer(answer_from()) as server:
+        gate = ("--fail-under", "context_recall=0.0", "--max-calls", 1, "--max-concurrency", 1, "--metric", "context_recall")
+        run = ctxmetrics("score", file, "--judge", "openai/m", "--base-url", server.base_url, *gate, OPENAI_API_KEY="sk-x")
+    assert run.returncode == 1, run
+    assert "gate: context_recall has 1 of 2 samples not judged" in run.stderr
 
 
 def test_the_lowest_scores_can_be_explained(tmp_path: Path) -> None:

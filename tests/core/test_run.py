@@ -354,13 +354,22 @@ def test_the_servers_wish_to_wait_is_granted():
 
 
 def test_waits_double_and_are_spread(monkeypatch):
+    waits = []
+
+    async def sleep(seconds):
+        if seconds > 0.1:  # shorter ones are the model's own
+            waits.append(seconds)
+
     monkeypatch.setattr(run, "_FIRST_WAIT", 0.25)
     monkeypatch.setattr(run, "_LONGEST_WAIT", 8.0)
-    for failures, longest in ((1, 0.25), (2, 0.5), (3, 1.0), (6, 8.0), (30, 8.0)):
-        waits = [run._backoff(failures, None) for _ in range(200)]
-        assert all(longest / 2 <= wait <= longest for wait in waits)
-        assert len(set(waits)) > 100
-    assert all(2.0 < run._backoff(1, 2.0) <= 2.25 for _ in range(50))
+    monkeypatch.setattr(run, "_SPREAD", 0.05)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    for _ in range(2):
+        failing(Model(error("server_error")))
+    first, second = waits[:5], waits[5:]
+    for wait, doubled in zip(first, (0.25, 0.5, 1.0, 2.0, 4.0), strict=True):
+        assert doubled <= wait <= doubled + 0.05
+    assert first != second
 
 
 def test_the_cost_of_replies_that_hold_no_answer_counts():

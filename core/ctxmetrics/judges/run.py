@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic import BaseModel
+    from tenacity import RetryCallState
 
     from ctxmetrics.judges.base import Model, Prompt, Reply
     from ctxmetrics.judges.memo import Memo
@@ -43,7 +44,7 @@ TIMEOUT_ATTEMPTS = 2
 MAX_FAILURES = 10
 """So many judgements in a row without one success, and the judge counts as down."""
 _COOL_DOWN = 30.0
-_FIRST_WAIT, _LONGEST_WAIT = 0.25, 8.0
+_FIRST_WAIT, _LONGEST_WAIT, _SPREAD = 0.25, 8.0, 0.25
 CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
 """What is wrong with a reply, not with the way to it."""
 
@@ -331,30 +332,33 @@ class Run:
             JudgeError: The model could not answer; ``calls`` says how often it was asked.
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
-        import asyncio
+        from tenacity import AsyncRetrying, retry_if_exception, wait_exponential_jitter
 
         _asked.set(model.identity)
         failed: Counter[str] = Counter()
         lost = Usage()
-        while True:
+
+        async def once() -> Reply:
+            nonlocal lost
             try:
-                reply = await self._send(model, prompt, schema)
+                return await self._send(model, prompt, schema)
             except JudgeError as problem:
                 if problem.reason_code != "judge_down":
                     failed[problem.reason_code] += 1
                     lost += _spent_on(problem)
                 problem.calls = lost.calls
-                if (
-                    not problem.retryable
-                    or failed.total() >= ATTEMPTS
-                    or failed["timeout"] >= TIMEOUT_ATTEMPTS
-                ):
-                    raise
-                wait = _backoff(failed.total(), problem.retry_after)
-                _log().debug("%s; asking again in %.1f s", problem, wait)
-            else:
-                return replace(reply, usage=reply.usage + lost)
-            await asyncio.sleep(wait)
+                raise
+
+        longer = wait_exponential_jitter(initial=_FIRST_WAIT, max=_LONGEST_WAIT, jitter=_SPREAD)
+        again = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
+            stop=lambda _: failed.total() >= ATTEMPTS or failed["timeout"] >= TIMEOUT_ATTEMPTS,
+            wait=lambda state: _asked_to_wait(state) or longer(state),
+            before_sleep=_tell,
+            reraise=True,
+        )
+        reply: Reply = await again(once)
+        return replace(reply, usage=reply.usage + lost)
 
     async def _send(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         breaker = self.breaker.of(model.identity)
@@ -453,11 +457,16 @@ def _own_timeout(model: Model) -> float | None:
     return None
 
 
-def _backoff(failures: int, retry_after: float | None) -> float:
-    """Return how long to wait: what the server asked, else twice as long each time; spread, so nobody marches."""
-    wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (failures - 1))
-    spread = random.uniform(0.5, 1.0)  # noqa: S311 - no secret
-    return wait * spread if retry_after is None else retry_after + 0.25 * spread
+def _asked_to_wait(state: RetryCallState) -> float | None:
+    """Return the seconds the server asked for, a little spread so that nobody marches in step."""
+    problem = state.outcome.exception() if state.outcome else None
+    seconds = getattr(problem, "retry_after", None)
+    return None if seconds is None else seconds + random.uniform(0.1, _SPREAD)  # noqa: S311 - no secret
+
+
+def _tell(state: RetryCallState) -> None:
+    problem = state.outcome.exception() if state.outcome else None
+    _log().debug("%s; asking again in %.1f s", problem, state.next_action.sleep if state.next_action else 0.0)
 
 
 def _log() -> logging.Logger:
