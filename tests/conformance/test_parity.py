@@ -1,0 +1,242 @@
+"""`ctxmetrics parity`, as people run it: all frameworks at once, nothing sent, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ctxmetrics import ContextRecall, IDBasedContextRecall, Sample
+from ctxmetrics.metrics import METRICS
+from ctxmetrics.parity import compare
+from ctxmetrics.testing.runners import CORE, Runner, aside, installed_runners
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+HANDBOOK = ROOT / "examples" / "handbook.jsonl"
+
+GUARD = """
+import os, socket
+
+def departed(host):
+    with open(os.environ["DEPARTURES"], "a") as file:
+        file.write(f"{host}\\n")
+    raise OSError(f"left the loopback: {host}")
+
+def is_local(host):
+    return str(host) in ("None", "", "localhost", "b'localhost'", "127.0.0.1", "::1")
+
+ask, connect = socket.getaddrinfo, socket.socket.connect
+socket.getaddrinfo = lambda host, *rest, **more: ask(host, *rest, **more) if is_local(host) else departed(host)
+socket.socket.connect = lambda self, to: connect(self, to) if not isinstance(to, tuple) or is_local(to[0]) else departed(to)
+"""
+UPLOADING = {
+    "CONFIDENT_API_KEY": "confident_us_nobody",
+    "LANGCHAIN_TRACING_V2": "true",
+    "LANGSMITH_API_KEY": "lsv2_nobody",
+    "LANGSMITH_TRACING": "true",
+    "MLFLOW_TRACKING_URI": "http://mlflow.example",
+    "OPENAI_API_KEY": "sk-nobody",
+}
+"""What people have in their environment, and with which frameworks upload."""
+BROKEN = """
+import sys
+import ctxmetrics_ragas.metrics
+from ctxmetrics.cli import main
+
+ctxmetrics_ragas.metrics._number = lambda score: 0.25
+sys.argv = ["ctxmetrics", "parity", sys.argv[1], "--metric", "id_based_context_recall"]
+main()
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Python in an empty folder, where every departure is noted."""
+    guard, here = tmp_path / "guard", tmp_path / "here"
+    guard.mkdir()
+    here.mkdir()
+    (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
+    quieting = re.compile("TELEMETRY|TRACK|TRACING|DEEPEVAL_|COVERAGE|PYTEST|^CI$")
+    environment = {name: value for name, value in os.environ.items() if not quieting.search(name)}
+    environment |= UPLOADING | {"DEPARTURES": str(tmp_path / "departures"), "PYTHONPATH": str(guard)}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=here,
+            env=environment,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
+        left = [path.name for path in here.iterdir()]
+        assert left == [], f"written to the working directory: {left}"
+        assert not (tmp_path / "departures").exists(), (tmp_path / "departures").read_text(encoding="utf-8")
+        return done
+
+    return run
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    file = tmp_path / "few.jsonl"
+    file.write_text(
+        "".join(HANDBOOK.read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8"
+    )
+    return file
+
+
+@pytest.mark.slow
+def test_seven_metrics_in_every_runner_on_the_handbook(
+    run: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    runners, absent = installed_runners()
+    done = run("-m", "ctxmetrics", "parity", str(HANDBOOK))
+    assert done.returncode == 0, done.stdout + done.stderr
+    head, *rows = done.stdout.splitlines()
+    assert head.split() == ["metric", *(runner.name for runner in runners)]
+    assert [row.split() for row in rows[: len(METRICS)]] == [
+        [name, *["equal"] * len(runners)] for name in METRICS
+    ]
+    assert rows[len(METRICS) :] == [
+        *(f"{name}: not run: {why}" for name, why in absent.items()),
+        f"0 differences in {36 * 7 * (len(runners) - 1)} comparisons",
+    ]
+
+
+@pytest.mark.slow
+def test_an_adapter_that_is_broken_is_found_and_the_difference_is_printed(
+    run: Callable[..., subprocess.CompletedProcess[str]], few: Path
+) -> None:
+    pytest.importorskip("ragas", reason="the ragas extra is not installed")
+    done = run("-c", BROKEN, str(few))
+    assert done.returncode == 1, done.stdout + done.stderr
+    head, row, *lines = done.stdout.splitlines()
+    cells = dict(zip(head.split()[1:], re.split(r"  +", row)[1:], strict=True))
+    broken = ["ragas.evaluate", "ragas.collections"]
+    assert cells == {name: "3 differ" if name in broken else "equal" for name in cells}
+    for name in broken:
+        assert f"{name}: id_based_context_recall, sample hb-01: 0.25 where the core has 1.0" in lines
+    assert lines[-1] == f"6 differences in {3 * (len(cells) - 1)} comparisons"
+
+
+# --- the comparison itself ---
+
+SAMPLES = [
+    Sample(id="one", retrieved_context_ids=["a"], reference_context_ids=["a", "b"]),
+    Sample(id="two", retrieved_context_ids=["a"], reference_context_ids=[]),
+    Sample(id="three", user_input="no ids"),
+]
+
+
+def test_samples_without_the_fields_are_left_out_and_undefined_is_equal_to_undefined() -> None:
+    found = compare(SAMPLES, [IDBasedContextRecall()], runners=[CORE, Runner("other", CORE.score)])
+    assert (found.compared, found.differences) == (2, ())
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([0.5, 0.0], ["sample two: 0.0 where the core has None"]),
+        ([0.5, float("nan")], ["sample two: nan where the core has None"]),
+        ([0.5 + 2**-53, None], ["sample one: 0.5000000000000001 where the core has 0.5"]),
+        ([None, 0.5], ["sample one: None where the core has 0.5", "sample two: 0.5 where the core has None"]),
+        ([0.5], ["sample two: 'no value came back' where the core has None"]),
+    ],
+)
+def test_every_difference_is_shown(values: list[float | None], shown: list[str]) -> None:
+    found = compare(SAMPLES, [IDBasedContextRecall()], runners=[CORE, Runner("other", lambda *_: values)])
+    lines = [f"other: id_based_context_recall, {line}" for line in shown]
+    assert [line for line in str(found).splitlines() if line.startswith("other:")] == lines
+
+
+def test_a_runner_that_fails_differs_in_every_sample_and_the_others_are_still_run() -> None:
+    runners = [CORE, Runner("bad", lambda *_: 1 / 0), Runner("good", CORE.score)]
+    found = compare(SAMPLES, [IDBasedContextRecall()], runners=runners)
+    assert {(item.runner, item.value) for item in found.differences} == {
+        ("bad", "ZeroDivisionError: division by zero")
+    }
+    assert re.split(r"  +", str(found).splitlines()[1]) == [
+        "id_based_context_recall",
+        "equal",
+        "2 differ",
+        "equal",
+    ]
+    assert (len(found.differences), found.compared) == (2, 4)
+
+
+# --- what runners are run in ---
+
+
+def test_aside_gives_everything_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTX_GIVEN", "before")
+    monkeypatch.delenv("CTX_NEW", raising=False)
+
+    def work() -> None:
+        with aside({"CTX_GIVEN": None, "CTX_NEW": "now"}):
+            print("out")
+            print("err", file=sys.stderr)
+            assert ("CTX_GIVEN" in os.environ, os.environ["CTX_NEW"]) == (False, "now")
+            Path("left.txt").write_text("behind", encoding="utf-8")
+            raise KeyError("a runner fails")
+
+    with pytest.raises(KeyError):
+        work()
+    assert (os.environ["CTX_GIVEN"], "CTX_NEW" in os.environ) == ("before", False)
+    assert (Path.cwd(), list(tmp_path.iterdir())) == (tmp_path, [])
+    assert capsys.readouterr() == ("", "")
+    with aside({}, tmp_path, silent=False):
+        print("heard")
+    assert capsys.readouterr().out == "heard\n"
+
+
+def test_a_missing_framework_is_said_and_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+
+    from ctxmetrics.errors import missing_extra
+    from ctxmetrics.testing import runners
+
+    def load() -> None:
+        raise missing_extra("ragas", "ragas")
+
+    entries = [
+        SimpleNamespace(name="ragas", load=load),
+        SimpleNamespace(name="own", load=lambda: [Runner("own", CORE.score)]),
+    ]
+    monkeypatch.setattr(runners, "entry_points", lambda group: entries)
+    found, absent = installed_runners()
+    assert [runner.name for runner in found] == ["core", "own"]
+    assert absent == {"ragas": "ragas is not installed. Install it with: pip install 'ctxmetrics[ragas]'"}
+    assert "ragas: not run: ragas is not installed." in str(compare(SAMPLES, [IDBasedContextRecall()]))
+
+
+def test_judged_metrics_keep_their_judge_in_every_runner() -> None:
+    """A runner that took a judge of its own would give other numbers than the one that was given."""
+    from ctxmetrics import ScriptedJudge
+
+    reply = {
+        "sentences": [{"id": "s1", "supported": False, "reason": "r"}],
+        "contexts": [{"id": "c1", "useful": False}],
+    }
+    judge = ScriptedJudge({"joint": [json.dumps(reply)]})
+    sample = Sample(
+        user_input="q", reference="Paris is in France.", retrieved_contexts=["Paris is in France."]
+    )
+    assert ContextRecall().score(sample).value == 1.0
+    found = compare([sample], [ContextRecall(judge=judge)])
+    assert found.differences == ()
+    assert CORE.score(ContextRecall(judge=judge), [sample]) == [0.0]
