@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 
-os.environ.update({
-    "ANONYMIZED_TELEMETRY": "false",
-    "DEEPEVAL_FILE_SYSTEM": "READ_ONLY",
-    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
-    "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",
-    "DO_NOT_TRACK": "1",
-    "LANGCHAIN_TRACING_V2": "false",
-    "LANGSMITH_TEST_TRACKING": "false",
-    "LANGSMITH_TRACING": "false",
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "RAGAS_DO_NOT_TRACK": "true",
-})
+os.environ.update(
+    {
+        "ANONYMIZED_TELEMETRY": "false",
+        "DEEPEVAL_FILE_SYSTEM": "READ_ONLY",
+        "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+        "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",
+        "DO_NOT_TRACK": "1",
+        "LANGCHAIN_TRACING_V2": "false",
+        "LANGSMITH_TEST_TRACKING": "false",
+        "LANGSMITH_TRACING": "false",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "RAGAS_DO_NOT_TRACK": "true",
+    }
+)
 for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"):
     os.environ.pop(name, None)
 

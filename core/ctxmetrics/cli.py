@@ -7,10 +7,10 @@ Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 a 
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -19,6 +19,8 @@ import typer
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.results import Results
@@ -37,12 +39,18 @@ app.add_typer(cache_app, name="cache")
 File = Annotated[Path, typer.Argument(help="Samples: .jsonl, .json or .csv.", show_default=False)]
 MetricNames = Annotated[
     list[str] | None,
-    typer.Option("--metric", "-m", help="A metric, such as context_recall or 'context_recall(top_k=5)'. Repeatable."),
+    typer.Option(
+        "--metric", "-m", help="A metric, such as context_recall or 'context_recall(top_k=5)'. Repeatable."
+    ),
 ]
 JudgeName = Annotated[str, typer.Option("--judge", help="lexical, or openai/MODEL (key: OPENAI_API_KEY).")]
 BaseUrl = Annotated[str | None, typer.Option("--base-url", help="Of an OpenAI-compatible server.")]
-ConventionName = Annotated[str, typer.Option("--convention", help="default, ragas, deepeval, axion, aegis or ru.")]
-SchemaName = Annotated[str, typer.Option("--schema", help="Whose field names the file has: ragas, deepeval, axion ..")]
+ConventionName = Annotated[
+    str, typer.Option("--convention", help="default, ragas, deepeval, axion, aegis or ru.")
+]
+SchemaName = Annotated[
+    str, typer.Option("--schema", help="Whose field names the file has: ragas, deepeval, axion ..")
+]
 CacheDir = Annotated[Path | None, typer.Option("--cache", help="Keep finished judgements in this directory.")]
 Concurrency = Annotated[int, typer.Option("--max-concurrency", help="Requests in flight at most.")]
 
@@ -63,13 +71,28 @@ def score(
     out: Annotated[Path | None, typer.Option("--out", help="One JSON line a sample and metric.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="A page to read: FILE.html.")] = None,
     cache: CacheDir = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after an interrupted run: its judgements are in the cache (default: OUT.cache).")] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on after an interrupted run: its judgements are in the cache (default: OUT.cache).",
+        ),
+    ] = False,
     max_concurrency: Concurrency = 16,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for one request.")] = 120.0,
-    max_calls: Annotated[int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")] = None,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")] = None,
-    fail_under: Annotated[list[str] | None, typer.Option("--fail-under", help="NAME=VALUE: exit 1 if that mean is lower. Repeatable.")] = None,
-    show: Annotated[int, typer.Option("--show", help="Explain so many of the lowest scores of each metric.")] = 0,
+    max_calls: Annotated[
+        int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option("--fail-under", help="NAME=VALUE: exit 1 if that mean is lower. Repeatable."),
+    ] = None,
+    show: Annotated[
+        int, typer.Option("--show", help="Explain so many of the lowest scores of each metric.")
+    ] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.engine import INTERRUPTED, evaluate
@@ -82,7 +105,11 @@ def score(
         metrics = [_metric(name, convention) for name in metric]
     else:
         samples = list(samples)
-        metrics = [_metric(name, convention) for name in metric] if metric else _fitting(samples, convention, judging)
+        metrics = (
+            [_metric(name, convention) for name in metric]
+            if metric
+            else _fitting(samples, convention, judging)
+        )
     gates = [_gate(text, [item.name for item in metrics]) for text in fail_under or ()]
     if cache is None and (resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
@@ -105,7 +132,17 @@ def score(
         results.to_html(report)
     typer.echo(str(results.summary()))
     _show_lowest(results, show)
-    warnings = sorted({warning for item in metrics for warning in getattr(getattr(item, "judge", None) or judging, "warnings", ())}) if _judged(metrics) else []
+    warnings = (
+        sorted(
+            {
+                warning
+                for item in metrics
+                for warning in getattr(getattr(item, "judge", None) or judging, "warnings", ())
+            }
+        )
+        if _judged(metrics)
+        else []
+    )
     for warning in warnings:
         typer.echo(f"note: {warning}", err=True)
     failed = [problem for name, least in gates if (problem := _gate_problem(results, name, least))]
@@ -132,7 +169,9 @@ def parity(
 
     samples = list(read_samples(file, schema))
     judge = default_judge()
-    metrics = [_metric(name, convention) for name in metric] if metric else _fitting(samples, convention, judge)
+    metrics = (
+        [_metric(name, convention) for name in metric] if metric else _fitting(samples, convention, judge)
+    )
     with _quiet(), aside(dict.fromkeys(filter(_UPLOADS.search, os.environ)), silent=False):
         found = compare(samples, metrics, progress=_say)
     if len(found.runners) == 1:
@@ -162,7 +201,9 @@ def estimate(
 
     samples = list(read_samples(file, schema))
     judging = _judge(judge, base_url)
-    metrics = [_metric(name, convention) for name in metric] if metric else _fitting(samples, convention, judging)
+    metrics = (
+        [_metric(name, convention) for name in metric] if metric else _fitting(samples, convention, judging)
+    )
     typer.echo(str(count(samples, metrics, judge=judging, cache=cache)))
 
 
@@ -198,9 +239,12 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
-        if not hasattr(error, "format_message"):  # click's usage errors have it, whichever click typer brings
+        explain = getattr(
+            error, "format_message", None
+        )  # click's usage errors have it, whichever click typer brings
+        if explain is None:
             raise
-        _fail(f"{error.format_message()} Try: ctxmetrics --help")
+        _fail(f"{explain()} Try: ctxmetrics --help")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -251,19 +295,21 @@ def _metric(text: str, convention: str) -> Metric:
 
         known = [field.name for field in dataclasses.fields(METRICS[name]) if field.name != "judge"]
         wrong = next((key for key in given if key not in known), "?")
-        raise ParameterError(f"--metric {text!r}: no parameter {wrong!r}. It has: {', '.join(known)}.") from None
+        raise ParameterError(
+            f"--metric {text!r}: no parameter {wrong!r}. It has: {', '.join(known)}."
+        ) from None
 
 
 def _value(text: str) -> Any:
     words: dict[str, Any] = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text.strip("'\"")
+    if re.fullmatch(r"[+-]?\d+", text):
+        return int(text)
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip("'\"")
 
 
 def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[Metric]:
@@ -295,13 +341,16 @@ def _judged(metrics: Sequence[Metric]) -> bool:
 def _gate(text: str, names: Sequence[str]) -> tuple[str, float]:
     match = _GATE.match(text)
     try:
-        name, value = (match.group(1).strip(), float(match.group(2))) if match else ("", 0.0)
+        value = float(match.group(2)) if match else math.nan
     except ValueError:
-        match = None
-    if match is None or value != value:  # noqa: PLR0124 - NaN is no gate
+        value = math.nan
+    if match is None or math.isnan(value):
         raise ParameterError(f"--fail-under {text!r} must be NAME=VALUE, such as context_recall=0.8.")
+    name = match.group(1).strip()
     if name not in names:
-        raise ParameterError(f"--fail-under {text!r}: no metric of this run is named {name!r}. It has: {', '.join(names)}.")
+        raise ParameterError(
+            f"--fail-under {text!r}: no metric of this run is named {name!r}. It has: {', '.join(names)}."
+        )
     return name, value
 
 

@@ -57,7 +57,10 @@ def _lines(file: Path, schema: str) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             for number, line in enumerate(text, 1):
                 if line.strip():
-                    yield f"line {number}", _object(_parsed(line, file, f"line {number}"), file, f"line {number}")
+                    yield (
+                        f"line {number}",
+                        _object(_parsed(line, file, f"line {number}"), file, f"line {number}"),
+                    )
         except UnicodeDecodeError as error:
             raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
 
@@ -89,8 +92,13 @@ def _csv(file: Path, schema: str) -> Iterator[tuple[str, dict[str, Any]]]:
             for row in reader:
                 where = f"line {reader.line_num}"
                 if None in row or None in row.values():
-                    raise InputFileError(f"{file}, {where}: the row has not as many cells as the header. Quote cells with commas.")
-                yield where, {key: _cell(value, key, lists, file, where) for key, value in row.items() if value != ""}
+                    raise InputFileError(
+                        f"{file}, {where}: the row has not as many cells as the header. Quote cells with commas."
+                    )
+                yield (
+                    where,
+                    {key: _cell(value, key, lists, file, where) for key, value in row.items() if value != ""},
+                )
         except csv.Error as error:
             raise InputFileError(f"{file}, line {reader.line_num}: not valid CSV: {error}.") from None
         except UnicodeDecodeError as error:
@@ -112,10 +120,14 @@ def _parsed(text: str, file: Path, where: str | None) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant)
     except RecursionError:
-        raise InputFileError(f"{file}, {where or 'line 1'}: nested too deeply. Write a flat object.") from None
+        raise InputFileError(
+            f"{file}, {where or 'line 1'}: nested too deeply. Write a flat object."
+        ) from None
     except json.JSONDecodeError as error:
         place = where or f"line {error.lineno}"
-        raise InputFileError(f"{file}, {place}: not valid JSON: {error.msg} (column {error.colno}).") from None
+        raise InputFileError(
+            f"{file}, {place}: not valid JSON: {error.msg} (column {error.colno})."
+        ) from None
     except ValueError as error:
         raise InputFileError(f"{file}, {where or 'the file'}: not valid JSON: {error}.") from None
 

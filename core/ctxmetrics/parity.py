@@ -84,7 +84,9 @@ def compare(
     differences: list[Difference] = []
     compared = 0
     for metric in metrics:
-        fitting = [sample for sample in samples if all(getattr(sample, name) is not None for name in metric.requires)]
+        fitting = [
+            sample for sample in samples if all(getattr(sample, name) is not None for name in metric.requires)
+        ]
         expected = CORE.score(metric, fitting)
         for runner in found:
             if runner == CORE:
@@ -95,7 +97,9 @@ def compare(
             for number, (sample, value, core) in enumerate(zip(fitting, values, expected, strict=True), 1):
                 compared += 1
                 if value != core:
-                    differences.append(Difference(runner.name, metric.name, sample.id or str(number), value, core))
+                    differences.append(
+                        Difference(runner.name, metric.name, sample.id or str(number), value, core)
+                    )
     names = tuple(runner.name for runner in found)
     return Parity(names, tuple(metric.name for metric in metrics), compared, tuple(differences), absent)
 

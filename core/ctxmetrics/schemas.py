@@ -279,18 +279,7 @@ def translate(mapping: Mapping[str, Any], schema: str, *, where: str | None = No
     check_keys(
         mapping, {key.split(".")[0] for key in rules.fields} | rules.carried | set(FIELDS), who, schema
     )
-    values: dict[str, Any] = {}
-    origin: dict[str, str] = {}
-    for key, own in {**{field: field for field in FIELDS}, **rules.fields}.items():
-        if key in rules.fields or key in mapping:
-            value = _look_up(mapping, key)
-            if value is None:
-                continue
-            if own in values and values[own] != value:
-                raise SampleError(
-                    f"{who}: both '{origin[own]}' and '{key}' are given for '{own}'. Keep one of them."
-                )
-            values[own], origin[own] = value, key
+    values = _renamed(mapping, rules, who)
     for own in ("retrieved_contexts", "reference_contexts"):
         if own in values:
             values[own] = _texts(values[own], rules, who, own, values)
@@ -304,6 +293,22 @@ def translate(mapping: Mapping[str, Any], schema: str, *, where: str | None = No
         values["metadata"] = {**(values.get("metadata") or {}), **carried}
     if values.get("id") is None and where is not None:
         return _named(values, where)
+    return values
+
+
+def _renamed(mapping: Mapping[str, Any], rules: Schema, who: str) -> dict[str, Any]:
+    """Return what is given under our names; our own names are understood in every schema."""
+    values: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for key, own in {**_OWN, **rules.fields}.items():
+        value = _look_up(mapping, key)
+        if value is None:
+            continue
+        if own in values and values[own] != value:
+            raise SampleError(
+                f"{who}: both '{origin[own]}' and '{key}' are given for '{own}'. Keep one of them."
+            )
+        values[own], origin[own] = value, key
     return values
 
 
@@ -363,6 +368,11 @@ def _named(values: dict[str, Any], where: str) -> dict[str, Any]:
 
 def list_keys(schema: Schema) -> frozenset[str]:
     """Return the schema's keys whose value is a list or an object: in CSV, their cells hold JSON."""
-    structured = {"retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids"}
+    structured = {
+        "retrieved_contexts",
+        "reference_contexts",
+        "retrieved_context_ids",
+        "reference_context_ids",
+    }
     fields = {**_OWN, **schema.fields}
     return frozenset(key for key, own in fields.items() if own in structured | {"labels", "metadata"})

@@ -101,7 +101,9 @@ class Scorer:
             ParameterError: A parameter is unknown or out of range.
         """
         keys = {name: value for name, value in params.items() if name in KeyParams.__optional_keys__}
-        rest: Any = {name: value for name, value in params.items() if name not in {*KeyParams.__optional_keys__, "key"}}
+        rest: Any = {
+            name: value for name, value in params.items() if name not in {*KeyParams.__optional_keys__, "key"}
+        }
         built = build_metric(metric, rest, also=("key", *KeyParams.__optional_keys__), **settings)
         return cls.of({params.get("key") or built.name: built}, None, keys, reader)
 

@@ -15,7 +15,6 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-SPLITTER = "sentencex"
 FUZZY_BAR = 0.9
 """Lowest share of a quote that the alignment must find, after normalising, for it to count as found."""
 FUZZY_MIN_CHARACTERS = 16
@@ -62,6 +61,17 @@ class Span(NamedTuple):
 def has_content(text: str) -> bool:
     """Whether a text holds a letter or a digit."""
     return any(character.isalnum() for character in text)
+
+
+@lru_cache(maxsize=1)
+def splitter() -> str:
+    """Return the splitter's name and version: another version may cut a text otherwise."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"sentencex {version('sentencex')}"
+    except PackageNotFoundError:  # bundled without its metadata
+        return "sentencex"
 
 
 def detect_language(text: str) -> str:
@@ -118,7 +128,7 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
 
 
 def _segment(text: str, block: Span, language: str) -> list[Span]:
-    from sentencex import segment
+    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
 
     spans, position = [], block.start
     for piece in segment(language, text[block.start : block.end]):

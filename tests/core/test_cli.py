@@ -15,13 +15,21 @@ import pytest
 from ctxmetrics.testing import FakeOpenAIServer, answer_from
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
-GOOD = {"id": "a", "reference": "Paris is the capital of France.", "retrieved_contexts": ["Paris is the capital of France."]}
+GOOD = {
+    "id": "a",
+    "reference": "Paris is the capital of France.",
+    "retrieved_contexts": ["Paris is the capital of France."],
+}
 
 
-def ctxmetrics(*arguments: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+def ctxmetrics(
+    *arguments: object, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ctxmetrics", *map(str, arguments)]
     env = {**os.environ, "COLUMNS": "200", **environment}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, check=False, encoding="utf-8")
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, env=env, check=False, encoding="utf-8"
+    )
 
 
 def refused(*arguments: object) -> str:
@@ -36,7 +44,10 @@ def refused(*arguments: object) -> str:
 
 def written(folder: Path, name: str, *lines: Any) -> Path:
     file = folder / name
-    file.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines), encoding="utf-8")
+    file.write_text(
+        "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines),
+        encoding="utf-8",
+    )
     return file
 
 
@@ -53,7 +64,9 @@ def test_every_metric_whose_fields_the_file_has(tmp_path: Path) -> None:
     }  # fmt: skip
     assert f"{samples} of {samples}" in run.stdout
     assert "lexical judge" in run.stderr
-    assert [row["sample_id"] for row in rows[::7]] == [json.loads(line)["id"] for line in HANDBOOK.open(encoding="utf-8")]
+    assert [row["sample_id"] for row in rows[::7]] == [
+        json.loads(line)["id"] for line in HANDBOOK.open(encoding="utf-8")
+    ]
 
 
 def test_json_and_csv_give_the_same_numbers_as_json_lines(tmp_path: Path) -> None:
@@ -63,13 +76,19 @@ def test_json_and_csv_give_the_same_numbers_as_json_lines(tmp_path: Path) -> Non
         writer = csv.DictWriter(file, fieldnames=list(samples[0]))
         writer.writeheader()
         for sample in samples:
-            writer.writerow({key: value if isinstance(value, str) else json.dumps(value) for key, value in sample.items()})
-    tables = [ctxmetrics("score", file).stdout for file in (HANDBOOK, tmp_path / "h.json", tmp_path / "h.csv")]
+            writer.writerow(
+                {key: value if isinstance(value, str) else json.dumps(value) for key, value in sample.items()}
+            )
+    tables = [
+        ctxmetrics("score", file).stdout for file in (HANDBOOK, tmp_path / "h.json", tmp_path / "h.csv")
+    ]
     assert tables[0] == tables[1] == tables[2] != ""
 
 
 def test_a_metric_with_parameters_and_a_gate(tmp_path: Path) -> None:
-    file = written(tmp_path, "s.jsonl", {**GOOD, "retrieved_contexts": ["Lyon.", *GOOD["retrieved_contexts"]]})
+    file = written(
+        tmp_path, "s.jsonl", {**GOOD, "retrieved_contexts": ["Lyon.", *GOOD["retrieved_contexts"]]}
+    )
     name = "context_recall(top_k=1)"
     assert ctxmetrics("score", file, "--metric", name, "--fail-under", f"{name}=0.0").returncode == 0
     run = ctxmetrics("score", file, "--metric", name, "--fail-under", f"{name}=0.5")
@@ -88,8 +107,19 @@ def test_a_gate_on_a_metric_without_a_value_fails(tmp_path: Path) -> None:
 def test_a_gate_on_a_part_of_the_samples_fails(tmp_path: Path) -> None:
     file = written(tmp_path, "s.jsonl", GOOD, {**GOOD, "id": "b", "reference": "Lyon is a city."})
     with FakeOpenAIServer(answer_from()) as server:
-        gate = ("--fail-under", "context_recall=0.0", "--max-calls", 1, "--max-concurrency", 1, "--metric", "context_recall")
-        run = ctxmetrics("score", file, "--judge", "openai/m", "--base-url", server.base_url, *gate, OPENAI_API_KEY="sk-x")
+        gate = (
+            "--fail-under",
+            "context_recall=0.0",
+            "--max-calls",
+            1,
+            "--max-concurrency",
+            1,
+            "--metric",
+            "context_recall",
+        )
+        run = ctxmetrics(
+            "score", file, "--judge", "openai/m", "--base-url", server.base_url, *gate, OPENAI_API_KEY="sk-x"
+        )
     assert run.returncode == 1, run
     assert "gate: context_recall has 1 of 2 samples not judged" in run.stderr
 
@@ -102,7 +132,11 @@ def test_the_lowest_scores_can_be_explained(tmp_path: Path) -> None:
 
 
 def test_a_schema_translates_field_names(tmp_path: Path) -> None:
-    file = written(tmp_path, "s.jsonl", {"input": "q", "expected_output": "A red fox.", "retrieval_context": ["A red fox."]})
+    file = written(
+        tmp_path,
+        "s.jsonl",
+        {"input": "q", "expected_output": "A red fox.", "retrieval_context": ["A red fox."]},
+    )
     run = ctxmetrics("score", file, "--schema", "deepeval", "--convention", "deepeval")
     assert run.returncode == 0, run.stderr
     assert "1 of 1 (>= 0.5)" in run.stdout
@@ -112,8 +146,14 @@ def test_a_schema_translates_field_names(tmp_path: Path) -> None:
     ("lines", "expected"),
     [
         ([{"retrieved_contexts": ["x"]}], "no metric fits"),
-        ([GOOD, {**GOOD, "retrieved_contexts": "x"}], "Sample 'a': field 'retrieved_contexts' must be a list"),
-        ([GOOD, {"reference": "x", "retrieved_contexts": [1]}], "line 2: field 'retrieved_contexts', item 1 must be a string"),
+        (
+            [GOOD, {**GOOD, "retrieved_contexts": "x"}],
+            "Sample 'a': field 'retrieved_contexts' must be a list",
+        ),
+        (
+            [GOOD, {"reference": "x", "retrieved_contexts": [1]}],
+            "line 2: field 'retrieved_contexts', item 1 must be a string",
+        ),
         ([{**GOOD, "retrieved_context": []}], "unknown field 'retrieved_context'"),
         ([{**GOOD, "context": []}], "schema="),
         ([], "the file is empty"),
@@ -123,9 +163,23 @@ def test_a_schema_translates_field_names(tmp_path: Path) -> None:
         ([{**GOOD, "retrieved_context_ids": ["a", None]}], "item 2 must be a string or an integer, not None"),
         ([{**GOOD, "reference": float("nan")}], "line 1: not valid JSON: NaN"),
     ],
-    ids=["no field", "bare string", "wrong type", "unknown key", "ambiguous", "empty", "line 7", "no object", "50 MB", "None id", "NaN"],
+    ids=[
+        "no field",
+        "bare string",
+        "wrong type",
+        "unknown key",
+        "ambiguous",
+        "empty",
+        "line 7",
+        "no object",
+        "50 MB",
+        "None id",
+        "NaN",
+    ],
 )
-def test_bad_input_is_one_line_with_place_field_and_fix(tmp_path: Path, lines: list[Any], expected: str) -> None:
+def test_bad_input_is_one_line_with_place_field_and_fix(
+    tmp_path: Path, lines: list[Any], expected: str
+) -> None:
     assert expected in refused("score", written(tmp_path, "bad.jsonl", *lines))
 
 
@@ -139,7 +193,9 @@ def test_bad_usage(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in refused("score", tmp_path / "none.jsonl")
     assert "end in .jsonl, .json or .csv" in refused("score", written(tmp_path, "s.txt", GOOD))
     assert "Did you mean 'context_recall'?" in refused("score", file, "--metric", "context_recal")
-    assert "no parameter 'topk'. It has: convention" in refused("score", file, "--metric", "context_recall(topk=1)")
+    assert "no parameter 'topk'. It has: convention" in refused(
+        "score", file, "--metric", "context_recall(topk=1)"
+    )
     assert "top_k=-1 must be a whole number" in refused("score", file, "--metric", "context_recall(top_k=-1)")
     assert "convention='rags' is unknown" in refused("score", file, "--convention", "rags")
     assert "schema='rags' is unknown" in refused("score", file, "--schema", "rags")
@@ -148,7 +204,9 @@ def test_bad_usage(tmp_path: Path) -> None:
     assert "must be NAME=VALUE" in refused("score", file, "--fail-under", "context_recall")
     assert "unit='sentence'" in refused("score", file, "--convention", "axion")
     assert "needs --out FILE or --cache DIR" in refused("score", file, "--resume")
-    assert "cannot be written" in refused("score", file, "--metric", "context_recall", "--out", tmp_path / "no" / "o.jsonl")
+    assert "cannot be written" in refused(
+        "score", file, "--metric", "context_recall", "--out", tmp_path / "no" / "o.jsonl"
+    )
     assert "No such option: --nope" in refused("score", file, "--nope")
     assert "there is no cache" in refused("cache", "info", tmp_path)
     assert "OPENAI_API_KEY" in refused("score", file, "--judge", "openai/gpt-x")

@@ -10,17 +10,29 @@ from ctxmetrics.scores import Provenance
 PARIS = Sample(
     id="paris",
     reference="Paris is the capital of France. It has a population of about 2 million.",
-    retrieved_contexts=["Paris is the capital and largest city of France.", "The Eiffel Tower is located in Paris."],
+    retrieved_contexts=[
+        "Paris is the capital and largest city of France.",
+        "The Eiffel Tower is located in Paris.",
+    ],
 )
 PARIS_REPLIES = {
     "claims": [{"claims": ["Paris is the capital of France", "Paris has a population of about 2 million"]}],
     "joint": [
         {
             "sentences": [
-                {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "Paris is the capital and largest city of France."}]},
+                {
+                    "id": "s1",
+                    "supported": True,
+                    "evidence": [
+                        {"context": "c1", "quote": "Paris is the capital and largest city of France."}
+                    ],
+                },
                 {"id": "s2", "supported": False, "reason": "no context gives the population"},
             ],
-            "contexts": [{"id": "c1", "useful": True}, {"id": "c2", "useful": False, "reason": "about the tower"}],
+            "contexts": [
+                {"id": "c1", "useful": True},
+                {"id": "c2", "useful": False, "reason": "about the tower"},
+            ],
         }
     ],
 }
@@ -101,7 +113,8 @@ def test_no_value_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(1.0, "1.0"), (0.0, "0.0"), (2 / 3, "0.6667"), (0.9999999999, "1.0"), (80.0, "80.0"), (0.5, "0.5")]
+    ("value", "shown"),
+    [(1.0, "1.0"), (0.0, "0.0"), (2 / 3, "0.6667"), (0.9999999999, "1.0"), (80.0, "80.0"), (0.5, "0.5")],
 )
 def test_values_are_rounded_for_display_only(value: float, shown: str) -> None:
     assert Score(metric="m", value=value).pretty() == f"m: {shown}"
@@ -109,7 +122,12 @@ def test_values_are_rounded_for_display_only(value: float, shown: str) -> None:
 
 def test_control_characters_of_retrieved_text_never_reach_a_terminal() -> None:
     hostile = "fine \x1b[2J\x07 text\u202e"
-    score = Score(metric="m", value=0.0, sample_id=hostile, verdicts=(Verdict(id="s1", value=False, text=hostile, reason=hostile),))
+    score = Score(
+        metric="m",
+        value=0.0,
+        sample_id=hostile,
+        verdicts=(Verdict(id="s1", value=False, text=hostile, reason=hostile),),
+    )
     for text in (score.pretty(), score.reason):
         assert "\x1b" not in text
         assert "\x07" not in text
@@ -117,6 +135,8 @@ def test_control_characters_of_retrieved_text_never_reach_a_terminal() -> None:
 
 
 def test_colour_on_request_only() -> None:
-    score = Score(metric="m", value=1.0, verdicts=(Verdict(id="s1", value=True, text="x"),), provenance=Provenance())
+    score = Score(
+        metric="m", value=1.0, verdicts=(Verdict(id="s1", value=True, text="x"),), provenance=Provenance()
+    )
     assert "\x1b[32m✓" in score.pretty(color=True)
     assert "\x1b" not in score.pretty()

@@ -82,7 +82,9 @@ def honest(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
             evidence = [{"context": id_, "quote": opening} for id_ in found]
             answer["sentences"].append({"id": sentence["id"], "supported": bool(found), "evidence": evidence})
     if prompt.step in ("joint", "usefulness"):
-        answer["contexts"] = [{"id": item["id"], "useful": "Paris is the" in item["text"]} for item in contexts]
+        answer["contexts"] = [
+            {"id": item["id"], "useful": "Paris is the" in item["text"]} for item in contexts
+        ]
     return answer
 
 
@@ -127,7 +129,9 @@ def test_utilization_asks_about_contexts_only() -> None:
 
 def test_twenty_identical_samples_cost_one_request() -> None:
     model = Recorder()
-    results = evaluate([SAMPLE] * 20, [ContextRecall(), ContextPrecision()], judge=LLMJudge(model), progress=False)
+    results = evaluate(
+        [SAMPLE] * 20, [ContextRecall(), ContextPrecision()], judge=LLMJudge(model), progress=False
+    )
     assert len(model.prompts) == 1
     assert [row["context_recall"].value for row in results] == [0.5] * 20
 
@@ -169,7 +173,9 @@ def test_missing_ids_are_asked_again_and_only_those() -> None:
 
 
 def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominator() -> None:
-    score = ContextRecall(judge=ScriptedJudge({"joint": [{"sentences": [YES], "contexts": CONTEXTS}]})).score(SAMPLE)
+    score = ContextRecall(judge=ScriptedJudge({"joint": [{"sentences": [YES], "contexts": CONTEXTS}]})).score(
+        SAMPLE
+    )
     assert score.value is None
     assert score.reason_code == "not_judged"
     assert score.message is not None
@@ -179,7 +185,9 @@ def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominato
 
 def test_shifted_ids_decide_nothing() -> None:
     shifted = [{**entry, "id": f"c{number}"} for number, entry in enumerate(CONTEXTS)]  # c0, c1, c2
-    score = ContextPrecision(judge=ScriptedJudge({"joint": [{"sentences": [YES, NO], "contexts": shifted}]})).score(SAMPLE)
+    score = ContextPrecision(
+        judge=ScriptedJudge({"joint": [{"sentences": [YES, NO], "contexts": shifted}]})
+    ).score(SAMPLE)
     assert score.value is None
     assert {verdict.code for verdict in score.verdicts} == {"invalid_reply"}
 
@@ -199,7 +207,9 @@ def test_transport_trouble_is_a_reason_code_and_costs_nobody_else() -> None:
             return JudgeError("HTTP 401", reason_code="client_error")
         return honest(prompt, data)
 
-    other = Sample(id="other", reference="Paris is the capital.", retrieved_contexts=["Paris is the capital of France."])
+    other = Sample(
+        id="other", reference="Paris is the capital.", retrieved_contexts=["Paris is the capital of France."]
+    )
     results = evaluate([SAMPLE, other], [ContextRecall()], judge=LLMJudge(Recorder(answer)), progress=False)
     assert results[0]["context_recall"].reason_code == "not_judged"
     assert {verdict.code for verdict in results[0]["context_recall"].verdicts} == {"client_error"}
@@ -254,7 +264,9 @@ def test_votes_take_the_majority_and_report_their_stability() -> None:
 def test_a_split_vote_is_no_verdict() -> None:
     no = {"id": "s1", "supported": False, "reason": "unsure"}
     by_vote = [GOOD, {**GOOD, "sentences": [no, NO]}]
-    score = ContextRecall(judge=LLMJudge(Recorder(lambda prompt, data: by_vote[prompt.vote]), votes=2)).score(SAMPLE)
+    score = ContextRecall(judge=LLMJudge(Recorder(lambda prompt, data: by_vote[prompt.vote]), votes=2)).score(
+        SAMPLE
+    )
     assert [verdict.code for verdict in score.verdicts] == ["conflicting_verdicts", None]
 
 
@@ -284,7 +296,9 @@ def test_what_is_too_large_for_one_request_is_split_with_the_same_result(kind: s
     contexts = [f"{words[number]} in context {number}. Nothing more." for number in range(200)]
     reference = " ".join(f"{words[number]} and only here." for number in range(0, 40, 2))
     if kind == "one long context":
-        contexts = ["filler text without any content " * 3200 + words[4] + " at last. " + "more filler " * 100]
+        contexts = [
+            "filler text without any content " * 3200 + words[4] + " at last. " + "more filler " * 100
+        ]
     if kind == "sentences":
         reference = " ".join(f"{words[number]} and only here." for number in range(300))
         contexts = contexts[:30]
@@ -294,7 +308,9 @@ def test_what_is_too_large_for_one_request_is_split_with_the_same_result(kind: s
     for metric in (ContextRecall, ContextPrecision):
         split_score = metric(judge=LLMJudge(small)).score(sample)
         assert split_score.value is not None
-        assert [v.value for v in split_score.verdicts] == [v.value for v in metric(judge=whole).score(sample).verdicts]
+        assert [v.value for v in split_score.verdicts] == [
+            v.value for v in metric(judge=whole).score(sample).verdicts
+        ]
         for verdict in split_score.verdicts:
             for span in verdict.evidence:
                 assert contexts[span.context][span.start : span.end] == span.quote
@@ -311,7 +327,9 @@ def test_judges_and_metrics_pickle_copy_and_hash() -> None:
         assert twin.score(SAMPLE).verdicts == metric.score(SAMPLE).verdicts
 
 
-@pytest.mark.parametrize("wrong", [{"votes": 0}, {"votes": True}, {"max_characters": 10}, {"max_repairs": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"votes": 0}, {"votes": True}, {"max_characters": 10}, {"max_repairs": -1}]
+)
 def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         LLMJudge(ScriptedModel({}), **wrong)

@@ -37,7 +37,9 @@ def test_the_example_reply_of_each_prompt_fits_its_own_schema(step: str) -> None
 
 
 def test_the_fixed_part_comes_first_and_is_the_same_for_every_sample() -> None:
-    first, second = (render(get_pack("en"), "joint", {**DATA, "question": question}) for question in ("a", "b"))
+    first, second = (
+        render(get_pack("en"), "joint", {**DATA, "question": question}) for question in ("a", "b")
+    )
     assert first.system == second.system
     assert first.text.startswith(first.system)
     assert first.user != second.user

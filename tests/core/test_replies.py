@@ -95,7 +95,11 @@ def test_the_fuller_object_is_meant() -> None:
 def verdict(entry: Any, language: str = "en") -> Any:
     checked = check({"sentences": [entry]}, PART, ("s1",), (), get_pack(language))
     found = checked.verdicts.get("s1")
-    return found.value if found else (checked.invalid.get("s1") or ("unverified" if checked.unverified else "missing"))
+    return (
+        found.value
+        if found
+        else (checked.invalid.get("s1") or ("unverified" if checked.unverified else "missing"))
+    )
 
 
 YES = {"id": "s1", "evidence": [{"context": "c1", "quote": "the pump hums"}]}
@@ -111,7 +115,9 @@ def test_words_for_no(word: Any) -> None:
     assert verdict({**YES, "supported": word}) is False
 
 
-@pytest.mark.parametrize("word", [1, 0, 2, -1, 1.0, None, "idk", "maybe", "да", "yes, partly", [], {}, [True]])
+@pytest.mark.parametrize(
+    "word", [1, 0, 2, -1, 1.0, None, "idk", "maybe", "да", "yes, partly", [], {}, [True]]
+)
 def test_anything_else_is_no_verdict(word: Any) -> None:
     assert verdict({**YES, "supported": word}) == "invalid_reply"
 
@@ -154,13 +160,17 @@ def test_a_yes_without_a_quote_that_is_there_is_unverified(evidence: Any) -> Non
 
 
 def test_a_number_that_differs_is_never_found() -> None:
-    part = Part(units={"s1": "x"}, contexts={"c1": "The warranty of the compressor runs for 10 years from purchase."})
+    part = Part(
+        units={"s1": "x"}, contexts={"c1": "The warranty of the compressor runs for 10 years from purchase."}
+    )
     quote = "The warranty of the compressor runs for 12 years from purchase."
     entry = {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": quote}]}
     assert check({"sentences": [entry]}, part, ("s1",), (), get_pack("en")).unverified == ("s1",)
 
 
-@pytest.mark.parametrize("bad", [{"supported": True}, {"id": "s2", "supported": True}, {"id": 1, "supported": True}, "s1", None])
+@pytest.mark.parametrize(
+    "bad", [{"supported": True}, {"id": "s2", "supported": True}, {"id": 1, "supported": True}, "s1", None]
+)
 def test_an_entry_for_nobody_makes_the_whole_reply_decide_nothing(bad: Any) -> None:
     with pytest.raises(UnreadableReplyError):
         check({"sentences": [{"id": "s1", "supported": False}, bad]}, PART, ("s1",), (), get_pack("en"))

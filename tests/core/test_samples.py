@@ -29,15 +29,24 @@ def test_samples_hash_pickle_and_copy() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"retrieved_contexts": "one text"}, r"'retrieved_contexts' must be a list, not one string. Write \[text\]"),
+        (
+            {"retrieved_contexts": "one text"},
+            r"'retrieved_contexts' must be a list, not one string. Write \[text\]",
+        ),
         ({"retrieved_contexts": {"a": 1}}, "'retrieved_contexts' must be a list, not dict"),
         ({"retrieved_contexts": ["a", 3]}, "'retrieved_contexts', item 2 must be a string, not int"),
-        ({"retrieved_context_ids": ["a", None]}, "'retrieved_context_ids', item 2 must be a string or an integer, not None"),
+        (
+            {"retrieved_context_ids": ["a", None]},
+            "'retrieved_context_ids', item 2 must be a string or an integer, not None",
+        ),
         ({"retrieved_context_ids": [True]}, "item 1 must be a string or an integer, not bool"),
         ({"retrieved_context_ids": [1.5]}, "item 1 must be a string or an integer, not float"),
         ({"reference": 12}, "'reference' must be a string, not int"),
         ({"reference": "half \ud83d"}, "lone surrogate"),
-        ({"reference": "x" * 10_000_001}, "10,000,001 characters long; 10,000,000 is the most. Cut the text into chunks"),
+        (
+            {"reference": "x" * 10_000_001},
+            "10,000,001 characters long; 10,000,000 is the most. Cut the text into chunks",
+        ),
         ({"metadata": ["a"]}, "'metadata' must be a mapping, not list"),
         ({"id": 1.5}, "'id' must be a string or an integer"),
     ],
@@ -53,7 +62,9 @@ def test_a_wrong_type_names_the_sample_the_field_and_the_fix(fields: dict[str, A
 
 
 def test_an_unknown_key_names_the_nearest_known_one() -> None:
-    with pytest.raises(UnknownFieldError, match="unknown field 'retrieved_context'.*Did you mean 'retrieved_contexts'"):
+    with pytest.raises(
+        UnknownFieldError, match=r"unknown field 'retrieved_context'.*Did you mean 'retrieved_contexts'"
+    ):
         Sample.from_dict({"retrieved_context": []})
 
 
@@ -65,7 +76,7 @@ def test_context_alone_is_ambiguous() -> None:
 
 
 def test_an_unknown_schema_lists_the_known_ones() -> None:
-    with pytest.raises(ParameterError, match="Choose from: ragas, .*deepeval"):
+    with pytest.raises(ParameterError, match=r"Choose from: ragas, .*deepeval"):
         Sample.from_dict({}, "rags")
 
 
@@ -86,15 +97,35 @@ WRITTEN: dict[str, dict[str, Any]] = {
     "autoevals": {"input": "q", "output": "a", "expected": "r", "context": "c"},
     "opik": {"input": "q", "output": "a", "expected_output": "r", "context": ["c"]},
     "openevals": {"inputs": "q", "outputs": "a", "reference_outputs": "r", "context": "c"},
-    "ragchecker": {"query": "q", "response": "a", "gt_answer": "r", "retrieved_context": [{"doc_id": 3, "text": "c"}]},
-    "continuous_eval": {"question": "q", "answer": "a", "ground_truth_answers": ["r"], "retrieved_context": ["c"]},
+    "ragchecker": {
+        "query": "q",
+        "response": "a",
+        "gt_answer": "r",
+        "retrieved_context": [{"doc_id": 3, "text": "c"}],
+    },
+    "continuous_eval": {
+        "question": "q",
+        "answer": "a",
+        "ground_truth_answers": ["r"],
+        "retrieved_context": ["c"],
+    },
     "langwatch": {"input": "q", "output": "a", "expected_output": "r", "contexts": ["c"]},
     "llamaindex": {"query": "q", "response": "a", "reference": "r", "contexts": ["c"]},
-    "haystack": {"question": "q", "answer": "a", "ground_truth_answer": "r", "retrieved_documents": [{"content": "c"}]},
+    "haystack": {
+        "question": "q",
+        "answer": "a",
+        "ground_truth_answer": "r",
+        "retrieved_documents": [{"content": "c"}],
+    },
     "giskard": {"question": "q", "answer": "a", "reference_answer": "r", "documents": ["c"]},
     "trulens": {"query": "q", "response": "a", "expected_response": "r", "retrieved_context_chunks": ["c"]},
     "azure": {"query": "q", "response": "a", "ground_truth": "r", "context": "c"},
-    "mlflow": {"inputs": {"question": "q"}, "outputs": "a", "expectations": {"expected_response": "r"}, "retrieved_contexts": ["c"]},
+    "mlflow": {
+        "inputs": {"question": "q"},
+        "outputs": "a",
+        "expectations": {"expected_response": "r"},
+        "retrieved_contexts": ["c"],
+    },
     "promptfoo": {"query": "q", "output": "a", "value": "r", "context": "c"},
 }
 
@@ -112,12 +143,21 @@ def test_every_schema_reads_its_systems_words(schema: str) -> None:
 
 def test_ids_come_along_with_documents_and_from_metadata() -> None:
     assert Sample.from_dict(WRITTEN["ragchecker"], "ragchecker").retrieved_context_ids == ("3",)
-    fields = {"input": "q", "metadata": {"retrieved_context_ids": [1], "reference_context_ids": ["2"], "team": "x"}}
+    fields = {
+        "input": "q",
+        "metadata": {"retrieved_context_ids": [1], "reference_context_ids": ["2"], "team": "x"},
+    }
     sample = Sample.from_dict(fields, "deepeval")
     assert (sample.retrieved_context_ids, sample.reference_context_ids) == (("1",), ("2",))
-    ranked = {"actual_ranking": [{"id": "a"}, {"id": "b"}], "expected_reference": [{"id": "b", "relevance": 1}]}
+    ranked = {
+        "actual_ranking": [{"id": "a"}, {"id": "b"}],
+        "expected_reference": [{"id": "b", "relevance": 1}],
+    }
     assert Sample.from_dict(ranked, "axion").retrieved_context_ids == ("a", "b")
-    labelled = {"retrieved_documents": [{"document_id": "a", "relevance_score": 0.5}], "retrieval_ground_truth": [{"document_id": "b", "query_relevance_label": 2}]}
+    labelled = {
+        "retrieved_documents": [{"document_id": "a", "relevance_score": 0.5}],
+        "retrieval_ground_truth": [{"document_id": "b", "query_relevance_label": 2}],
+    }
     assert Sample.from_dict(labelled, "azure").reference_context_ids == ("b",)
 
 

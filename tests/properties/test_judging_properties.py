@@ -18,7 +18,14 @@ from ctxmetrics.prompts import get_pack, render
 from ctxmetrics.text import find_quote, normalise, split_sentences
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
-scalars = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(), texts, st.sampled_from(["s1", "s2", "c1", "c2", "yes", "no"]))
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(),
+    texts,
+    st.sampled_from(["s1", "s2", "c1", "c2", "yes", "no"]),
+)
 trees = st.recursive(scalars, lambda children: st.lists(children, max_size=4) | st.dictionaries(st.sampled_from(["id", "supported", "useful", "evidence", "context", "quote", "reason", "sentences", "contexts"]) | texts, children, max_size=5), max_leaves=20)  # fmt: skip
 entries = st.lists(
     st.one_of(
@@ -63,8 +70,13 @@ def test_parsing_raises_nothing_but_the_documented_error(content: Any) -> None:
 @given(st.lists(replies, min_size=1, max_size=3))
 def test_no_reply_changes_a_denominator_or_costs_more_than_its_own_verdicts(given_replies: list[Any]) -> None:
     forget()
-    scripted = [reply if isinstance(reply, (str, dict)) else json.dumps(reply, allow_nan=True) for reply in given_replies]
-    judge = ScriptedJudge(lambda prompt: scripted[min(prompt.attempt, len(scripted) - 1)], name=repr(scripted))
+    scripted = [
+        reply if isinstance(reply, (str, dict)) else json.dumps(reply, allow_nan=True)
+        for reply in given_replies
+    ]
+    judge = ScriptedJudge(
+        lambda prompt: scripted[min(prompt.attempt, len(scripted) - 1)], name=repr(scripted)
+    )
     for metric, count in ((ContextRecall(judge=judge), 2), (ContextPrecision(judge=judge), 2)):
         score = metric.score(SAMPLE)
         assert len(score.verdicts) == count
@@ -84,7 +96,9 @@ def test_a_found_span_is_inside_the_context(quote: str, context: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=120), st.data())
-def test_a_stretch_of_the_context_is_always_found_where_its_text_stands(context: str, data: st.DataObject) -> None:
+def test_a_stretch_of_the_context_is_always_found_where_its_text_stands(
+    context: str, data: st.DataObject
+) -> None:
     start = data.draw(st.integers(0, len(context) - 1))
     end = data.draw(st.integers(start + 1, len(context)))
     quote = context[start:end]
@@ -107,7 +121,10 @@ def test_sentences_stand_in_the_text_in_order(text: str) -> None:
 
 @given(st.dictionaries(st.sampled_from(["question", "answer"]), texts), st.lists(texts, max_size=4))
 def test_data_stays_in_its_block_and_is_the_same_data(fields: dict[str, str], contexts: list[str]) -> None:
-    data = {**fields, "contexts": [{"id": f"c{number}", "text": text} for number, text in enumerate(contexts, 1)]}
+    data = {
+        **fields,
+        "contexts": [{"id": f"c{number}", "text": text} for number, text in enumerate(contexts, 1)],
+    }
     prompt = render(get_pack("en"), "usefulness", data)
     opening, body, closing = prompt.user.split("\n")
     assert json.loads(body) == data
@@ -131,15 +148,28 @@ def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(order: li
     def answer(prompt: Any) -> Any:
         data = json.loads(prompt.user.split("\n")[1])
         quote = {"context": "c1", "quote": "the pump hums"}
-        sentences = [{"id": item["id"], "supported": "pump" in item["text"], "evidence": [quote]} for item in data.get("sentences", [])]
-        return {"sentences": sentences, "contexts": [{"id": item["id"], "useful": "night" in item["text"]} for item in data["contexts"]]}
+        sentences = [
+            {"id": item["id"], "supported": "pump" in item["text"], "evidence": [quote]}
+            for item in data.get("sentences", [])
+        ]
+        return {
+            "sentences": sentences,
+            "contexts": [{"id": item["id"], "useful": "night" in item["text"]} for item in data["contexts"]],
+        }
 
     alone = {}
     for name, metric in metrics.items():
         forget()
-        alone[name] = evaluate([sample], [metric], judge=ScriptedJudge(answer, name="order"), progress=False)[0][metric.name].value
+        alone[name] = evaluate([sample], [metric], judge=ScriptedJudge(answer, name="order"), progress=False)[
+            0
+        ][metric.name].value
     assert alone == {"recall": 0.5, "precision": 0.5, "utilization": 0.5, "supports": 1.0}
     forget()
     chosen = order[:count]
-    row = evaluate([sample], [metrics[name] for name in chosen], judge=ScriptedJudge(answer, name="order"), progress=False)[0]
+    row = evaluate(
+        [sample],
+        [metrics[name] for name in chosen],
+        judge=ScriptedJudge(answer, name="order"),
+        progress=False,
+    )[0]
     assert {name: row[metrics[name].name].value for name in chosen} == {name: alone[name] for name in chosen}

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from ctxmetrics.scores import Verdict
 
+NO_USAGE = Usage()
+ONE_CALL = Usage(calls=1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
@@ -63,7 +66,7 @@ class Judgement:
     """
 
     verdicts: tuple[Verdict, ...]
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     prompt: str | None = None
     raw: tuple[str, ...] = ()
     stability: float | None = None
@@ -75,7 +78,7 @@ class Claims:
 
     claims: tuple[str, ...]
     code: str | None = None
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     prompt: str | None = None
 
 
@@ -89,10 +92,14 @@ class Judge(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What the provenance shows."""
+        ...
 
     @property
-    def warnings(self) -> tuple[str, ...]: ...
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of its scores must know."""
+        ...
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it; a yes carries `Evidence`."""
@@ -148,7 +155,7 @@ class Reply:
     """
 
     content: str | Mapping[str, object] | BaseModel
-    usage: Usage = Usage(calls=1)
+    usage: Usage = ONE_CALL
 
 
 @runtime_checkable
@@ -161,7 +168,9 @@ class Model(Protocol):
     """
 
     @property
-    def identity(self) -> str: ...
+    def identity(self) -> str:
+        """What tells it from every other model."""
+        ...
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Answer a prompt with JSON of the schema, as text or as an object.

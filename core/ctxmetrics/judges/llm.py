@@ -12,7 +12,7 @@ from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest, Model
 from ctxmetrics.judges.memo import Memo, forget_after_fork
 from ctxmetrics.judges.parts import Placed, merge, parts_of
-from ctxmetrics.judges.replies import Checked, Part, UnreadableReplyError, check, parse
+from ctxmetrics.judges.replies import Checked, Part, UnreadableReplyError, check, parse, parse_claims
 from ctxmetrics.judges.run import current_run
 from ctxmetrics.judges.storing import Answer, decode, encode
 from ctxmetrics.prompts import get_pack, render, schema_of
@@ -105,17 +105,13 @@ class LLMJudge:
             talk = _Talk(self, pack)
             while talk.goes_on:
                 try:
-                    found = parse(await talk.ask("claims", data), ("claims",))["claims"]
-                    if not found or not all(isinstance(claim, str) and claim.strip() for claim in found):
-                        raise UnreadableReplyError(
-                            "Give at least one claim, and each as a string that is not empty."
-                        )
-                except UnreadableReplyError as problem:
+                    claims = parse_claims(await talk.ask("claims", data))
+                except UnreadableReplyError as problem:  # noqa: PERF203 - asking again is what the loop is for
                     talk.failed(problem.reason_code, problem.note)
                 except JudgeError as problem:
                     talk.failed(problem.reason_code, "", reason=safe_text(problem))
                 else:
-                    return talk.answer(claims=tuple(claim.strip() for claim in found))
+                    return talk.answer(claims=claims)
             return talk.answer(code=talk.code)
 
         prompt = render(pack, "claims", data)
@@ -129,7 +125,7 @@ class LLMJudge:
         asked, parts = self._parts(request, step)
         jobs = [(placed, vote) for vote in range(self.votes) for placed in parts]
         answers = await asyncio.gather(
-            *(self._part(request, asked, pack, placed.part, vote) for placed, vote in jobs)
+            *(self._part(request, asked, pack, placed.part, vote=vote) for placed, vote in jobs)
         )
         ids, texts = (
             (request.unit_ids, request.units)
@@ -160,7 +156,7 @@ class LLMJudge:
                 return "joint", parts
         return step, cut(step=step)
 
-    async def _part(self, request: JudgeRequest, step: Step, pack: Pack, part: Part, vote: int) -> Answer:
+    async def _part(self, request: JudgeRequest, step: Step, pack: Pack, part: Part, *, vote: int) -> Answer:
         units = tuple(part.units) if step != "usefulness" else ()
         contexts = tuple(part.contexts) if step != "attribution" else ()
         prompt = render(pack, step, _data(request, step, part, units, contexts), vote=vote)

@@ -122,6 +122,18 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
     return _with_keys(best[0], keys)
 
 
+def parse_claims(reply: Reply) -> tuple[str, ...]:
+    """Return the claims of a decomposition.
+
+    Raises:
+        UnreadableReplyError: There is none, or something else than texts among them.
+    """
+    found = parse(reply, ("claims",))["claims"]
+    if not found or not all(isinstance(claim, str) and claim.strip() for claim in found):
+        raise UnreadableReplyError("Give at least one claim, and each as a string that is not empty.")
+    return tuple(claim.strip() for claim in found)
+
+
 def _objects(text: str, keys: Sequence[str]) -> list[Any]:
     """Return every object with the keys that stands in the text, the outermost only."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)

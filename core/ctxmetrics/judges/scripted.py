@@ -44,7 +44,7 @@ class ScriptedModel:
             unknown = set(self.replies) - set(_STEPS)
             if unknown:
                 raise ParameterError(
-                    f"ScriptedJudge: step {sorted(unknown)[0]!r} is unknown. Choose from: {', '.join(_STEPS)}."
+                    f"ScriptedJudge: step {min(unknown)!r} is unknown. Choose from: {', '.join(_STEPS)}."
                 )
             entries = {step: tuple(given) for step, given in self.replies.items() if given}
             object.__setattr__(self, "replies", FrozenDict(entries))

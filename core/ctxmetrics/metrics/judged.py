@@ -10,7 +10,7 @@ from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, J
 from ctxmetrics.metrics.base import NAMED, Metric, check_choice, not_judged
 from ctxmetrics.redact import safe_text
 from ctxmetrics.scores import Verdict
-from ctxmetrics.text import SPLITTER, detect_language, has_content, split_sentences
+from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -88,8 +88,8 @@ class JudgedMetric(Metric):
         self.check_judge(judge)
         answer: str = getattr(sample, self.answer_field)
         contexts = self.top(sample.retrieved_contexts)
-        splitter = "claims" if self.needs_claims else SPLITTER
-        provenance: dict[str, Any] = {"judge": judge.name, "splitter": splitter, "warnings": judge.warnings}
+        cut = "claims" if self.needs_claims else splitter()
+        provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
         reference = has_content(answer)
         empty = self.empty_side(retrieved=bool(contexts), reference=reference)
         if empty is not None and (empty != "judge" or not contexts):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from ctxmetrics.prompts.attribution import SentenceReply
-from ctxmetrics.prompts.usefulness import ContextReply
+from ctxmetrics.prompts.attribution import SentenceReply  # noqa: TC001 - pydantic reads the types
+from ctxmetrics.prompts.usefulness import ContextReply  # noqa: TC001 - pydantic reads the types
 
 VERSION = 1
 
