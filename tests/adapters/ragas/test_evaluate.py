@@ -293,12 +293,15 @@ def test_a_callbacks_list_that_ragas_adds_to_is_used_again(evaluate: Any, row: R
         assert len(callbacks) == number + 1  # Ragas' own doing
 
 
+@pytest.mark.parametrize("given", [False, True])
 def test_token_usage_is_counted_for_every_kind_of_llm(
-    evaluate: Any, row: Row, server: FakeOpenAIServer, make_llm: Any
+    evaluate: Any, row: Row, server: FakeOpenAIServer, make_llm: Any, given: bool
 ) -> None:
     """Ragas counts at LangChain's ``on_llm_end``, which an Instructor LLM never reaches; then it raises IndexError."""
-    metrics = [ours.ContextRecall(judge="framework"), ours.ContextPrecision(judge="framework")]
-    result = evaluate([row], metrics, llm=make_llm(server), token_usage_parser=get_token_usage_for_openai)
+    llm = make_llm(server)
+    how = {"llm": llm} if given else {"judge": "framework"}
+    metrics = [ours.ContextRecall(**how), ours.ContextPrecision(**how)]
+    result = evaluate([row], metrics, llm=llm, token_usage_parser=get_token_usage_for_openai)
     counted = result.total_tokens()
     score = result.traces[0]["context_recall"]["score"]["output"]["usage"]
     other = result.traces[0]["context_precision"]["score"]["output"]["usage"]
