@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
 
-_QUIET = {
-    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
-    "CONFIDENT_API_KEY": None,
-}  # with a key it uploads what it is given
+# With a key it uploads what it is given.
+_QUIET = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_API_KEY": None}
 
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:

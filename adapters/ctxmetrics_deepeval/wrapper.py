@@ -40,8 +40,8 @@ _HOME = {own: key for key, own in reversed([*SCHEMAS["deepeval"].fields.items()]
 # The same by the test case's own fields: input, expected_output, name, metadata ..
 FIELDS = {key: own for key, own in SCHEMAS["deepeval"].fields.items() if key in LLMTestCase.model_fields}
 # Everything that a measurement leaves behind. It is set, and taken back, as a whole.
-_MEASURED = "score reason success evaluation_cost input_tokens output_tokens verbose_logs score_breakdown"
-_NO_RESULT: dict[str, Any] = dict.fromkeys([*_MEASURED.split(), "result", "_error", "_measuring"])
+_MEASURED = "score reason success evaluation_cost input_tokens output_tokens verbose_logs result"
+_NO_RESULT: dict[str, Any] = dict.fromkeys([*_MEASURED.split(), "_error", "_measuring"])
 
 
 class MissingParamsError(MissingTestCaseParamsError, MissingFieldError):
@@ -83,6 +83,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
     """
 
     core_class: ClassVar[type[Metric]]
+    _places: ClassVar[tuple[str, ...]]
     core: Metric
     result: Score | None
     _error: str | None
@@ -115,12 +116,17 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
         self.threshold = None if threshold is None and not core.strict else core.pass_mark
         self.strict_mode, self.include_reason = core.strict, include_reason
         self.async_mode, self.verbose_mode, self.flaky = async_mode, verbose_mode, flaky
-        self.evaluation_model = _label(_judge_of(core))
+        judge = _judge_of(core)
+        digest = sha256(repr(judge).encode()).hexdigest()[
+            :8
+        ]  # all options: DeepEval's cache compares the label
+        self.evaluation_model = escape(f"{judge.name}, ctxmetrics {__version__}, {digest}") if judge else None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]  # DeepEval's
-        places = ["input", *(_HOME[name].partition(".")[0] for name in cls.core_class.requires)]
-        cls._required_params = [SingleTurnParams(place) for place in dict.fromkeys(places)]  # type: ignore[assignment]
+        places = ("input", *(_HOME[name].partition(".")[0] for name in cls.core_class.requires))
+        cls._places = tuple(dict.fromkeys(places))
+        cls._required_params = [SingleTurnParams(place) for place in cls._places]  # type: ignore[assignment]
 
     # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
@@ -131,13 +137,13 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
             SampleError: A field of it has the wrong type.
         """
         with _measurement(self) as scores:
-            scores.append(self.core.score(_sample(test_case, self.core)))
+            scores.append(self.core.score(_sample(test_case, self.core, self._places)))
         return scores[0].value
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]
         """Score a test case. Raises as `measure` does."""
         with _measurement(self) as scores:
-            scores.append(await self.core.ascore(_sample(test_case, self.core)))
+            scores.append(await self.core.ascore(_sample(test_case, self.core, self._places)))
         return scores[0].value
 
     def is_successful(self) -> bool | None:
@@ -158,6 +164,11 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
         # a test case up: the measurement may still run in a thread, and must not leave its result on a later
         # test case.
         self.__dict__.update(_NO_RESULT, _error=text)
+
+    @property
+    def score_breakdown(self) -> dict[str, Any] | None:  # type: ignore[override]  # computed on demand
+        """K of n, and the whole score: every verdict with its evidence."""
+        return None if self.result is None else {"count": count(self.result), **self.result.to_dict()}
 
     @property
     def assessment_questions(self) -> list[str] | None:
@@ -212,7 +223,6 @@ def _state(metric: DeepEvalMetric, score: Score) -> dict[str, Any]:
         "input_tokens": usage.prompt_tokens or None,
         "output_tokens": usage.completion_tokens or None,
         "verbose_logs": construct_verbose_logs(metric, [escape(score.pretty()), ""]),
-        "score_breakdown": {"count": count(score), **score.to_dict()},
         "result": score,
     }
 
@@ -229,13 +239,7 @@ def _judge_of(core: Metric) -> Judge | None:
     return (core.judge or default_judge()) if isinstance(core, JudgedMetric) else None
 
 
-def _label(judge: Judge | None) -> str | None:
-    """Return who judges, by which release, with a digest of all options: DeepEval's cache compares it."""
-    digest = sha256(repr(judge).encode()).hexdigest()[:8]
-    return escape(f"{judge.name}, ctxmetrics {__version__}, {digest}") if judge else None
-
-
-def _sample(test_case: LLMTestCase, metric: Metric) -> Sample:
+def _sample(test_case: LLMTestCase, metric: Metric, places: tuple[str, ...]) -> Sample:
     """Read a test case.
 
     Ids come from ``metadata["retrieved_context_ids"]`` and ``metadata["reference_context_ids"]``, else, for
@@ -248,11 +252,14 @@ def _sample(test_case: LLMTestCase, metric: Metric) -> Sample:
     """
     if not isinstance(test_case, LLMTestCase):
         raise SampleError(f"The test case must be an LLMTestCase, not {type(test_case).__name__}.")
-    values: dict[str, Any] = {key: getattr(test_case, key) for key in FIELDS}
-    values["reference_contexts"] = (test_case.metadata or {}).get("reference_contexts")
-    if isinstance(items := test_case.retrieval_context, list):
+    metadata = test_case.metadata or {}
+    values: dict[str, Any] = {place: getattr(test_case, place) for place in ("name", *places)}
+    if "context" in values:
+        values["reference_contexts"] = metadata.get("reference_contexts")
+    docs, wanted = test_case.retrieval_context, metadata.get("retrieved_context_ids") is None
+    if isinstance(docs, list) and ("retrieval_context" in values or wanted):
         # Not dumped: that would join text and source.
-        values["retrieval_context"] = [vars(item) if hasattr(item, "source") else item for item in items]
+        values["retrieval_context"] = [vars(doc) if hasattr(doc, "source") else doc for doc in docs]
     sample = Sample.from_dict(values, schema="deepeval")
     missing = [f"'{_HOME[name]}'" for name in metric.requires if getattr(sample, name) is None]
     if missing:

@@ -36,6 +36,7 @@ def deepeval(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         environment = {name: value for name, value in os.environ.items() if name != "DEEPEVAL_FILE_SYSTEM"}
         environment["PYTHONPATH"] = os.pathsep.join(str(REPOSITORY / part) for part in ("core", "adapters"))
         environment["COLUMNS"] = "200"
+        environment["DEEPEVAL_RESULTS_FOLDER"] = "runs"
         return subprocess.run(
             [sys.executable, "-m", "deepeval.cli.main", "test", "run", "test_it.py", *options],
             cwd=tmp_path,
@@ -98,9 +99,9 @@ SETTINGS = json.loads(Path("settings.json").read_text())
 measured = []
 read = wrapper._sample
 
-def counting(test_case, metric):
+def counting(test_case, metric, places):
     measured.append(f"{test_case.input} {metric.name}")
-    return read(test_case, metric)
+    return read(test_case, metric, places)
 
 wrapper._sample = counting
 
@@ -144,7 +145,9 @@ def test_cache_never_answers_for_other_ids_or_another_configuration(
     for settings in (first, other_ids, other_judge):
         (tmp_path / "settings.json").write_text(json.dumps(settings))
         assert outcome(deepeval(CACHED, "-c")) == "3 passed"
-        latest = json.loads((tmp_path / ".deepeval" / ".latest_run_full.json").read_text(encoding="utf-8"))
+        (saved,) = (tmp_path / "runs").glob("*.json")
+        latest = json.loads(saved.read_text(encoding="utf-8"))
+        saved.unlink()
         cases = [case for case in latest["testCases"] if case["metricsData"]]
         values.append([{data["name"]: data["score"] for data in case["metricsData"]} for case in cases])
         measured.append(sorted(json.loads((tmp_path / "measured.json").read_text())))

@@ -159,6 +159,14 @@ def test_ids_in_metadata_win_over_sources(make_case: Callable[..., LLMTestCase])
 
 
 @needs_sources
+def test_ids_in_metadata_and_sources_for_a_judged_metric(make_case: Callable[..., LLMTestCase]) -> None:
+    items = [RetrievedContextData(context="The Eiffel Tower stands in Paris, France.", source="x")]
+    case = make_case(retrieval_context=items)
+    assert [ContextRecallMetric().measure(case), NonLLMContextRecallMetric().measure(case)] == [0.5, 0.5]
+    assert IDBasedContextRecallMetric().measure(case) == 2 / 3
+
+
+@needs_sources
 def test_a_source_for_some_contexts_only_is_no_id_list(make_case: Callable[..., LLMTestCase]) -> None:
     items = ["text", RetrievedContextData(context="text", source="a")]
     case = make_case(retrieval_context=items, metadata={"reference_context_ids": ["a"]})

@@ -472,7 +472,7 @@ def test_fences_and_prose_are_read(model: str, cases: list[LLMTestCase]) -> None
 
 def test_json_mode_without_json_is_asked_again(cases: list[LLMTestCase]) -> None:
     """DeepEval's parser gives up on it with an error of its own."""
-    with FakeOpenAIServer(lambda request: "{" if server.count == 1 else HONEST(request)) as server:
+    with FakeOpenAIServer(lambda request: "No." if server.count == 1 else HONEST(request)) as server:
         assert ContextRecallMetric(model=openai(server, "gpt-3.5-turbo")).measure(cases[0]) == 0.5
         assert server.count == 2
 
@@ -480,7 +480,7 @@ def test_json_mode_without_json_is_asked_again(cases: list[LLMTestCase]) -> None
 def test_json_mode_that_never_gives_json_is_an_invalid_reply_and_no_failing_server(
     cases: list[LLMTestCase],
 ) -> None:
-    with FakeOpenAIServer(lambda request: "{") as server:
+    with FakeOpenAIServer(lambda request: "I would rather not.") as server:
         metric = ContextRecallMetric(
             judge=LLMJudge(DeepEvalModel(openai(server, "gpt-3.5-turbo")), max_repairs=1)
         )
