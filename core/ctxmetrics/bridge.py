@@ -78,11 +78,14 @@ async def _whereabouts() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
 
 
 _background = _Background()
+_parents: list[_Background] = []
+"""Kept in a forked child: dropping a portal stops it, and would wait for ever for a thread that is not there."""
 
 
 def _after_fork() -> None:
     """Let the child start its own: threads do not survive a fork."""
     global _background  # noqa: PLW0603 - the one state of this module
+    _parents.append(_background)
     _background = _Background()
 
 

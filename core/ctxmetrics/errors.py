@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from ctxmetrics.results import Results
+    from ctxmetrics.scores import Usage
 
 
 class CtxMetricsError(ValueError):
@@ -83,10 +84,12 @@ class JudgeError(CtxMetricsError):
 
     Attributes:
         calls: How often the model was asked before it was given up.
+        lost: What that cost, or None where nobody counted.
     """
 
     code = "judge_error"
     calls: int = 0
+    lost: Usage | None = None
 
     def __init__(
         self,

@@ -172,6 +172,20 @@ def test_missing_ids_are_asked_again_and_only_those() -> None:
     assert "no entry for: s2" in model.prompts[1].user
 
 
+def test_what_is_missing_of_both_is_asked_each_by_its_own_question_and_against_the_whole_answer() -> None:
+    def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
+        if prompt.attempt == 0:
+            return {"sentences": [YES], "contexts": CONTEXTS[:1]}
+        return honest(prompt, data)
+
+    model = Recorder(answer)
+    score = ContextPrecision(judge=LLMJudge(model)).score(SAMPLE)
+    assert score.value == 0.5
+    assert [prompt.step for prompt in model.prompts] == ["joint", "attribution", "usefulness"]
+    assert data_of(model.prompts[2])["answer"] == SAMPLE.reference
+    assert [context["id"] for context in data_of(model.prompts[2])["contexts"]] == ["c2", "c3"]
+
+
 def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominator() -> None:
     score = ContextRecall(judge=ScriptedJudge({"joint": [{"sentences": [YES], "contexts": CONTEXTS}]})).score(
         SAMPLE

@@ -181,7 +181,7 @@ class LLMJudge:
         codes: dict[str, str] = {}
         doubted: set[str] = set()
         while (units or contexts) and talk.goes_on:
-            now_units, now_contexts = _first(units, contexts, talk.most)
+            now_units, now_contexts = _first(units, contexts, talk.most, whole=not found)
             step = _step_for(now_units, now_contexts)
             try:
                 reply = await talk.ask(step, _data(request, step, part, now_units, now_contexts))
@@ -222,14 +222,17 @@ class LLMJudge:
             answer = decode(stored, ids, part) if stored is not None else None
             if answer is not None:
                 return replace(answer, usage=Usage(reused=1))
-            answer = await compute()
+            answer = replace(await compute(), run=id(run))
             if answer.complete and run.cache:
                 run.cache.put(key, encode(answer))
             return answer
 
         if not self.reuse:
             return await look_up_or_ask()
-        answer, shared = await (run.memo or _memo).get(key, look_up_or_ask)
+        memo = run.memo or _memo
+        answer, shared = await memo.get(key, look_up_or_ask)
+        while shared and not answer.complete and answer.run != id(run):  # another run's budget or bad luck
+            answer, shared = await memo.get(key, look_up_or_ask)
         return replace(answer, usage=Usage(reused=1)) if shared else answer
 
     def _key(self, prompt: Prompt) -> str:
@@ -278,7 +281,7 @@ class _Talk:
         try:
             reply = await current_run().call(self._judge.model, prompt, schema_of(step))
         except JudgeError as problem:
-            self._usage += Usage(calls=problem.calls)
+            self._usage += problem.lost or Usage(calls=problem.calls)
             if problem.reason_code not in (*_CONTENT_CODES, "judge_down"):
                 current_run().breaker.failure(problem)
             raise
@@ -338,10 +341,14 @@ def _keys(step: Step) -> tuple[str, ...]:
 
 
 def _first(
-    units: tuple[str, ...], contexts: tuple[str, ...], most: int | None
+    units: tuple[str, ...], contexts: tuple[str, ...], most: int | None, *, whole: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Ask for less after a reply that ran into a length limit: units first."""
-    if most is None:
+    """Choose what to ask now.
+
+    The joint question is asked whole or not at all: whether a context is useful must not be judged against a part of
+    the answer. What is left is asked by its own question, and less of it after a reply that ran into a length limit.
+    """
+    if whole and most is None:
         return units, contexts
     return (units[:most], ()) if units else ((), contexts[:most])
 

@@ -332,7 +332,7 @@ class Run:
             JudgeError: The model could not answer; ``calls`` says how often it was asked.
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
-        from tenacity import AsyncRetrying, retry_if_exception, wait_exponential_jitter
+        from tenacity import AsyncRetrying, retry_if_exception, wait_exponential, wait_random
 
         _asked.set(model.identity)
         failed: Counter[str] = Counter()
@@ -346,10 +346,10 @@ class Run:
                 if problem.reason_code != "judge_down":
                     failed[problem.reason_code] += 1
                     lost += _spent_on(problem)
-                problem.calls = lost.calls
+                problem.calls, problem.lost = lost.calls, lost
                 raise
 
-        longer = wait_exponential_jitter(initial=_FIRST_WAIT, max=_LONGEST_WAIT, jitter=_SPREAD)
+        longer = wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT) + wait_random(0, _SPREAD)
         again = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
             stop=lambda _: failed.total() >= ATTEMPTS or failed["timeout"] >= TIMEOUT_ATTEMPTS,

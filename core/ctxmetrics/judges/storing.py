@@ -26,6 +26,7 @@ class Answer:
         code: Why a decomposition brought nothing.
         usage: What it cost.
         raw: The replies, where they are kept.
+        run: Which run asked.
     """
 
     verdicts: Mapping[str, Verdict] = field(default=EMPTY)
@@ -33,6 +34,7 @@ class Answer:
     code: str | None = None
     usage: Usage = Usage()  # noqa: RUF009 - frozen
     raw: tuple[str, ...] = ()
+    run: int = 0
 
     @property
     def complete(self) -> bool:
