@@ -162,21 +162,19 @@ class LLMJudge:
         prompt = render(pack, step, _data(request, step, part, units, contexts), vote=vote)
 
         async def compute() -> Answer:
-            return await self._ask_until_complete(request, pack, part, units, contexts, vote)
+            return await self._ask_until_complete(_Talk(self, pack, vote), request, part, units, contexts)
 
         return await self._remembered(prompt, frozenset((*units, *contexts)), compute, part)
 
     async def _ask_until_complete(
         self,
+        talk: _Talk,
         request: JudgeRequest,
-        pack: Pack,
         part: Part,
         units: tuple[str, ...],
         contexts: tuple[str, ...],
-        vote: int,
     ) -> Answer:
         """Ask, check, and ask again for what is missing only."""
-        talk = _Talk(self, pack, vote)
         found: dict[str, Verdict] = {}
         codes: dict[str, str] = {}
         doubted: set[str] = set()
@@ -185,7 +183,7 @@ class LLMJudge:
             step = _step_for(now_units, now_contexts)
             try:
                 reply = await talk.ask(step, _data(request, step, part, now_units, now_contexts))
-                checked = check(parse(reply, _keys(step)), part, now_units, now_contexts, pack)
+                checked = check(parse(reply, _keys(step)), part, now_units, now_contexts, talk.pack)
             except UnreadableReplyError as problem:
                 talk.failed(problem.reason_code, problem.note)
                 continue
@@ -259,7 +257,7 @@ class _Talk:
 
     def __init__(self, judge: LLMJudge, pack: Pack, vote: int = 0) -> None:
         self._judge = judge
-        self._pack = pack
+        self.pack = pack
         self._vote = vote
         self._attempt = 0
         self._failures = 0
@@ -276,7 +274,7 @@ class _Talk:
         return not self.final and self._failures <= self._judge.max_repairs
 
     async def ask(self, step: Step, data: Mapping[str, Any]) -> Any:
-        prompt = render(self._pack, step, data, note=self._note, attempt=self._attempt, vote=self._vote)
+        prompt = render(self.pack, step, data, note=self._note, attempt=self._attempt, vote=self._vote)
         self._attempt += 1
         try:
             reply = await current_run().call(self._judge.model, prompt, schema_of(step))
