@@ -14,10 +14,10 @@ from ctxmetrics.errors import missing_extra
 
 try:
     from ctxmetrics_mlflow.scorers import MetricScorer, ParameterScorer
-except ModuleNotFoundError as error:
+except ImportError as error:
     if (error.name or "").partition(".")[0] != "mlflow":
         raise
-    raise missing_extra("mlflow 3.4 or newer", "mlflow") from error
+    raise missing_extra("mlflow 3.9 or newer", "mlflow") from error
 
 __all__ = [
     "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer", "IDBasedContextPrecisionScorer",

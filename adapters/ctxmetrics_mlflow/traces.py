@@ -9,7 +9,7 @@ from mlflow.entities import SpanType
 from ctxmetrics.records import TEXT_KEYS, Place, Reader, look_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from mlflow.entities import Span, Trace
 
@@ -30,16 +30,15 @@ def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None)
         },
     }
     given = {name: side for name, side in sides.items() if side is not None}
-    return {**told, **given, "id": trace.info.trace_id, "trace": trace}
+    return {**told, **given, "id": trace.info.trace_id, "trace": trace, "run": trace}
 
 
 def _spans(trace: Any) -> list[Span]:
     return sorted(getattr(trace.data, "spans", None) or (), key=lambda span: span.start_time_ns)
 
 
-def _retrievals(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _retrievals(trace: Trace | None) -> Iterator[tuple[str, Any]]:
     """Yield the documents of the outermost RETRIEVER spans: an inner one found what the outer one chose from."""
-    trace = record.get("trace")
     spans = [] if trace is None else _spans(trace)
     by_id = {span.span_id: span for span in spans}
     for span in spans:

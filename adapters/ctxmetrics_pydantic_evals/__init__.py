@@ -16,10 +16,10 @@ from ctxmetrics.errors import missing_extra
 try:
     from ctxmetrics_pydantic_evals.evaluators import MetricEvaluator, NoScoreError
     from ctxmetrics_pydantic_evals.models import PydanticAIModel
-except ModuleNotFoundError as error:
+except ImportError as error:
     if (error.name or "").partition(".")[0] not in ("pydantic_evals", "pydantic_ai"):
         raise
-    raise missing_extra("pydantic-evals", "pydantic-evals") from error
+    raise missing_extra("pydantic-evals 1.32 or newer", "pydantic-evals") from error
 
 __all__ = [
     "EVALUATORS", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",
