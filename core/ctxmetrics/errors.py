@@ -6,10 +6,9 @@ value, and its ``reason_code`` says why (`ctxmetrics.scores.ReasonCode`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from ctxmetrics.results import Results
     from ctxmetrics.scores import Usage
 
 
@@ -18,11 +17,11 @@ class CtxMetricsError(ValueError):
 
     Attributes:
         code: A stable, machine-readable name of the cause; messages may be reworded, codes are not.
-        results: What an `evaluate` that raised had scored until then, or None.
+        results: The `Results` that an `evaluate` that raised had until then, or None.
     """
 
     code: ClassVar[str] = "error"
-    results: Results | None = None
+    results: Any = None
 
 
 class ParameterError(CtxMetricsError):

@@ -24,13 +24,10 @@ Formula = Literal["average_precision", "share"]
 FORMULAS: tuple[Formula, ...] = ("average_precision", "share")
 
 
-def _precision(relevant: Sequence[bool], formula: Formula, epsilon: float) -> float | None:
-    return average_precision(relevant, epsilon=epsilon) if formula == "average_precision" else share(relevant)
-
-
 @dataclass(frozen=True, kw_only=True)
-class _RatedPrecision(JudgedMetric):
-    family: ClassVar[Family] = "precision"
+class _Precision(Metric):
+    """What the three precisions share: the choice of the formula."""
+
     formula_name: ClassVar[str] = "average_precision"
 
     formula: Formula = field(default="average_precision", metadata=NAMED)
@@ -44,13 +41,24 @@ class _RatedPrecision(JudgedMetric):
         """The formula's name for the provenance."""
         return self.formula
 
+    def value_of(self, relevant: Sequence[bool]) -> float | None:
+        """Average precision over the retrieved relevant contexts, or their share."""
+        if self.formula == "average_precision":
+            return average_precision(relevant, epsilon=self.rules.epsilon)
+        return share(relevant)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RatedPrecision(_Precision, JudgedMetric):
+    family: ClassVar[Family] = "precision"
+
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
         """Ask which contexts are useful."""
         return await ask_contexts(judge, request)
 
     def to_value(self, verdicts: Sequence[Verdict]) -> float | None:
         """Average precision over the retrieved relevant contexts, or their share."""
-        return _precision([verdict.value is True for verdict in verdicts], self.formula, self.rules.epsilon)
+        return self.value_of([verdict.value is True for verdict in verdicts])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +144,7 @@ def _supporting(units: Sequence[Verdict], request: JudgeRequest) -> tuple[Verdic
 
 
 @dataclass(frozen=True, kw_only=True)
-class NonLLMContextPrecision(StringMetric):
+class NonLLMContextPrecision(_Precision, StringMetric):
     """Whether the retrieved contexts that resemble a reference context stand first.
 
     Formula: average precision over retrieved contexts whose best similarity to a reference context is at least
@@ -148,18 +156,6 @@ class NonLLMContextPrecision(StringMetric):
 
     base_name: ClassVar[str] = "non_llm_context_precision"
     family: ClassVar[Family] = "string_precision"
-    formula_name: ClassVar[str] = "average_precision"
-
-    formula: Formula = field(default="average_precision", metadata=NAMED)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice(f"{self.base_name}: formula", self.formula, FORMULAS)
-
-    @property
-    def formula_label(self) -> str:
-        """The formula's name for the provenance."""
-        return self.formula
 
     def best(self, matrix: SimilarityMatrix) -> Sequence[Match | None]:
         """For each retrieved context, the most similar reference context."""
@@ -167,11 +163,11 @@ class NonLLMContextPrecision(StringMetric):
 
     def to_value(self, verdicts: Sequence[bool]) -> float | None:
         """Average precision over the retrieved relevant contexts, or their share."""
-        return _precision(verdicts, self.formula, self.rules.epsilon)
+        return self.value_of(verdicts)
 
 
 @dataclass(frozen=True, kw_only=True)
-class IDBasedContextPrecision(Metric):
+class IDBasedContextPrecision(_Precision):
     """How many of the retrieved ids are reference ids, or how early they stand.
 
     Formula: ``"share"`` |retrieved and reference| / |retrieved|, as sets of strings (the order does not matter);
@@ -188,15 +184,6 @@ class IDBasedContextPrecision(Metric):
 
     formula: Formula = field(default="share", metadata=NAMED)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice(f"{self.base_name}: formula", self.formula, FORMULAS)
-
-    @property
-    def formula_label(self) -> str:
-        """The formula's name for the provenance."""
-        return self.formula
-
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class."""
         self.check_sample(sample)
@@ -206,8 +193,7 @@ class IDBasedContextPrecision(Metric):
         if empty is not None:
             return self.build_empty(sample, empty, reference=bool(reference))
         verdicts = tuple(Verdict(id=id_, value=id_ in reference, text=id_) for id_ in retrieved)
-        value = _precision([verdict.value is True for verdict in verdicts], self.formula, self.rules.epsilon)
-        return self.build(sample, value, verdicts)
+        return self.build(sample, self.value_of([verdict.value is True for verdict in verdicts]), verdicts)
 
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample; see the class."""
