@@ -112,7 +112,12 @@ def _paths(environment: Environment) -> list[str]:
             *(f"--ignore={path}" for path in READS_ALL),
         ]
     adapter = f"tests/adapters/{environment.tests}"
-    others = [runner for framework, runners in RUNNERS.items() if framework != environment.tests for runner in runners]
+    others = [
+        runner
+        for framework, runners in RUNNERS.items()
+        if framework != environment.tests
+        for runner in runners
+    ]
     return [
         *([adapter] if (ROOT / adapter).exists() else []),
         "tests/conformance/test_runners.py",
@@ -180,7 +185,9 @@ def _counts(report: Path) -> dict[str, object]:
 
 def _cases(test: ET.Element) -> int:
     """How many golden cases this test ran: the core's are a test each, a framework's share one."""
-    if test.get("classname") == "tests.conformance.test_core" and str(test.get("name")).startswith("test_case["):
+    if test.get("classname") == "tests.conformance.test_core" and str(test.get("name")).startswith(
+        "test_case["
+    ):
         return 1
     return sum(int(found.get("value", 0)) for found in test.iter("property") if found.get("name") == "cases")
 

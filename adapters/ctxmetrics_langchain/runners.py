@@ -1,8 +1,9 @@
-"""Three ways to run a metric with LangChain, for the conformance suite and ``ctxmetrics parity``. Nothing is sent."""
+"""Ways to run a metric with LangChain, for the conformance suite and ``ctxmetrics parity``. Nothing is sent."""
 
 from __future__ import annotations
 
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -51,5 +52,7 @@ def _batch(runnable: Runnable[Any, Any], given: list[Any]) -> list[float | None]
     return [None if isinstance(row, MissingFieldError) else row["score"] for row in rows]
 
 
-_WAYS = {"langsmith.evaluate": _langsmith, "langchain.lcel": _lcel, "langchain.StringEvaluator": _string}
+_WAYS = {"langsmith.evaluate": _langsmith, "langchain.lcel": _lcel}
+if find_spec("langchain_classic"):
+    _WAYS["langchain.StringEvaluator"] = _string
 RUNNERS = [Runner(name, score) for name, score in _WAYS.items()]

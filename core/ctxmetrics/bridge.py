@@ -131,8 +131,13 @@ def run_sync(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
     try:
         return future.result()
     except BaseException:
-        future.cancel()
+        cancel(future)
         raise
+
+
+def cancel(future: Future[Any]) -> None:
+    """Cancel what `start` started, without waiting: some releases of anyio wait until the loop, maybe blocked, hears."""
+    threading.Thread(target=future.cancel, name="ctxmetrics-cancel", daemon=True).start()
 
 
 async def on_background(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
-import subprocess
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any

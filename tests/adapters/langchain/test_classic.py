@@ -11,6 +11,9 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+
+pytest.importorskip("langchain_classic", reason="langchain-classic is not installed")
+
 from langchain_classic.evaluation import StringEvaluator
 from langchain_classic.smith import RunEvalConfig, arun_on_dataset, run_on_dataset
 from langchain_classic.smith.evaluation.string_run_evaluator import StringRunEvaluatorChain
