@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature
@@ -15,7 +16,7 @@ from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.records import OPTIONS, Place, Reader
 from ctxmetrics.scorer import Scorer
-from ctxmetrics_pydantic_evals.models import to_judge
+from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -41,6 +42,9 @@ _IN_FILES: Mapping[str, Any] = {
 }
 """What a data set's file may say for a parameter. In code, ``judge``, ``similarity`` and keys may be objects."""
 _KEYS = (*OPTIONS.values(), "id_key")
+_TAG = re.compile(r"\[(?=[A-Za-z#/@])")
+"""What Rich takes for a tag. Before some 2.x, pydantic-evals prints reasons and failures as markup, and a chunk that says
+``[/INST]`` ends the report with an error; a word joiner, which shows nothing, breaks it."""
 
 
 class NoScoreError(CtxMetricsError):
@@ -53,7 +57,7 @@ class NoScoreError(CtxMetricsError):
     code = "no_score"
 
     def __init__(self, score: Score) -> None:
-        super().__init__(f"{score.reason_code}: {score.message}")
+        super().__init__(_without_tags(f"{score.reason_code}: {score.message}"))
         self.score = score
 
 
@@ -139,13 +143,9 @@ class MetricEvaluator(Evaluator[Any, Any, Any]):
     def build_serialization_arguments(self) -> dict[str, Any]:
         """Return the parameters that are not the default; of objects, the name."""
         arguments = super().build_serialization_arguments()
-        judge = arguments.get("judge")
-        if judge is not None and not isinstance(judge, str):
-            arguments["judge"] = getattr(judge, "model_id", None) or getattr(
-                judge, "name", type(judge).__name__
-            )
-        named = ((name, getattr(value, "__qualname__", value)) for name, value in arguments.items())
-        return dict(named)
+        if "judge" in arguments:
+            arguments["judge"] = name_of(arguments["judge"])
+        return {name: getattr(value, "__qualname__", value) for name, value in arguments.items()}
 
     def as_spec(self) -> EvaluatorSpec:
         """Return the evaluator as data, parameters by name: a single one is no exception here."""
@@ -165,7 +165,7 @@ class MetricEvaluator(Evaluator[Any, Any, Any]):
         if score.value is None:
             raise NoScoreError(score)
         name = self.get_default_evaluation_name()
-        results = {name: EvaluationReason(value=score.value, reason=score.reason or None)}
+        results = {name: EvaluationReason(value=score.value, reason=_without_tags(score.reason) or None)}
         if score.passed is not None:
             results[f"{name}_pass"] = EvaluationReason(value=score.passed)
         return results
@@ -173,6 +173,10 @@ class MetricEvaluator(Evaluator[Any, Any, Any]):
     def evaluate_sync(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
         """Score a case, anywhere: in a script, a notebook, inside a running loop, in any thread."""
         return run_sync(self.evaluate, ctx)
+
+
+def _without_tags(text: str) -> str:
+    return _TAG.sub("[\u2060", text)
 
 
 def _record(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:

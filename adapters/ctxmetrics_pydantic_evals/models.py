@@ -74,12 +74,19 @@ def to_judge(given: Judge | Model | str | None) -> Judge | None:
     return LexicalJudge() if given == LexicalJudge().name else as_judge(_model(given), Model, PydanticAIModel)
 
 
+def name_of(judge: object) -> str:
+    """Return what a file holds in a judge's place; of a model of pydantic-ai, what makes it again."""
+    if isinstance(judge, Model):
+        return f"{judge.system}:{judge.model_name}"
+    return judge if isinstance(judge, str) else getattr(judge, "name", type(judge).__name__)
+
+
 @cache
 def _model(name: str) -> Model:
     try:
         return infer_model(name)
-    except (UserError, ImportError) as error:
+    except (UserError, ImportError, ValueError) as error:  # no key, no client, no such provider
         raise ParameterError(
-            f"judge={name!r} cannot be had from pydantic-ai: {safe_text(error)} Of any other judge a file holds the "
+            f"judge={name!r} cannot be had from pydantic-ai ({safe_text(error)}). Of any other judge a file holds the "
             "name only: give it again where the evaluator is built."
         ) from None
