@@ -184,6 +184,14 @@ def test_metadata_under_its_older_names(key: str) -> None:
     assert IDBasedContextRecallMetric().measure(case) == 0.5
 
 
+def test_fields_that_a_metric_does_not_need_are_not_read(make_case: Callable[..., LLMTestCase]) -> None:
+    case = make_case(metadata={"reference_contexts": "no list", "retrieved_context_ids": 7})
+    assert ContextRecallMetric().measure(case) == 0.5
+    case = make_case()
+    case.retrieval_context = ["text", None]
+    assert IDBasedContextRecallMetric().measure(case) == 2 / 3
+
+
 def test_the_name_of_the_test_case_is_the_samples_id(make_case: Callable[..., LLMTestCase]) -> None:
     metric = IDBasedContextRecallMetric()
     metric.measure(make_case(name="tower-1"))
