@@ -1,0 +1,275 @@
+"""Requests and prompt tokens that context recall and context precision cost together: ours, Ragas' and DeepEval's.
+
+    python benchmarks/run.py traffic [--samples 3] [--ks 1 5 10 20]
+
+References of five sentences and contexts of 500 characters; a sample with 10 contexts holds 1,396 tokens of data
+(question, reference, contexts; characters / 4). The judge is a server on the loopback that answers honestly and counts;
+every score is checked. Ours runs in four places, nothing judged before, with the LLM object of that place: the core's
+`evaluate`, `ragas.evaluate`, `deepeval.evaluate` and `langsmith.evaluate`. Bars: one request a sample everywhere; with
+10 contexts at most 2,600 tokens of prompt.
+
+Prompt tokens are the characters of all messages / 4. A JSON schema in `response_format` or a tool is counted by itself:
+what a provider bills for it, and whether from a cache, is its own affair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import random
+import sys
+import warnings
+from pathlib import Path
+from uuid import UUID
+
+HERE = Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parent))
+
+import _judging as judging
+
+SENTENCES, CONTEXT, REST = 5, 500, 584
+MOST_TOKENS, AT_K = 2600, 10
+_WORDS = (
+    "harbour",
+    "record",
+    "keeper",
+    "winter",
+    "lantern",
+    "market",
+    "bridge",
+    "copper",
+    "valley",
+    "garden",
+    "letter",
+)
+
+
+# --- data of a known size ---
+
+
+def _sentence(source: random.Random, fact: str, length: int) -> str:
+    """One sentence of exactly so many characters that ends in a fact."""
+    tail = f" that {fact}"
+    text = "It is written"
+    while len(text) < length - len(tail):
+        text += f" {source.choice(_WORDS)}"
+    return text[: length - len(tail)].rstrip().ljust(length - len(tail), "x") + tail
+
+
+def _case(number: int, k: int) -> judging.Case:
+    source = random.Random(number * 100 + k)
+    question = f"What is written about {number} in the old books?"
+    length = (REST - len(question) - (SENTENCES - 1)) // SENTENCES
+    facts = [f"Fact {number}-{index} holds." for index in range(SENTENCES)]
+    sentences = [_sentence(source, fact, length) for fact in facts]
+    question += "?" * (REST - len(question) - len(" ".join(sentences)))
+    held: list[list[str]] = [[] for _ in range(k)]
+    for index, sentence in enumerate(sentences):
+        if index == 0 or source.random() < 0.6:
+            room = [rank for rank in range(k) if len(held[rank]) < 3]
+            if room:
+                held[source.choice(room)].append(sentence)
+    contexts = []
+    for rank, found in enumerate(held):
+        text = " ".join([f"Note {number}-{rank}: the weather was fair.", *found])
+        while len(text) < CONTEXT:
+            text += f" {source.choice(_WORDS)}"
+        contexts.append(text[:CONTEXT])
+    useful = [bool(found) for found in held]
+    hits = [sum(useful[: rank + 1]) / (rank + 1) for rank in range(k) if useful[rank]]
+    return judging.Case(
+        question, " ".join(sentences), tuple(contexts), sum(map(len, held)) / SENTENCES, sum(hits) / len(hits)
+    )
+
+
+def _data_tokens(case: judging.Case) -> float:
+    return sum(map(len, (case.question, case.reference, *case.contexts))) / 4
+
+
+# --- contenders: the values of recall and precision ---
+
+
+def _core(given, url):
+    from ctxmetrics import ContextPrecision, ContextRecall, evaluate
+
+    metrics = [ContextRecall(), ContextPrecision()]
+    rows = evaluate(judging.samples_of(given), metrics, judge=judging.judge_at(url), progress=False)
+    return [(row["context_recall"].value, row["context_precision"].value) for row in rows]
+
+
+def _in_ragas(given, url):
+    from langchain_openai import ChatOpenAI
+    from ragas import EvaluationDataset, SingleTurnSample, evaluate
+    from ragas.llms import LangchainLLMWrapper
+
+    from ctxmetrics_ragas import ContextPrecision, ContextRecall
+
+    dataset = EvaluationDataset(
+        [
+            SingleTurnSample(
+                user_input=case.question, reference=case.reference, retrieved_contexts=list(case.contexts)
+            )
+            for case in given
+        ]
+    )
+    llm = LangchainLLMWrapper(ChatOpenAI(model="fake-judge", base_url=url, api_key="sk-fake"))
+    metrics = [ContextRecall(judge="framework"), ContextPrecision(judge="framework")]
+    found = evaluate(dataset, metrics, llm=llm, show_progress=False)
+    return [(row["context_recall"], row["context_precision"]) for row in found.scores]
+
+
+def _in_deepeval(given, url):
+    from deepeval import evaluate
+    from deepeval.models import OpenAIModel
+    from deepeval.test_case import LLMTestCase
+
+    from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric
+
+    model = OpenAIModel(model="gpt-4o-mini", base_url=url, api_key="sk-fake")
+    tests = [
+        LLMTestCase(
+            input=case.question,
+            actual_output="-",
+            expected_output=case.reference,
+            retrieval_context=list(case.contexts),
+            name=str(index),
+        )
+        for index, case in enumerate(given)
+    ]
+    found = evaluate(tests, [ContextRecallMetric(model=model), ContextPrecisionMetric(model=model)])
+    by_name = {
+        result.name: {item.name: item.score for item in result.metrics_data} for result in found.test_results
+    }
+    return [
+        (by_name[str(index)]["context_recall"], by_name[str(index)]["context_precision"])
+        for index in range(len(given))
+    ]
+
+
+def _in_langsmith(given, url):
+    from langchain_openai import ChatOpenAI
+    from langsmith import Client, evaluate
+    from langsmith.schemas import Example
+
+    from ctxmetrics_langchain import ContextPrecisionEvaluator, ContextRecallEvaluator
+
+    class Silent(Client):
+        """Uploads nothing: it would trace the chat model, whatever upload_results says."""
+
+        def create_run(self, *args, **kwargs):
+            pass
+
+        update_run = create_run
+
+    chat = ChatOpenAI(model="fake-judge", base_url=url, api_key="sk-fake")
+    examples = [
+        Example(
+            id=UUID(int=index),
+            inputs={"question": case.question, "n": index},
+            outputs={"reference": case.reference},
+        )
+        for index, case in enumerate(given)
+    ]
+    rows = evaluate(
+        lambda inputs: {"contexts": list(given[inputs["n"]].contexts)},
+        examples,
+        [ContextRecallEvaluator(judge=chat), ContextPrecisionEvaluator(judge=chat)],
+        upload_results=False,
+        client=Silent(api_url="http://127.0.0.1:9", api_key="none", auto_batch_tracing=False),
+    )
+    found = [{one.key: one.score for one in row["evaluation_results"]["results"]} for row in rows]
+    return [(row["context_recall"], row["context_precision"]) for row in found]
+
+
+OURS = {
+    "ctxmetrics": _core,
+    "in ragas.evaluate": _in_ragas,
+    "in deepeval.evaluate": _in_deepeval,
+    "in langsmith.evaluate": _in_langsmith,
+}
+THEIRS = {
+    "Ragas evaluate": judging.ragas_scores,
+    "Ragas collections": judging.collections_scores,
+    "DeepEval evaluate": judging.deepeval_scores,
+}
+
+
+def measure(ask, k: int, samples: int) -> dict[str, float]:
+    """Ask once, with nothing judged before; figures are per sample."""
+    from ctxmetrics.judges.llm import forget
+    from ctxmetrics.testing import FakeOpenAIServer
+
+    forget()
+    given = [_case(number, k) for number in range(samples)]
+    swallowed = io.StringIO()
+    with FakeOpenAIServer(judging.respond) as server:
+        with (
+            contextlib.redirect_stdout(swallowed),
+            contextlib.redirect_stderr(swallowed),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            scores = ask(given, server.base_url)
+        requests = server.requests
+    if judging.wrong(scores, given) or judging.missing(scores):
+        raise SystemExit(f"{ask.__name__}: wrong scores: {scores}")
+    forms = [json.dumps(body) for request in requests for body in _forms(request.body)]
+    return {
+        "requests": len(requests) / samples,
+        "tokens": sum(len(request.text) for request in requests) / 4 / samples,
+        "schema": sum(map(len, forms)) / 4 / samples,
+    }
+
+
+def _forms(body):
+    yield from (body[key] for key in ("response_format", "tools") if body.get(key))
+
+
+def run(argv: list[str]) -> dict[str, object]:
+    parser = argparse.ArgumentParser(prog="traffic")
+    parser.add_argument("--samples", type=int, default=3)
+    parser.add_argument("--ks", type=int, nargs="*", default=[1, 5, AT_K, 20])
+    parser.add_argument("--only", nargs="*", choices=[*OURS, *THEIRS], help="contenders; by default all")
+    options = parser.parse_args(argv)
+    os.environ.update(judging.QUIET, DEEPEVAL_FILE_SYSTEM="READ_ONLY")
+    contenders = {
+        name: ask for name, ask in (OURS | THEIRS).items() if name in (options.only or {**OURS, **THEIRS})
+    }
+    found = {
+        name: {k: measure(ask, k, options.samples) for k in options.ks} for name, ask in contenders.items()
+    }
+    data = {k: round(_data_tokens(_case(0, k))) for k in options.ks}
+    for title, key in (
+        ("requests per sample", "requests"),
+        ("prompt tokens per sample (characters / 4)", "tokens"),
+        ("JSON schema beside the prompt, tokens", "schema"),
+    ):
+        print(f"{title:44}" + "".join(f"{f'k={k}':>9}" for k in options.ks))
+        if key == "tokens":
+            print(f"{'  the data alone':44}" + "".join(f"{data[k]:9}" for k in options.ks))
+        for name, figures in found.items():
+            print(f"{'  ' + name:44}" + "".join(f"{figures[k][key]:9.0f}" for k in options.ks))
+        print()
+    ours = {name: figures for name, figures in found.items() if name in OURS}
+    misses = [
+        f"{name}, k={k}: {figures[k]['requests']:g} requests"
+        for name, figures in ours.items()
+        for k in options.ks
+        if figures[k]["requests"] != 1
+    ]
+    misses += [
+        f"{name}: {figures[AT_K]['tokens']:.0f} tokens"
+        for name, figures in ours.items()
+        if AT_K in figures and figures[AT_K]["tokens"] > MOST_TOKENS
+    ]
+    print("bars: " + ("; ".join(misses) or "all held"))
+    return {
+        "benchmark": "traffic",
+        "samples": options.samples,
+        "data_tokens": data,
+        "misses": misses,
+        "found": found,
+    }
