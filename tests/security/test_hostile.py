@@ -167,6 +167,15 @@ def _langchain(url):
     return ChatModel(ChatOpenAI(model="judge", base_url=url, api_key="k", max_retries=0))
 
 
+def _pydantic_ai(url):
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from ctxmetrics_pydantic_evals import PydanticAIModel
+
+    return PydanticAIModel(OpenAIChatModel("judge", provider=OpenAIProvider(base_url=url, api_key="k")))
+
+
 ADAPTERS = {
     "openai": _openai,
     "ragas_langchain": _ragas_langchain,
@@ -174,6 +183,7 @@ ADAPTERS = {
     "deepeval_local": _deepeval_local,
     "deepeval_openai": _deepeval_openai,
     "langchain": _langchain,
+    "pydantic_ai": _pydantic_ai,
 }
 HONEST = answer_from(
     supported=lambda unit, _: (True, SOURCE, QUOTE) if unit == FACT else False,
