@@ -129,7 +129,7 @@ def check_keys(keys: Iterable[str], known: Iterable[str], who: str, schema: str)
             one in others.
         UnknownFieldError: Any other unknown key.
     """
-    known = sorted(known)
+    known = frozenset(known)
     for key in keys:
         if key in known:
             continue
@@ -139,7 +139,7 @@ def check_keys(keys: Iterable[str], known: Iterable[str], who: str, schema: str)
                 "Name the system with schema= (for example 'aegis' or 'deepeval'), "
                 "or write 'retrieved_contexts' or 'reference_contexts'."
             )
-        near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.3)
+        near = difflib.get_close_matches(str(key), sorted(known), n=1, cutoff=0.3)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise UnknownFieldError(
             f"{who}: unknown field '{str(key)[:80]}' (schema '{schema}').{hint} "

@@ -7,6 +7,7 @@ strings, mappings with their text under a usual key, or objects with ``page_cont
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -270,16 +271,14 @@ def translate(mapping: Mapping[str, Any], schema: str, *, where: str | None = No
         raise ParameterError(f"schema={schema!r} is unknown. Choose from: {', '.join(SCHEMAS)}.")
     if not hasattr(mapping, "items"):
         raise SampleError(f"{where or 'Sample'} must be a mapping of fields, not {type(mapping).__name__}.")
-    rules = SCHEMAS[schema]
+    rules, paths = SCHEMAS[schema], _paths(schema)
     name = next(
         (mapping[key] for key, own in rules.fields.items() if own == "id" and mapping.get(key) is not None),
         None,
     )
     who = f"Sample {str(name)[:80]!r}" if name is not None else (where or "Sample")
-    check_keys(
-        mapping, {key.split(".")[0] for key in rules.fields} | rules.carried | set(FIELDS), who, schema
-    )
-    values = _renamed(mapping, rules, who)
+    check_keys(mapping, _keys(schema), who, schema)
+    values = _renamed(mapping, paths, who)
     for own in ("retrieved_contexts", "reference_contexts"):
         if own in values:
             values[own] = _texts(values[own], rules, who, own, values)
@@ -296,12 +295,25 @@ def translate(mapping: Mapping[str, Any], schema: str, *, where: str | None = No
     return values
 
 
-def _renamed(mapping: Mapping[str, Any], rules: Schema, who: str) -> dict[str, Any]:
-    """Return what is given under our names; our own names are understood in every schema."""
+@cache
+def _paths(schema: str) -> tuple[tuple[str, str], ...]:
+    """Return every key or path of a schema with our field; our own names are understood in each."""
+    return tuple({**_OWN, **SCHEMAS[schema].fields}.items())
+
+
+@cache
+def _keys(schema: str) -> frozenset[str]:
+    """Return the keys that a mapping of a schema may have."""
+    rules = SCHEMAS[schema]
+    return frozenset(key.partition(".")[0] for key in rules.fields) | rules.carried | frozenset(FIELDS)
+
+
+def _renamed(mapping: Mapping[str, Any], paths: tuple[tuple[str, str], ...], who: str) -> dict[str, Any]:
+    """Return what is given under our names."""
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
-    for key, own in {**_OWN, **rules.fields}.items():
-        value = _look_up(mapping, key)
+    for key, own in paths:
+        value = _look_up(mapping, key) if "." in key else mapping.get(key)
         if value is None:
             continue
         if own in values and values[own] != value:
