@@ -137,7 +137,15 @@ def _add_session(environment: Environment) -> None:
             session.install("-e", *environment.requires, *TOOLS)
         report = Path(session.create_tmp()) / "report.xml"
         report.unlink(missing_ok=True)
-        options = ["-q", "-p", "no:cacheprovider", "--timeout=600", f"--junitxml={report}"]
+        options = [
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--timeout=600",
+            "-o",
+            "junit_family=xunit1",
+            f"--junitxml={report}",
+        ]
         session.run("pytest", *options, *_paths(environment), *session.posargs, success_codes=[0, 1])
         if not report.exists():
             return  # --install-only

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -25,6 +26,7 @@ _CONNECTION_KINDS = frozenset(
         "HTTPClientError",  # botocore
     }
 )
+_ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
 _LONGEST_WAIT = 120.0
 
 
@@ -160,6 +162,8 @@ def _from_kind(error: BaseException) -> str | None:
         return "timeout"
     if isinstance(error, (ConnectionError, EOFError)) or names & _CONNECTION_KINDS:
         return "connection_error"
+    if isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error)):
+        return "connection_error"  # a client kept a connection of another loop; it takes another one next
     if "JSONDecodeError" in names or "APIResponseValidationError" in names:
         return "server_error"
     if any("RateLimit" in name for name in names):
