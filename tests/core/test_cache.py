@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.cache import FILE_NAME, VerdictCache
+from ctxmetrics.cache import FILE_NAME, VerdictCache, _prepare
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.llm import forget
 from ctxmetrics.testing import FakeOpenAIServer, answer_from
@@ -167,6 +167,23 @@ def test_from_several_processes_that_start_at_once(tmp_path):
     for worker in workers:
         assert worker.communicate(timeout=60) == ("0\n", "")
     assert VerdictCache(tmp_path).info().entries == 4 * 200 + 200
+
+
+def test_while_another_process_sets_the_file_up_it_is_waited_for():
+    class Connection:
+        """Refuses twice, as SQLite does without waiting while a file becomes a log-writing one."""
+
+        def __init__(self):
+            self.commands = []
+
+        def execute(self, command):
+            self.commands.append(command)
+            if len(self.commands) <= 2:
+                raise sqlite3.OperationalError("database is locked")
+
+    connection = Connection()
+    _prepare(connection)
+    assert len(connection.commands) == 5
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
