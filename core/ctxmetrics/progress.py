@@ -93,6 +93,7 @@ def _bar(total: int | None) -> Iterator[Callable[[Progress], None]]:
         TextColumn("{task.fields[failed]} failed"),
         TextColumn("{task.fields[calls]} calls"),
         TextColumn("{task.fields[rate]:.1f}/s"),
+        TextColumn("left"),
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:

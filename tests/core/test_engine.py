@@ -840,6 +840,37 @@ def test_a_bar_goes_to_stderr_only(capfd):
     assert capfd.readouterr().out == ""
 
 
+_ON_A_TERMINAL = """
+from ctxmetrics import ContextRecall, Sample, evaluate
+samples = [Sample(reference=f"Number {n}.", retrieved_contexts=[f"Number {n}."]) for n in range(7)]
+print(len(evaluate(samples, [ContextRecall()])))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
+def test_on_a_terminal_there_is_a_bar():
+    import pty
+
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ON_A_TERMINAL],
+        stderr=theirs,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    os.close(theirs)
+    shown = ""
+    with contextlib.suppress(OSError):  # Linux says so when the other side is closed
+        while data := os.read(ours, 4096):
+            shown += data.decode()
+    os.close(ours)
+    assert process.communicate(timeout=20)[0] == "7\n"
+    for part in ("7/7", "0 failed", "0 calls", "/s", "left"):
+        assert part in shown
+
+
 # --- resume ---
 
 
