@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ctxmetrics.testing import FakeOpenAIServer, HonestResponder
+from ctxmetrics.testing import FakeOpenAIServer, answer_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,12 +28,16 @@ _LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
 
 def blocks(page: Path, language: str) -> list[tuple[str, str]]:
     """Return the words behind the fence and the text of each block."""
-    return [(words.strip(), text) for kind, words, text in _BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+    return [
+        (words.strip(), text)
+        for kind, words, text in _BLOCK.findall(page.read_text(encoding="utf-8"))
+        if kind == language
+    ]
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[FakeOpenAIServer]:
-    with FakeOpenAIServer(HonestResponder(), models=("gpt-4o-mini", "fake-judge")) as running:
+    with FakeOpenAIServer(answer_from(), models=("gpt-4o-mini", "fake-judge")) as running:
         yield running
 
 
@@ -48,11 +52,20 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: FakeOpenAISer
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem
+)
 def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, place: Path) -> None:
     code = "\n\n".join(text for _, text in blocks(page, "python"))
     (place / "page.py").write_text(code, encoding="utf-8")
-    run = subprocess.run([sys.executable, "page.py"], capture_output=True, text=True, check=False, timeout=120, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "page.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        encoding="utf-8",
+    )
     assert run.returncode == 0, run.stderr[-3000:]
 
 
@@ -73,9 +86,25 @@ def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
     if "agree" not in command:
         first.unlink(missing_ok=True)
     if " cache " in f" {command} ":
-        subprocess.run([sys.executable, "-m", "ctxmetrics", "score", "FILE.jsonl", "--judge", "openai/gpt-4o-mini", "--out", "scores.jsonl"], check=True, capture_output=True)
-    line = command.split("#")[0].replace("ctxmetrics", f'"{sys.executable}" -m ctxmetrics', 1)
-    run = subprocess.run(line, shell=True, capture_output=True, text=True, check=False, env=dict(os.environ), timeout=240)  # noqa: S602 - our own pages
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "ctxmetrics",
+                "score",
+                "FILE.jsonl",
+                "--judge",
+                "openai/gpt-4o-mini",
+                "--out",
+                "scores.jsonl",
+            ],
+            check=True,
+            capture_output=True,
+        )
+    line = command.partition("#")[0].replace("ctxmetrics", f'"{sys.executable}" -m ctxmetrics', 1)
+    run = subprocess.run(
+        line, shell=True, capture_output=True, text=True, check=False, env=dict(os.environ), timeout=240
+    )  # noqa: S602 - our own pages
     assert run.returncode in ((0, 1) if "--fail-under" in command else (0,)), run.stderr[-2000:]
     assert run.stdout.strip(), page
 
