@@ -104,7 +104,7 @@ def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
     line = command.partition("#")[0].replace("ctxmetrics", f'"{sys.executable}" -m ctxmetrics', 1)
     run = subprocess.run(
         line, shell=True, capture_output=True, text=True, check=False, env=dict(os.environ), timeout=240
-    )  # noqa: S602 - our own pages
+    )
     assert run.returncode in ((0, 1) if "--fail-under" in command else (0,)), run.stderr[-2000:]
     assert run.stdout.strip(), page
 
