@@ -82,7 +82,7 @@ MATRIX = (
     Environment("deepeval", "3.9.9", "3.10", (".[deepeval,openai]", "deepeval==3.9.9"), ("deepeval",)),
     Environment("deepeval", "4.3.1", "3.12", (".[deepeval,openai]", "deepeval==4.3.1"), ("deepeval",)),
     Environment("deepeval", "4.3.1", "3.13", (".[deepeval,openai]", "deepeval==4.3.1"), ("deepeval",)),
-    Environment("langchain", "0.3.86", "3.10", (*_CHAIN, "langchain-core==0.3.86"), _CHAIN_SHOWS),
+    Environment("langchain", "0.3.86", "3.10", (*_CHAIN, "langchain-core==0.3.86", "langsmith==0.8.16"), _CHAIN_SHOWS),
     Environment("langchain", "1.0.0", "3.12", (*_CLASSIC, "langchain-core==1.0.0", "langchain-classic==1.0.0"), _CHAIN_SHOWS),
     Environment("langchain", "newest", "3.13", _CLASSIC, _CHAIN_SHOWS),
     Environment("mlflow", "lowest", "3.10", (".[mlflow,openai]", "mlflow==3.9.0"), ("mlflow",)),

@@ -10,7 +10,6 @@ from contextlib import suppress
 from random import Random
 from types import SimpleNamespace
 
-import httpx
 import openai
 import pytest
 from tenacity import AsyncRetrying, RetryError, stop_after_attempt
@@ -22,6 +21,11 @@ from ctxmetrics.judges.failures import UnusableReplyError, classify
 from ctxmetrics.judges.run import Breaker, Limiter, Run, current_run, using
 from ctxmetrics.prompts import get_pack, render, schema_of
 from ctxmetrics.scores import Usage
+
+try:
+    import httpx2 as httpx  # what newer openai clients use
+except ModuleNotFoundError:
+    import httpx
 
 PROMPT = render(get_pack("en"), "claims", {"text": "x"})
 SCHEMA = schema_of("claims")
