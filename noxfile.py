@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -187,8 +188,14 @@ def _counts(report: Path) -> dict[str, object]:
         "cases": sum(map(_cases, tests)),
         "failed": len(failed),
         "skipped": len(skipped),
-        "reasons": Counter(str(found.get("message")) for found in skipped),
+        "reasons": Counter(map(_reason, skipped)),
     }
+
+
+def _reason(skipped: ET.Element) -> str:
+    """Why a test, or a whole file, was skipped."""
+    file = re.search(r"Skipped: (.*)['\"]\)$", skipped.text or "")
+    return file[1] if file and skipped.get("message") == "collection skipped" else str(skipped.get("message"))
 
 
 def _cases(test: ET.Element) -> int:
