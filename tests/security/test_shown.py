@@ -155,7 +155,9 @@ def test_the_page_shows_a_hostile_text_as_it_is():
     text = '</p><script>alert("1")</script> & <b>'
     page = render_html(run(text))
     assert "<script" not in page
-    assert "&lt;/p&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &lt;b&gt;" in page
+    shown = "<bdi>&lt;/p&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &lt;b&gt;</bdi>"
+    # label, question, response, two reasons, as a verdict of precision, id and text in both id metrics, the context
+    assert page.count(shown) == 11
 
 
 def test_json_lines_are_one_line_a_score_and_hold_everything(tmp_path):
