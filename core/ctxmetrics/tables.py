@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics.errors import ParameterError, missing_extra
@@ -58,28 +59,16 @@ def score_table(table: Table, metrics: Sequence[Metric], *, schema: str = "ragas
         for number, row in enumerate(frame.iter_rows(named=True), 1)
     ]
     results = evaluate(samples, metrics, **options)
+    series = partial(nw.new_series, native_namespace=nw.get_native_namespace(frame))
     columns = []
     for name in results.metrics:
         scores = [row[name] for row in results]
-        columns.append(_series(nw, frame, name, [score.value for score in scores], nw.Float64))
+        columns.append(series(name, [score.value for score in scores], nw.Float64))
         if any(score.reason_code for score in scores):
-            columns.append(
-                _series(nw, frame, f"{name}.reason_code", [score.reason_code for score in scores], nw.String)
-            )
+            reasons = [score.reason_code for score in scores]
+            columns.append(series(f"{name}.reason_code", reasons, nw.String))
     native: Table = nw.to_native(frame.with_columns(*columns))
     return native
-
-
-def _series(nw: Any, frame: Any, name: str, values: list[Any], dtype: Any) -> Any:
-    series = nw.new_series(
-        name=name, values=values, dtype=dtype, native_namespace=nw.get_native_namespace(frame)
-    )
-    index = getattr(nw.to_native(frame), "index", None)
-    if index is None:
-        return series
-    native = nw.to_native(series)
-    native.index = index  # pandas aligns by index, and the table's need not count from 0
-    return nw.from_native(native, series_only=True)
 
 
 def _plain(value: Any) -> Any:

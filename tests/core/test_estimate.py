@@ -112,6 +112,15 @@ def test_what_the_cache_holds_is_free_and_the_cache_stays_as_it_is(server, tmp_p
     )
 
 
+def test_with_a_cache_nothing_is_paid_twice_however_much_is_judged_between(tmp_path, monkeypatch):
+    monkeypatch.setattr("ctxmetrics.judges.llm.MEMORY", 2)
+    judge = ScriptedJudge(answer_from(), name="labels")
+    twice = handbook()[:20] * 2
+    kept = estimate(twice, METRICS, judge=judge, cache=tmp_path).calls
+    assert kept == estimate(twice[:20], METRICS, judge=judge).calls
+    assert estimate(twice, METRICS, judge=judge).calls == 2 * kept  # nothing else is remembered so long
+
+
 def test_what_the_process_remembers_is_free_and_nothing_is_added_to_it(server):
     judge = judge_at(server)
     evaluate(handbook()[:10], METRICS, judge=judge)
