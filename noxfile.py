@@ -65,6 +65,7 @@ class Environment:
         return f"{self.tests}-{self.label}-py{self.python}"
 
 
+_PYDANTIC_EVALS = (".[pydantic-evals,openai]", "pydantic-ai-slim[retries]")
 _CORE_SHOWS = ("anyio", "numpy", "pydantic", "rapidfuzz", "sentencex", "typer")
 _RAGAS = (".[ragas,openai]", "instructor>=1.15", "langchain-openai>=1")
 _RAGAS_SHOWS = ("ragas", "langchain-community", "langchain-core")
@@ -88,8 +89,8 @@ MATRIX = (
     Environment("langchain", "newest", "3.13", _CLASSIC, _CHAIN_SHOWS),
     Environment("mlflow", "lowest", "3.10", (".[mlflow,openai]", "mlflow==3.9.0"), ("mlflow",)),
     Environment("mlflow", "newest", "3.13", (".[mlflow,openai]",), ("mlflow",)),
-    Environment("pydantic_evals", "lowest", "3.10", (".[pydantic-evals,openai]", "pydantic-evals==1.32.0"), ("pydantic-evals",)),
-    Environment("pydantic_evals", "newest", "3.13", (".[pydantic-evals,openai]",), ("pydantic-evals",)),
+    Environment("pydantic_evals", "lowest", "3.10", (*_PYDANTIC_EVALS, "pydantic-evals==1.32.0"), ("pydantic-evals",)),
+    Environment("pydantic_evals", "newest", "3.13", _PYDANTIC_EVALS, ("pydantic-evals",)),
 )  # fmt: skip
 
 
