@@ -297,7 +297,7 @@ def test_a_retriever_that_is_not_there_is_named(run: Callable[..., Any]) -> None
         [{"content": "The Eiffel Tower stands in Paris.", "doc_uri": "x"}],
         [("The Eiffel Tower stands in Paris.", 0.7)],
         {"documents": [{"page_content": "The Eiffel Tower stands in Paris."}], "took": 3},
-        {"page_content": "The Eiffel Tower stands in Paris."},
+        {"page_content": "The Eiffel Tower stands in Paris.", "context": "page 3"},
         FOUND,
     ],
     ids=["texts", "page_content", "text", "content", "pairs", "a mapping", "one", "Document"],
@@ -447,6 +447,9 @@ def test_a_frame_of_searched_traces(run: Callable[..., Any], traces: list[Any]) 
 def test_a_trace_by_itself(traces: list[Any]) -> None:
     feedback = ContextRecallScorer()(trace=traces[0])
     assert (feedback.name, feedback.value, feedback.error) == ("context_recall", 1.0, None)
+    assert (
+        ContextRecallScorer()(trace=traces[0], expectations={}).value == 1.0
+    )  # what the runner has for "none"
     assert ContextRecallScorer()(trace=traces[0], expectations={"reference": "Rome is old."}).value == 0.0
 
 
