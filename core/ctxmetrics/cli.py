@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError
+from ctxmetrics.redact import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -249,7 +250,7 @@ def main() -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo(f"ctxmetrics: {message}", err=True)
+    typer.echo(f"ctxmetrics: {visible(message)}", err=True)  # it may name a field or an id of the file
     sys.exit(2)
 
 

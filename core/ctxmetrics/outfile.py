@@ -6,6 +6,7 @@ import errno
 import json
 import math
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import InputFileError
@@ -20,14 +21,17 @@ if TYPE_CHECKING:
 
 ENCODING = ("utf-8", "backslashreplace")
 """Half characters, which no UTF-8 can hold, become JSON escapes."""
+_UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What JSON allows raw, and terminals or readers of lines act on."""
 
 
 def json_line(data: Mapping[str, Any]) -> str:
     """Write one row; what a judge or metric of somebody's put there and JSON cannot hold becomes text, NaN null."""
     try:
-        return json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+        line = json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)
     except ValueError:
-        return json.dumps(_without_nan(data), ensure_ascii=False, default=_plain) + "\n"
+        line = json.dumps(_without_nan(data), ensure_ascii=False, default=_plain)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", line) + "\n"
 
 
 def _plain(value: object) -> object:

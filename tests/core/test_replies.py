@@ -32,6 +32,7 @@ def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
         f"```\n{TEXT}```",
         f"Here is my verdict:\n{TEXT}\nI hope this helps.",
         f"With a brace {{like this}} before: {TEXT}",
+        f"My verdicts on the sentences and contexts:\n{TEXT}",
         f'<think>{{"sentences": [], "contexts": []}} or so</think>{TEXT}',
         f"no opening tag </think>\n{TEXT}",
         f"\ufeff {TEXT}",
@@ -43,7 +44,7 @@ def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
         schema_of("joint").model_validate(DATA),
     ],
     ids=[
-        "plain", "fence", "bare fence", "prose", "prose with a brace", "think block", "end of thought", "byte order mark",
+        "plain", "fence", "bare fence", "prose", "prose with a brace", "prose with a key's name", "think block", "end of thought", "byte order mark",
         "trailing comma", "single quotes", "said twice", "another object before", "mapping", "parsed object",
     ],
 )  # fmt: skip

@@ -165,9 +165,8 @@ def test_json_lines_are_one_line_a_score_and_hold_everything(tmp_path):
         results = run(DATA.get(name, HARMLESS), reason=text)
         results.to_jsonl(tmp_path / "out.jsonl")
         raw = (tmp_path / "out.jsonl").read_bytes()
-        lines = raw.split(b"\n")
-        assert lines.pop() == b""
-        assert not {byte for line in lines for byte in line if byte < 32}
+        lines = raw.decode().splitlines()  # at every line separator there is, not only at a newline
+        assert all(character not in line for line in lines for character in "\x7f\x9b\u202e\u2066")
         assert [json.loads(line) for line in lines] == list(results.to_dicts())
         assert len(lines) == 4
 
@@ -291,3 +290,13 @@ def test_deepeval_finds_no_markup_in_what_it_prints(name):
         printed = Text.from_markup(shown)
         assert printed.plain.replace("\\[", "[") == shown.replace("\\[", "[")
         assert printed.spans == []
+
+
+@pytest.mark.parametrize("row", [{"x\x1b]0;title\x07\u202e": 1}, {"id": "\x1b[2J\x9b31m", "reference": 5}])
+def test_an_error_about_a_file_is_one_clean_line(row, tmp_path):
+    file = tmp_path / "samples.jsonl"
+    file.write_text(json.dumps(row), encoding="utf-8")
+    command = [sys.executable, "-m", "ctxmetrics", "score", str(file)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode().removesuffix("\n").isprintable()

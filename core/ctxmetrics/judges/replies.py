@@ -13,18 +13,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import JudgeError
+from ctxmetrics.judges.words import stop_words, words
 from ctxmetrics.scores import Evidence, Verdict, frozen
-from ctxmetrics.text import find_quote, normalise
+from ctxmetrics.text import find_quote
 
 if TYPE_CHECKING:
     from ctxmetrics.judges.base import Reply
     from ctxmetrics.prompts import Pack
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"```[ \t]*[\w-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
+_BEGINS_THINKING = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_STOP = re.compile(rf"\{{|{_THOUGHT_END.pattern}", re.IGNORECASE)
+_FENCE = re.compile(r"```[^\n`]*\n")
+_VERDICT = re.compile(r"\b(?:supported|useful)['\"]?\s*:")
 _LONGEST_REPLY = 2_000_000
-_MOST_OBJECTS = 200
+_LONGEST_MENDED = 16_000
+"""Characters that json-repair may see: on some texts its time grows with their square."""
+_MOST_FAILURES, _MOST_TRIES = 200, 1000
 _LONGEST_REASON = 500
 _NOT_JSON = (
     "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
@@ -96,7 +101,8 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
     """Return the one JSON object that a reply means.
 
     Fences, prose around the object and think-blocks are taken off; small slips (trailing commas, single quotes) are
-    mended where the object is complete. What could mean two things, or was cut off, means nothing.
+    mended where the object is complete. What could mean two things, or was cut off, means nothing: a reply may quote
+    a text that looks like a reply.
 
     Args:
         reply: The model's reply.
@@ -110,11 +116,12 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(content, str):
         data = content if isinstance(content, Mapping) else content.model_dump()
         return _with_keys(data, keys)
-    text = _THINKING.sub("", content[:_LONGEST_REPLY])
-    text = _THOUGHT_END.split(text)[-1].strip()
-    candidates = list(_objects(text, keys))
+    text = content[:_LONGEST_REPLY]
+    candidates, around = _objects(text, keys)
     if not candidates:
-        candidates = [data for data in map(_mended, [*_FENCE.findall(text), text]) if _has(data, keys)][:1]
+        candidates = [data for data in [_mended(text, keys)] if data is not None]
+    elif re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", around):
+        raise UnreadableReplyError(_NOT_JSON)  # the object stands inside another answer, or beside one
     most = max((_number_of(data, keys) for data in candidates), default=0)
     best = [data for data in candidates if _number_of(data, keys) == most]
     if not best or any(other != best[0] for other in best[1:]):
@@ -134,42 +141,81 @@ def parse_claims(reply: Reply) -> tuple[str, ...]:
     return tuple(claim.strip() for claim in found)
 
 
-def _objects(text: str, keys: Sequence[str]) -> list[Any]:
-    """Return every object with the keys that stands in the text, the outermost only."""
-    decoder = json.JSONDecoder(parse_constant=_no_constant)
+def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
+    """Return every object with the keys that stands in the text after the thinking, the outermost only; and the rest.
+
+    Where thinking ends is looked for outside of objects only: their strings may quote anything. What stands before
+    belongs to the rest, too, unless the text says that it is thinking.
+    """
+    decoder = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
     found: list[Any] = []
-    position = text.find("{")
-    for _ in range(_MOST_OBJECTS):
-        if position < 0:
-            break
+    around: list[str] = []
+    thinking = _BEGINS_THINKING.match(text) is not None
+    position = begin = failures = 0
+    tries = _MOST_TRIES
+    while match := (_STOP if tries and failures < _MOST_FAILURES else _THOUGHT_END).search(text, position):
+        position = match.end()
+        if match.group() != "{":
+            if thinking:
+                around.clear()
+            else:
+                around.append(text[begin : match.start()])
+            found, begin, failures, thinking = [], position, 0, False
+            continue
+        tries -= 1
         try:
-            data, end = decoder.raw_decode(text, position)
+            data, end = decoder.raw_decode(text, match.start())
         except (ValueError, RecursionError):
-            end = position + 1
-        else:
-            if _has(data, keys):
-                found.append(data)
-            elif not isinstance(data, dict):
-                end = position + 1
-        position = text.find("{", end)
-    return found
+            failures += 1
+            continue
+        position = end
+        if _has(data, keys):
+            found.append(data)
+            around.append(text[begin : match.start()])
+            begin = end
+    return found, " ".join([*around, text[begin:]])
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError("a key twice: which one counts?")
+    return data
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def _mended(text: str) -> Any:
+def _mended(text: str, keys: Sequence[str]) -> Any:
+    """Return the object that an almost-JSON text is, if it is nothing else."""
+    thoughts = [match.span() for _, match in zip(range(2), _THOUGHT_END.finditer(text), strict=False)]
+    if thoughts:
+        start, end = thoughts[0]
+        if len(thoughts) > 1 or not (_BEGINS_THINKING.match(text) or "{" not in text[:start]):
+            return None
+        text = text[end:]
+    fence = _FENCE.search(text)
+    if fence and "{" not in text[: fence.start()] and text.rfind("```") > fence.end():
+        text = text[fence.end() : text.rfind("```")]
     text = text.strip()
     start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end != len(text) - 1:  # cut off, or followed by prose: not clear where it ends
-        return None
+    if start < 0 or end != len(text) - 1 or end - start > _LONGEST_MENDED:
+        return None  # cut off, or followed by prose: not clear where it ends
     from json_repair import loads
 
     try:
-        return loads(text[start:])
+        data: Any = loads(text[start:])
     except (ValueError, RecursionError, TypeError, IndexError):
         return None
+    if not _has(data, keys):
+        return None
+    entries = [entry for key in keys if isinstance(data.get(key), list) for entry in data[key]]
+    verdicts = sum(
+        isinstance(entry, dict) and not entry.keys().isdisjoint(("supported", "useful")) for entry in entries
+    )
+    # More verdicts in the text than in the object: a string ended early, and a quoted text became part of the reply.
+    return data if len(_VERDICT.findall(text)) == verdicts else None
 
 
 def _has(data: Any, keys: Sequence[str]) -> bool:
@@ -237,7 +283,7 @@ def check(
                     text=known[id_],
                     reason=_reason(given),
                     evidence=evidence,
-                    details=_doubts(known[id_], evidence),
+                    details=_doubts(known[id_], evidence, pack.language),
                 )
             else:
                 unverified.append(id_)
@@ -305,8 +351,13 @@ def index_of(id_: str) -> int:
     return int(id_.strip()[1:]) - 1
 
 
-def _doubts(unit: str, evidence: Sequence[Evidence]) -> Mapping[str, Any]:
-    """Flag evidence that has no word in common with its unit: it may be right, a person should look."""
-    words = set(re.findall(r"\w{3,}", normalise(unit)))
-    quoted = set(re.findall(r"\w{3,}", normalise(" ".join(span.quote for span in evidence))))
-    return frozen({"unrelated_evidence": True}) if words and quoted and not words & quoted else frozen({})
+def _doubts(unit: str, evidence: Sequence[Evidence], language: str) -> Mapping[str, Any]:
+    """Flag evidence that has no telling word in common with its unit: it may be right, a person should look."""
+    said = _telling(unit, language)
+    quoted = _telling(" ".join(span.quote for span in evidence), language)
+    return frozen({"unrelated_evidence": True}) if said and not said & quoted else frozen({})
+
+
+def _telling(text: str, language: str) -> set[str]:
+    stop = stop_words(language)
+    return {word.key for word in words(text) if word.folded not in stop}
