@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import AmbiguousFieldError, SampleError, UnknownFieldError
@@ -177,7 +178,7 @@ def _text(value: object, where: str) -> str:
 
 
 def _id(value: object, where: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
+    if isinstance(value, bool) or not isinstance(value, (str, Integral)):
         raise SampleError(f"{where} must be a string or an integer, not {_kind(value)}.")
     return _text(str(value), where)
 

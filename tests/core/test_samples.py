@@ -19,6 +19,13 @@ def test_lists_become_tuples_and_ids_become_strings() -> None:
     assert sample.retrieved_context_ids == ("1", "1", "2")
 
 
+def test_whole_numbers_of_other_libraries_are_ids_too() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert Sample(retrieved_context_ids=numpy.array([3, 4])).retrieved_context_ids == ("3", "4")
+    with pytest.raises(SampleError, match="item 1 must be a string or an integer"):
+        Sample(retrieved_context_ids=numpy.array([3.5]))
+
+
 def test_samples_hash_pickle_and_copy() -> None:
     sample = Sample(id=7, reference="x", metadata={"k": [1]}, labels={"useful": [1, 0]})
     for twin in (pickle.loads(pickle.dumps(sample)), copy.deepcopy(sample), Sample(**sample.to_dict())):  # noqa: S301 - our own bytes
