@@ -84,6 +84,8 @@ def detect_language(text: str) -> str:
     ('ru', 'zh', 'en')
     """
     sample = text[:2000]
+    if sample.isascii():
+        return "en"
     letters = sum(character.isalpha() for character in sample)
     for language, pattern in _SCRIPTS:
         found = len(pattern.findall(sample))
