@@ -353,9 +353,15 @@ def index_of(id_: str) -> int:
 
 def _doubts(unit: str, evidence: Sequence[Evidence], language: str) -> Mapping[str, Any]:
     """Flag evidence that has no telling word in common with its unit: it may be right, a person should look."""
-    said = _telling(unit, language)
-    quoted = _telling(" ".join(span.quote for span in evidence), language)
+    quotes = " ".join(span.quote for span in evidence)
+    if any(word not in stop_words(language) for word in _plain_words(unit) & _plain_words(quotes)):
+        return frozen({})  # the usual case, seen at a glance
+    said, quoted = _telling(unit, language), _telling(quotes, language)
     return frozen({"unrelated_evidence": True}) if said and not said & quoted else frozen({})
+
+
+def _plain_words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]{4,}", text.casefold()))
 
 
 def _telling(text: str, language: str) -> set[str]:

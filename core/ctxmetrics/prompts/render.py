@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.judges.base import Prompt
@@ -68,6 +69,9 @@ def render(
     )
 
 
+@lru_cache(
+    maxsize=64
+)  # recall and precision of a sample ask with the same data, and the first ask repeats it
 def escape(body: str) -> str:
     """Write invisible characters and marks that others act on as JSON escapes; the decoded data is the same."""
     for pattern in (_INVISIBLE, _JOINER, _MARKUP):
