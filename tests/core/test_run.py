@@ -227,10 +227,12 @@ def test_a_wave_of_refusals_halves_the_bound_once_and_successes_raise_it_again()
     async def main():
         limiter = Limiter(16)
         wave = [await limiter.acquire() for _ in range(16)]
+        alone = []
         for slot in wave:
-            limiter.refused(slot, None)
+            alone.append(limiter.refused(slot, None))
             limiter.release(slot)
         assert limiter.bound == 8
+        assert alone == [False] * 15 + [True]
         later = await limiter.acquire()
         limiter.refused(later, None)
         limiter.release(later)
@@ -563,6 +565,31 @@ def test_refusals_for_overload_do_not_count_while_they_may_pass():
         await state.call(model, PROMPT, SCHEMA)
 
     asyncio.run(main())
+
+
+def test_a_minute_of_refusals_of_requests_sent_alone_is_enough(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    breaker, refusal = Breaker(3, cool_down=None), error("rate_limited")
+    for seconds in (0, 30, 29):  # enough of them, not long enough
+        now[0] += seconds
+        breaker.refused_alone(refusal)
+    breaker.answered()  # one that is let in says that it was worth the wait
+    for seconds in (0, 61):  # long enough, not enough of them
+        now[0] += seconds
+        breaker.refused_alone(refusal)
+    breaker.check()
+    breaker.refused_alone(refusal)
+    with pytest.raises(JudgeError, match=r"last: rate_limited: it failed"):
+        breaker.check()
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 3), (60.0, 6)])
+def test_refusals_of_requests_sent_alone_end_a_run(monkeypatch, seconds, calls):
+    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", seconds)
+    model = Model(error("rate_limited", retry_after=0.01))
+    failing(model, max_failures=3)
+    assert model.calls == calls
 
 
 def test_after_the_cool_down_one_request_may_try(monkeypatch):

@@ -43,6 +43,8 @@ TIMEOUT_ATTEMPTS = 2
 """The same when it does not answer in time."""
 MAX_FAILURES = 10
 """So many judgements in a row without one success, and the judge counts as down."""
+OVERLOAD_PATIENCE = 60.0
+"""Seconds of nothing but refusals, even of requests sent alone, after which an overloaded judge counts as down."""
 _COOL_DOWN = 30.0
 _FIRST_WAIT, _LONGEST_WAIT, _SPREAD = 0.25, 8.0, 0.25
 CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
@@ -159,16 +161,22 @@ class Limiter:
             self.bound = min(self.most, self.bound + pace / max(1.0, self.bound))
             self._wake()
 
-    def refused(self, slot: Slot, retry_after: float | None) -> None:
-        """Lower the bound, once a wave, and hold new requests back as long as the server asked."""
+    def refused(self, slot: Slot, retry_after: float | None) -> bool:
+        """Lower the bound, once a wave, and hold new requests back as long as the server asked.
+
+        Returns:
+            Whether the refused request was alone in flight.
+        """
         with self._lock:
             now = time.monotonic()
             if slot.since > self._lowered_at:
                 self._ceiling = max(1, int(self.bound))
                 self.bound = max(1.0, int(self.bound) / 2)
                 self._lowered_at = now
-            if retry_after and self.in_flight <= 1:
+            alone = self.in_flight <= 1
+            if retry_after and alone:
                 self._open_at = max(self._open_at, now + retry_after)
+            return alone
 
     def _free(self) -> int:
         return max(1, int(self.bound)) - self.in_flight
@@ -188,7 +196,8 @@ class Breaker:
     """Stops asking a model that is down.
 
     It opens after so many judgements given up in a row, or after as many failed requests in a row as these would have
-    taken: many judgements may be waiting to try again.
+    taken: many judgements may be waiting to try again. A server that refuses for overload is there, and is given
+    time: until it has refused so many requests that were alone in flight, and nothing else, for `OVERLOAD_PATIENCE`.
 
     Args:
         max_failures: Judgements given up in a row before it opens.
@@ -200,6 +209,8 @@ class Breaker:
         self._cool_down = cool_down
         self._given_up = 0
         self._failed = Fraction()
+        self._refused = 0
+        self._refused_since = 0.0
         self._opened: float | None = None
         self._lock = threading.Lock()
         self.message: str | None = None
@@ -222,14 +233,24 @@ class Breaker:
     def answered(self) -> None:
         """Note a request that brought a reply, whatever it says."""
         with self._lock:
-            self._failed = Fraction()
+            self._failed, self._refused = Fraction(), 0
 
     def failed(self, error: JudgeError) -> None:
-        """Note a request that brought none. Refusals for overload say that the server is there."""
-        if not is_overload(error) and error.reason_code not in CONTENT_CODES:
+        """Note a request that brought none."""
+        if error.reason_code not in CONTENT_CODES:
             with self._lock:
                 self._failed += _share_of_a_judgement(error)
                 self._open_at(self._failed, error)
+
+    def refused_alone(self, error: JudgeError) -> None:
+        """Note a request that was refused for overload though it was the only one in flight."""
+        with self._lock:
+            now = time.monotonic()
+            if not self._refused:
+                self._refused_since = now
+            self._refused += 1
+            if now - self._refused_since >= OVERLOAD_PATIENCE:
+                self._open_at(self._refused, error)
 
     def success(self) -> None:
         """Note a judgement that brought a verdict."""
@@ -371,9 +392,10 @@ class Run:
                 reply = await self._ask(model, prompt, schema)
             except JudgeError as problem:
                 self._count(_spent_on(problem), problem.reason_code)
-                breaker.failed(problem)
-                if is_overload(problem):
-                    self.limiter.refused(slot, problem.retry_after)
+                if not is_overload(problem):
+                    breaker.failed(problem)
+                elif self.limiter.refused(slot, problem.retry_after):
+                    breaker.refused_alone(problem)
                 raise
             except (BudgetExceededError, ParameterError):
                 raise
