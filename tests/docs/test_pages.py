@@ -63,7 +63,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, place: Path) -
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
         encoding="utf-8",
     )
     assert run.returncode == 0, run.stderr[-3000:]
