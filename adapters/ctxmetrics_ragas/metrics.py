@@ -86,9 +86,10 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
         self._required_columns = {MetricType.SINGLE_TURN: {*self.core.requires, *optional}}
 
     def init(self, run_config: RunConfig) -> None:
-        """Take a run's timeout and number of workers for the requests; an LLM that takes more gets all of it."""
+        """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
-        _run.set(Run(max_concurrency=workers, timeout=run_config.timeout, cool_down=30.0))
+        # As in Ragas, the first try is one of the "retries".
+        _run.set(Run(max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries))
         if self._model is not None and isinstance(self._model.llm, BaseRagasLLM):
             self._model.llm.set_run_config(run_config)
 

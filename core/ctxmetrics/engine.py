@@ -292,6 +292,7 @@ class Evaluation:
                 max_tokens=self.max_tokens,
                 cache=None if self.cache is None else stack.enter_context(opened(self.cache)),
                 memo=self.memo,
+                cool_down=None,
             )
             stack.enter_context(using(run))
             file = None if self.out is None else stack.enter_context(OutFile(self.out))

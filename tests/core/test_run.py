@@ -506,6 +506,25 @@ def talk(state, model):
     return asyncio.run(main())
 
 
+@pytest.mark.parametrize("attempts", [1, 3, 9])
+def test_a_run_says_how_often_a_request_is_sent(attempts):
+    model = Model(error())
+    failing(model, attempts=attempts)
+    assert model.calls == attempts
+    silent = Model(lambda: asyncio.sleep(60))
+    failing(silent, attempts=attempts, timeout=0.01)
+    assert silent.calls == min(attempts, 2)
+
+
+def test_a_judge_is_down_after_ten_judgements_however_many_requests_each_has():
+    async def main():
+        state, model = Run(attempts=2), Model(error())
+        await asyncio.gather(*(state.call(model, PROMPT, SCHEMA) for _ in range(99)), return_exceptions=True)
+        return model.calls
+
+    assert 20 <= asyncio.run(main()) <= 20 + 16
+
+
 def test_ten_failures_in_a_row_end_it():
     state, model = Run(), Model(error("client_error", retryable=False))
     assert [talk(state, model) for _ in range(12)] == ["client_error"] * 10 + ["judge_down"] * 2

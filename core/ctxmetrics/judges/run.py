@@ -45,7 +45,8 @@ MAX_FAILURES = 10
 """So many judgements in a row without one success, and the judge counts as down."""
 OVERLOAD_PATIENCE = 60.0
 """Seconds of nothing but refusals, even of requests sent alone, after which an overloaded judge counts as down."""
-_COOL_DOWN = 30.0
+COOL_DOWN = 30.0
+"""Seconds after which a judge that was down may be asked again, where nobody says that a run has ended."""
 _FIRST_WAIT, _LONGEST_WAIT, _SPREAD = 0.25, 8.0, 0.25
 CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
 """What is wrong with a reply, not with the way to it."""
@@ -202,11 +203,13 @@ class Breaker:
     Args:
         max_failures: Judgements given up in a row before it opens.
         cool_down: Seconds after which one request may try again; None: never.
+        attempts: How often one request is sent at most.
     """
 
-    def __init__(self, max_failures: int, cool_down: float | None) -> None:
+    def __init__(self, max_failures: int, cool_down: float | None, attempts: int = ATTEMPTS) -> None:
         self._max = max_failures
         self._cool_down = cool_down
+        self._attempts = attempts
         self._given_up = 0
         self._failed = Fraction()
         self._refused = 0
@@ -239,7 +242,7 @@ class Breaker:
         """Note a request that brought none."""
         if error.reason_code not in CONTENT_CODES:
             with self._lock:
-                self._failed += _share_of_a_judgement(error)
+                self._failed += self._share_of_a_judgement(error)
                 self._open_at(self._failed, error)
 
     def refused_alone(self, error: JudgeError) -> None:
@@ -266,6 +269,10 @@ class Breaker:
             self._given_up += 1
             self._open_at(self._given_up, error)
 
+    def _share_of_a_judgement(self, error: JudgeError) -> Fraction:
+        """Return which share of giving up a judgement this failed request is."""
+        return Fraction(1, _sent_at_most(error.reason_code, self._attempts) if error.retryable else 1)
+
     def _open_at(self, count: Fraction | int, error: JudgeError) -> None:
         if count >= self._max and self._opened is None:
             self._opened = time.monotonic()
@@ -273,11 +280,8 @@ class Breaker:
             _log().warning(self.message)
 
 
-def _share_of_a_judgement(error: JudgeError) -> Fraction:
-    """Return which share of giving up a judgement this failed request is."""
-    if not error.retryable:
-        return Fraction(1)
-    return Fraction(1, TIMEOUT_ATTEMPTS if error.reason_code == "timeout" else ATTEMPTS)
+def _sent_at_most(reason_code: str, attempts: int) -> int:
+    return max(1, min(attempts, TIMEOUT_ATTEMPTS) if reason_code == "timeout" else attempts)
 
 
 class Breakers:
@@ -288,10 +292,11 @@ class Breakers:
     Args:
         max_failures: See `Breaker`.
         cool_down: See `Breaker`.
+        attempts: See `Breaker`.
     """
 
-    def __init__(self, max_failures: int, cool_down: float | None) -> None:
-        self._new = partial(Breaker, max_failures, cool_down)
+    def __init__(self, max_failures: int, cool_down: float | None, attempts: int) -> None:
+        self._new = partial(Breaker, max_failures, cool_down, attempts)
         self._breakers: dict[str, Breaker] = {}
 
     def of(self, identity: str) -> Breaker:
@@ -324,6 +329,8 @@ class Run:
         cache: Where validated judgements are kept, or None.
         memo: Where finished judgements are remembered; None: the process's memory.
         cool_down: See `Breaker`.
+        max_failures: See `Breaker`.
+        attempts: How often one request is sent at most, at least once; without an answer in time, twice at most.
     """
 
     max_concurrency: int = DEFAULT_CONCURRENCY
@@ -332,8 +339,9 @@ class Run:
     max_tokens: int | None = None
     cache: Store | None = None
     memo: Memo[Any] | None = None
-    cool_down: float | None = None
+    cool_down: float | None = COOL_DOWN
     max_failures: int = MAX_FAILURES
+    attempts: int = ATTEMPTS
     usage: Usage = field(default_factory=Usage)
     failures: Counter[str] = field(default_factory=Counter)
     spent: str | None = None
@@ -344,7 +352,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.limiter = Limiter(self.max_concurrency)
-        self.breaker = Breakers(self.max_failures, self.cool_down)
+        self.breaker = Breakers(self.max_failures, self.cool_down, self.attempts)
 
     async def call(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Send one prompt, again where that may help; the usage counts what failed too.
@@ -373,7 +381,10 @@ class Run:
         longer = wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT) + wait_random(0, _SPREAD)
         again = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
-            stop=lambda _: failed.total() >= ATTEMPTS or failed["timeout"] >= TIMEOUT_ATTEMPTS,
+            stop=lambda _: (
+                failed.total() >= self.attempts
+                or failed["timeout"] >= _sent_at_most("timeout", self.attempts)
+            ),
             wait=lambda state: _asked_to_wait(state) or longer(state),
             before_sleep=_tell,
             reraise=True,
@@ -506,7 +517,7 @@ def current_run() -> Run:
     if run is not None:
         return run
     if not _process:
-        _process.append(Run(cool_down=_COOL_DOWN))
+        _process.append(Run())
     return _process[0]
 
 

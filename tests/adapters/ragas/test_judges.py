@@ -347,6 +347,18 @@ def test_run_config_max_retries_is_how_often_an_llm_is_asked(row: Row, llms: Any
     assert {verdict["code"] for verdict in score["verdicts"]} == {"rate_limited"}
 
 
+@pytest.mark.parametrize("make", ["instructor_async", "langchain"])
+@pytest.mark.parametrize(("retries", "requests"), [(0, 1), (1, 1), (3, 3)])
+def test_run_config_max_retries_holds_for_an_llm_that_ragas_does_not_retry(
+    row: Row, llms: Any, evaluate: Any, make: str, retries: int, requests: int
+) -> None:
+    with FakeOpenAIServer(answer_from(), faults=[Fault("429_retry_after", param=0.01)]) as server:
+        config = RunConfig(max_retries=retries)
+        metric = ContextRecall(llm=getattr(llms, make)(server, max_retries=0))
+        assert math.isnan(evaluate([row], [metric], run_config=config)["context_recall"][0])
+        assert server.count == requests
+
+
 def test_a_judge_that_is_down_is_not_asked_for_every_sample(evaluate: Any, row: Row, llms: Any) -> None:
     rows = [{**row, "user_input": f"Question {number}?"} for number in range(60)]
     with FakeOpenAIServer(answer_from(), api_key="another") as server:
