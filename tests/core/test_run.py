@@ -339,10 +339,10 @@ def test_it_is_given_up_after_six_attempts():
     assert problem.reason_code == "server_error"
 
 
-def test_timeouts_are_given_up_after_two():
+def test_timeouts_are_given_up_after_four():
     model = Model(lambda: asyncio.sleep(60))
     state, problem = failing(model, timeout=0.05)
-    assert (model.calls, problem.reason_code, str(problem)) == (2, "timeout", "no answer within 0.05 s")
+    assert (model.calls, problem.reason_code, str(problem)) == (4, "timeout", "no answer within 0.05 s")
     assert state.limiter.in_flight == 0
 
 
@@ -513,7 +513,7 @@ def test_a_run_says_how_often_a_request_is_sent(attempts):
     assert model.calls == attempts
     silent = Model(lambda: asyncio.sleep(60))
     failing(silent, attempts=attempts, timeout=0.01)
-    assert silent.calls == min(attempts, 2)
+    assert silent.calls == min(attempts, 4)
 
 
 def test_a_judge_is_down_after_ten_judgements_however_many_requests_each_has():

@@ -39,10 +39,12 @@ DEFAULT_CONCURRENCY = 16
 DEFAULT_TIMEOUT = 120.0
 ATTEMPTS = 6
 """How often one request is sent at most when a server or a connection fails."""
-TIMEOUT_ATTEMPTS = 2
-"""The same when it does not answer in time."""
+TIMEOUT_ATTEMPTS = 4
+"""The same when it does not answer in time: where one request in ten hangs, three would lose one sample in a thousand."""
 MAX_FAILURES = 10
 """So many judgements in a row without one success, and the judge counts as down."""
+_TIMEOUTS = 2
+"""So many unanswered requests weigh as much as a judgement given up: waiting for more takes too long."""
 OVERLOAD_PATIENCE = 60.0
 """Seconds of nothing but refusals, even of requests sent alone, after which an overloaded judge counts as down."""
 COOL_DOWN = 30.0
@@ -271,17 +273,16 @@ class Breaker:
 
     def _share_of_a_judgement(self, error: JudgeError) -> Fraction:
         """Return which share of giving up a judgement this failed request is."""
-        return Fraction(1, _sent_at_most(error.reason_code, self._attempts) if error.retryable else 1)
+        if not error.retryable:
+            return Fraction(1)
+        most = min(self._attempts, _TIMEOUTS) if error.reason_code == "timeout" else self._attempts
+        return Fraction(1, max(1, most))
 
     def _open_at(self, count: Fraction | int, error: JudgeError) -> None:
         if count >= self._max and self._opened is None:
             self._opened = time.monotonic()
             self.message = f"The judge failed again and again and is not asked any more; last: {error.reason_code}: {error}"
             _log().warning(self.message)
-
-
-def _sent_at_most(reason_code: str, attempts: int) -> int:
-    return max(1, min(attempts, TIMEOUT_ATTEMPTS) if reason_code == "timeout" else attempts)
 
 
 class Breakers:
@@ -330,7 +331,8 @@ class Run:
         memo: Where finished judgements are remembered; None: the process's memory.
         cool_down: See `Breaker`.
         max_failures: See `Breaker`.
-        attempts: How often one request is sent at most, at least once; without an answer in time, twice at most.
+        attempts: How often one request is sent at most, but at least once; without an answer in time,
+            `TIMEOUT_ATTEMPTS` times at most.
     """
 
     max_concurrency: int = DEFAULT_CONCURRENCY
@@ -381,10 +383,7 @@ class Run:
         longer = wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT) + wait_random(0, _SPREAD)
         again = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
-            stop=lambda _: (
-                failed.total() >= self.attempts
-                or failed["timeout"] >= _sent_at_most("timeout", self.attempts)
-            ),
+            stop=lambda _: failed.total() >= self.attempts or failed["timeout"] >= TIMEOUT_ATTEMPTS,
             wait=lambda state: _asked_to_wait(state) or longer(state),
             before_sleep=_tell,
             reraise=True,
