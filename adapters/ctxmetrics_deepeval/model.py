@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
 
+from ctxmetrics.adapting.calling import call_either
+from ctxmetrics.adapting.foreign import describe, token_usage
+from ctxmetrics.adapting.model import ForeignModel
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.base import Prompt, Reply
-from ctxmetrics.judges.calling import call_either
-from ctxmetrics.judges.identity import ForeignModel
-from ctxmetrics.judges.wrapped import describe, token_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,11 +15,11 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 from rich.markup import escape
 
 from ctxmetrics._version import __version__
+from ctxmetrics.adapting.params import MetricParams, build_metric
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics.explain import count
 from ctxmetrics.judges.llm import LLMJudge
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
-from ctxmetrics.metrics.params import MetricParams, build_metric
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
 from ctxmetrics.schemas import SCHEMAS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.records import Place, Reader
+from ctxmetrics.adapting.records import Place, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

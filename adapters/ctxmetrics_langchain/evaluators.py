@@ -11,8 +11,8 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import set_config_context
 from langsmith import EvaluationResult, RunEvaluator, trace
 
-from ctxmetrics.judges.identity import as_judge
-from ctxmetrics.scorer import Scorer, compact, is_failure
+from ctxmetrics.adapting.model import as_judge
+from ctxmetrics.adapting.scorer import Scorer, compact, is_failure
 from ctxmetrics_langchain.documents import READER, to_record
 from ctxmetrics_langchain.models import ChatModel
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from langsmith.schemas import Example, Run
     from typing_extensions import Unpack
 
+    from ctxmetrics.adapting.records import KeyParams
+    from ctxmetrics.adapting.scorer import WrapperParams
     from ctxmetrics.judges.base import Judge, Model
     from ctxmetrics.metrics import Metric
-    from ctxmetrics.records import KeyParams
-    from ctxmetrics.scorer import WrapperParams
     from ctxmetrics.scores import Score
     from ctxmetrics_langchain.strings import MetricStringEvaluator
 
@@ -56,7 +56,7 @@ class RetrievalEvaluator(RunEvaluator):
     Args:
         metrics: Metrics of the core, or a mapping from feedback keys to metrics.
         judge: For judged metrics that have none: a judge, a model, or a LangChain chat model.
-        **keys: Where things stand in runs and examples: see `ctxmetrics.records.KeyParams`.
+        **keys: Where things stand in runs and examples: see `ctxmetrics.adapting.records.KeyParams`.
 
     Attributes:
         scorer: The core metrics by feedback key, and the keys. Two evaluators are equal when these are.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from ctxmetrics.judges.identity import ForeignModel, check_kind, no_answer
-from ctxmetrics.judges.wrapped import describe, message_reply
+from ctxmetrics.adapting.foreign import describe, message_reply
+from ctxmetrics.adapting.model import ForeignModel, check_kind, no_answer
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -15,7 +15,7 @@ except ModuleNotFoundError as error:
     raise missing_extra("langchain-classic", "langchain-classic") from error
 
 if TYPE_CHECKING:
-    from ctxmetrics.scorer import Scorer
+    from ctxmetrics.adapting.scorer import Scorer
     from ctxmetrics.scores import Score
 
 

@@ -11,11 +11,11 @@ from mlflow.entities import AssessmentError, AssessmentSource, Feedback
 from mlflow.genai.scorers import Scorer
 from pydantic import PrivateAttr
 
+from ctxmetrics.adapting.model import as_judge
+from ctxmetrics.adapting.scorer import Scorer as CoreScorer
+from ctxmetrics.adapting.scorer import compact
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Model
-from ctxmetrics.judges.identity import as_judge
-from ctxmetrics.scorer import Scorer as CoreScorer
-from ctxmetrics.scorer import compact
 from ctxmetrics.scores import Score
 from ctxmetrics_mlflow.traces import READER, doc_uri_or_id, to_record
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from mlflow.entities import Trace
     from typing_extensions import Unpack
 
+    from ctxmetrics.adapting.records import KeyParams
+    from ctxmetrics.adapting.scorer import WrapperParams
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics import Metric
-    from ctxmetrics.records import KeyParams
-    from ctxmetrics.scorer import WrapperParams
 
     Aggregations: TypeAlias = list[Any] | None
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlflow.entities import SpanType
 
-from ctxmetrics.records import TEXT_KEYS, Place, Reader, look_up
+from ctxmetrics.adapting.records import TEXT_KEYS, Place, Reader, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
 
 from ctxmetrics._version import __version__
+from ctxmetrics.adapting.records import OPTIONS, Place, Reader
+from ctxmetrics.adapting.scorer import Scorer
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, ParameterError
-from ctxmetrics.records import OPTIONS, Place, Reader
-from ctxmetrics.scorer import Scorer
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from typing_extensions import Unpack
 
+    from ctxmetrics.adapting.scorer import WrapperParams
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics import Metric
-    from ctxmetrics.scorer import WrapperParams
     from ctxmetrics.scores import Score
 
 _IN_FILES: Mapping[str, Any] = {

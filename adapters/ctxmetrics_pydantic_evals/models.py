@@ -11,11 +11,11 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart, TextPart, ToolC
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.tools import ToolDefinition
 
+from ctxmetrics.adapting.foreign import check_finished, describe, token_usage
+from ctxmetrics.adapting.model import ForeignModel, as_judge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.identity import ForeignModel, as_judge
 from ctxmetrics.judges.lexical import LexicalJudge
-from ctxmetrics.judges.wrapped import check_finished, describe, token_usage
 from ctxmetrics.redact import safe_text
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, Sing
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
-from ctxmetrics.batch import score_each
+from ctxmetrics.adapting.batch import score_each
+from ctxmetrics.adapting.metric import Settings, Wrapper
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.llm import LLMJudge
 from ctxmetrics.judges.run import Run, current_run, using
-from ctxmetrics.metrics.wrapper import Settings, Wrapper
 from ctxmetrics.samples import FIELDS, Sample
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 

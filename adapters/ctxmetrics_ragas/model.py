@@ -12,10 +12,10 @@ from langchain_core.prompt_values import StringPromptValue
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
+from ctxmetrics.adapting import foreign
+from ctxmetrics.adapting.model import ForeignModel
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.judges import wrapped
 from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.identity import ForeignModel
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -55,10 +55,10 @@ class RagasModel(ForeignModel):
         self.llm: Any = llm
         # Instructor asks again about a reply that does not fit; so does the judge, and one of them is enough.
         again = isinstance(llm, InstructorLLM)
-        self._asked: Any = wrapped.with_arguments(llm, max_retries=0) if again else llm
+        self._asked: Any = foreign.with_arguments(llm, max_retries=0) if again else llm
         layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
         skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER
-        super().__init__(llm, wrapped.describe("ragas", layers, name=name, skip=skip))
+        super().__init__(llm, foreign.describe("ragas", layers, name=name, skip=skip))
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the LLM, in the loop this runs in.
@@ -68,7 +68,7 @@ class RagasModel(ForeignModel):
         """
         if isinstance(self.llm, InstructorBaseRagasLLM):
             return await self._ask_instructor(prompt.text, schema)
-        return wrapped.langchain_reply(await self._ask_langchain(StringPromptValue(text=prompt.text)))
+        return foreign.langchain_reply(await self._ask_langchain(StringPromptValue(text=prompt.text)))
 
     async def _ask_langchain(self, value: StringPromptValue) -> Any:
         if not isinstance(self.llm, BaseRagasLLM):
@@ -78,7 +78,7 @@ class RagasModel(ForeignModel):
         except LLMDidNotFinishException as error:
             raise JudgeError(str(error), reason_code="truncated") from None
         except self.llm.run_config.exception_types as error:
-            raise wrapped.given_up(error) from None  # RunConfig says how often, and Ragas has tried as often
+            raise foreign.given_up(error) from None  # RunConfig says how often, and Ragas has tried as often
 
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
         from anyio import to_thread
@@ -91,8 +91,8 @@ class RagasModel(ForeignModel):
                 ask = partial(self._asked.generate, **asking)
                 found = await to_thread.run_sync(ask, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - it is raised again, unless the judge can read the reply itself
-            return wrapped.unread_reply(error)
-        usage = wrapped.token_usage(getattr(getattr(found, "_raw_response", None), "usage", None))
+            return foreign.unread_reply(error)
+        usage = foreign.token_usage(getattr(getattr(found, "_raw_response", None), "usage", None))
         self._report(text, str(found), usage)
         return Reply(content=found, usage=usage)
 

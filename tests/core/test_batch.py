@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall
-from ctxmetrics.batch import score_each
+from ctxmetrics.adapting.batch import score_each
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, SampleError
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxmetrics.adapting.records import OPTIONS, TEXT_KEYS, KeyParams, Place, Reader
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.records import OPTIONS, TEXT_KEYS, KeyParams, Place, Reader
 from ctxmetrics.samples import Sample
 
 READER = Reader(

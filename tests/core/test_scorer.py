@@ -17,10 +17,10 @@ from ctxmetrics import (
     LexicalJudge,
     ScriptedJudge,
 )
+from ctxmetrics.adapting.model import ForeignModel, as_judge, check_kind, fingerprint, no_answer
+from ctxmetrics.adapting.records import Place, Reader
+from ctxmetrics.adapting.scorer import Scorer, compact, is_failure
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.judges.identity import ForeignModel, as_judge, check_kind, fingerprint, no_answer
-from ctxmetrics.records import Place, Reader
-from ctxmetrics.scorer import Scorer, compact, is_failure
 from ctxmetrics.stats import mean_interval
 
 READER = Reader(

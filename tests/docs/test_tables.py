@@ -13,10 +13,10 @@ import pytest
 from typer.main import get_command
 
 from ctxmetrics import LLMJudge, OpenAIModel, aevaluate, evaluate
+from ctxmetrics.adapting.records import OPTIONS
 from ctxmetrics.cli import app
 from ctxmetrics.inputs import read_samples
 from ctxmetrics.metrics import METRICS
-from ctxmetrics.records import OPTIONS
 from ctxmetrics.samples import FIELDS
 from ctxmetrics.schemas import SCHEMAS
 from ctxmetrics.scores import ReasonCode, VerdictCode

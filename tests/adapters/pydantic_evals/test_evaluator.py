@@ -21,9 +21,9 @@ from pydantic_evals import Case, Dataset
 
 import ctxmetrics_pydantic_evals
 from ctxmetrics import ContextRecall, LexicalJudge, ScriptedJudge
+from ctxmetrics.adapting.records import KeyParams
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import METRICS
-from ctxmetrics.records import KeyParams
 from ctxmetrics_pydantic_evals import (
     EVALUATORS,
     ContextPrecisionEvaluator,

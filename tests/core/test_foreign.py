@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, PrivateAttr, SecretStr
 
-from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.judges.wrapped import (
+from ctxmetrics.adapting.foreign import (
     check_finished,
     describe,
     given_up,
@@ -22,6 +21,7 @@ from ctxmetrics.judges.wrapped import (
     unread_reply,
     with_arguments,
 )
+from ctxmetrics.errors import BudgetExceededError, JudgeError
 
 
 class Client:
@@ -45,7 +45,7 @@ def test_the_identity_is_the_same_in_every_process() -> None:
     """A cache on disk is found again by it."""
     code = (
         "from types import SimpleNamespace\n"
-        "from ctxmetrics.judges.wrapped import describe\n"
+        "from ctxmetrics.adapting.foreign import describe\n"
         "print(describe('test', [SimpleNamespace(model='m', temperature=0.5, stop=['a', 'b'], args={'x': 1, 'y': 2})]))"
     )
     seen = {

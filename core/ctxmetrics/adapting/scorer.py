@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics.adapting.params import MetricParams, build_metric
+from ctxmetrics.adapting.records import KeyParams
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError
 from ctxmetrics.explain import count
 from ctxmetrics.metrics.judged import JudgedMetric
-from ctxmetrics.metrics.params import MetricParams, build_metric
-from ctxmetrics.records import KeyParams
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import FrozenDict, Score
@@ -19,9 +19,9 @@ from ctxmetrics.scores import FrozenDict, Score
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ctxmetrics.adapting.records import Reader
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.records import Reader
 
 _TOLD = ("metric", "reason_code", "threshold", "passed", "band", "signals", "metadata", "usage", "provenance")
 
@@ -119,7 +119,7 @@ class Scorer:
         alone.
 
         Args:
-            record: A mapping with sides, or with the fields themselves: see `ctxmetrics.records`.
+            record: A mapping with sides, or with the fields themselves: see `ctxmetrics.adapting.records`.
             strict: Raise the first failure when all fail.
         """
         import asyncio

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ctxmetrics import metrics
+from ctxmetrics.adapting.metric import Wrapper
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.metrics.wrapper import Wrapper
 
 if TYPE_CHECKING:
     from pathlib import Path

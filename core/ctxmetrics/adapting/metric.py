@@ -6,9 +6,9 @@ from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ctxmetrics.adapting.params import MetricParams, build_metric
+from ctxmetrics.adapting.saved import read_metric, write_metric
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.metrics.params import MetricParams, build_metric
-from ctxmetrics.metrics.saved import read_metric, write_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from ctxmetrics.adapting.model import fingerprint
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.base import Reply
 from ctxmetrics.judges.failures import classify
-from ctxmetrics.judges.identity import fingerprint
 from ctxmetrics.scores import Usage
 
 if TYPE_CHECKING:
