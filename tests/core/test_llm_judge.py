@@ -242,6 +242,23 @@ def test_a_truncated_reply_is_asked_again_for_less() -> None:
     assert [prompt.step for prompt in model.prompts][:2] == ["joint", "attribution"]
 
 
+def test_each_share_of_a_truncated_question_is_asked_again_as_often_as_any_other() -> None:
+    bad: list[Any] = [JudgeError("finish_reason length", reason_code="truncated"), "?", "?", None, "?", "?"]
+
+    def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
+        return (bad.pop(0) if bad else None) or honest(prompt, data)
+
+    model = Recorder(answer)
+    scores = evaluate([SAMPLE], [ContextRecall(), ContextPrecision()], judge=LLMJudge(model))[0]
+    assert (scores["context_recall"].value, scores["context_precision"].value) == (0.5, 0.5)
+    steps = [prompt.step for prompt in model.prompts]
+    assert steps == [
+        "joint",
+        *["attribution"] * 3,
+        *["usefulness"] * 4,
+    ]  # two contexts, twice unusable; then the third
+
+
 def test_claims_are_decomposed_once_a_text() -> None:
     model = Recorder()
     judge = LLMJudge(model)

@@ -291,9 +291,9 @@ class _Talk:
         return reply
 
     def progressed(self, note: str) -> None:
-        """The reply decided something; what it left out counts as one failure."""
+        """The reply decided something; what it left out counts as one failure, a flawless one makes good for others."""
         self._note = note
-        self._failures += bool(note)
+        self._failures = self._failures + 1 if note else 0
 
     def failed(self, code: str | None, note: str, *, reason: str | None = None) -> None:
         """The reply decided nothing. Trouble that is not the reply's ends the exchange."""
