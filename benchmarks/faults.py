@@ -1,6 +1,7 @@
 """What becomes of the scores when the judge's server fails: ours, Ragas (both APIs) and DeepEval.
 
     python benchmarks/run.py faults [--samples 200] [--peers ragas collections deepeval] [--kinds 500 hang ..]
+                                    [--write-docs]
 
 Recall and precision with a fake judge that answers honestly, so every true score is known, and that fails in one way
 (`ctxmetrics.testing.FAULTS`): one request in ten, then every request. A score is ok, silently wrong, or missing (no
@@ -8,6 +9,7 @@ value, NaN or None); ``lost``: the call raised and gave nothing. Ours: so many s
 lines; bars: nothing wrong, nothing lost, at 10 % nothing missing, at 100 % a reason code for everything missing and
 one line that says so. Peers: 20 samples at 10 %, 4 at 100 %, in a process of their own that is ended after ``--limit``
 seconds. Requests that hang are given up after 2 seconds (ours; for the peers, after what they are configured to).
+``--write-docs`` puts the table into ``docs/faults.md``.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parent))
 
+import _docs
 import _judging as judging
 
 PEERS = {"ragas": "ragas_scores", "collections": "collections_scores", "deepeval": "deepeval_scores"}
@@ -42,6 +45,13 @@ HARMLESS = {
 }
 """Slow, or unusual but clear: judged all the same."""
 TIMEOUT = 2.0
+TITLES = {
+    "ours": "ctxmetrics",
+    "ragas": "Ragas `evaluate`",
+    "collections": "Ragas collections",
+    "deepeval": "DeepEval `evaluate`",
+}
+"""Of the columns in the docs, each followed by the share of requests that fail."""
 
 
 class _Lines(logging.Handler):
@@ -85,6 +95,7 @@ def _ours(kind: str, share: str, count: int) -> dict[str, object]:
         if verdict.value is None
     )
     return {
+        "count": count,
         "wrong": judging.wrong(scores, given),
         "missing": judging.missing(scores),
         "unexplained": sum(
@@ -145,6 +156,29 @@ def _cell(found: dict[str, object]) -> str:
     return ", ".join(both) or "ok"
 
 
+def _table(rows: list[dict[str, object]]) -> str:
+    """Return the table as the docs have it: a line a fault, two columns a system."""
+    columns = [(name, share) for name in TITLES for share in SHARES]
+    found = {(row["fault"], row["share"]): row for row in rows}
+    head = ["fault", *(f"{TITLES[name]}, {share}" for name, share in columns)]
+    lines = [head, ["---"] * len(head)]
+    for kind in dict.fromkeys(row["fault"] for row in rows):
+        lines.append([f"`{kind}`", *(_told(found[kind, share][name]) for name, share in columns)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _told(found: dict[str, object]) -> str:
+    if "lost" in found:
+        return f"run lost: {found['lost']}"
+    scores = 2 * int(found["count"])
+    told = [
+        f"**{found[key]} of {scores} {key}**" if key == "wrong" else f"{found[key]} of {scores} {key}"
+        for key in ("wrong", "missing")
+        if found[key]
+    ]
+    return ", ".join(told) or "right"
+
+
 def _misses(kind: str, share: str, found: dict[str, object]) -> list[str]:
     """Which bars a cell of ours misses."""
     problems = []
@@ -166,8 +200,11 @@ def run(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
     parser.add_argument("--kinds", nargs="*", choices=FAULTS, default=list(FAULTS))
-    parser.add_argument("--limit", type=float, default=60.0)
+    parser.add_argument("--limit", type=float, default=45.0)
+    parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
+    if options.write_docs and (set(options.peers) != set(PEERS) or set(options.kinds) != set(FAULTS)):
+        parser.error("--write-docs needs all peers and all kinds")
     titles = ["ours", *options.peers]
     print(
         f"{'fault':18}{'share':>6}  {'requests':>8}{'s':>7}{'lines':>6}  "
@@ -195,6 +232,8 @@ def run(argv: list[str]) -> dict[str, object]:
         total[f"{name}_lost_runs"] = sum("lost" in row[name] for row in rows)
     for key, value in total.items():
         print(f"{key:28}{value}")
+    if options.write_docs:
+        _docs.write("faults", _table(rows))
     return {"benchmark": "faults", "samples": options.samples, **total, "rows": rows}
 
 

@@ -22,16 +22,14 @@ import math
 import os
 import sys
 import warnings
-from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parent))
 
+import _docs
 import _judging as judging
 
-PAGE = HERE.parents[1] / "docs" / "faults.md"
-BEGIN, END = "<!-- silently_wrong: begin -->", "<!-- silently_wrong: end -->"
 METRICS = ("recall", "precision")
 PEERS = ("ragas", "collections", "deepeval")
 TITLES = {
@@ -272,14 +270,6 @@ def table(rows: list[dict], titles: tuple[str, ...]) -> str:
     return "\n".join(lines)
 
 
-def write_docs(text: str) -> None:
-    """Put the table between the marks of the page."""
-    page = PAGE.read_text(encoding="utf-8")
-    head, rest = page.split(BEGIN)
-    tail = rest.split(END)[1]
-    PAGE.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
-
-
 def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="silently_wrong")
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
@@ -299,8 +289,7 @@ def run(argv: list[str]) -> dict[str, object]:
     text = table(rows, (*options.peers, *OURS))
     print(text)
     if options.write_docs:
-        seen = ", ".join(f"{name} {version(name)}" for name in ("ragas", "deepeval", "instructor", "openai"))
-        write_docs(f"{text}\n\nWith {seen}.")
+        _docs.write("silently_wrong", text)
     silent = {
         name: sum("silent" in row["cells"].get(name, "") for row in rows) for name in (*options.peers, *OURS)
     }
