@@ -1,4 +1,4 @@
-"""The command line: ``ctxmetrics score``, ``parity``, ``estimate``, ``cache``.
+"""The command line: ``ctxmetrics score``, ``parity``, ``estimate``, ``agree``, ``cache``.
 
 Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 a gate failed, 2 bad usage or input,
 130 interrupted.
@@ -206,6 +206,39 @@ def estimate(
         [_metric(name, convention) for name in metric] if metric else _fitting(samples, convention, judging)
     )
     typer.echo(str(count(samples, metrics, judge=judging, cache=cache)))
+
+
+@app.command()
+def agree(
+    file: File,
+    judge: JudgeName = "lexical",
+    base_url: BaseUrl = None,
+    convention: ConventionName = "default",
+    schema: SchemaName = "ragas",
+    cache: CacheDir = None,
+    max_concurrency: Concurrency = 16,
+    show: Annotated[
+        int, typer.Option("--show", help="Show so many samples on which judge and people differ most.")
+    ] = 0,
+) -> None:
+    """Compare a judge's verdicts with people's labels, and correct the means by them."""
+    from ctxmetrics.agreement import agree as compare
+    from ctxmetrics.engine import INTERRUPTED
+    from ctxmetrics.inputs import read_samples
+
+    report = compare(
+        read_samples(file, schema),
+        judge=_judge(judge, base_url),
+        convention=convention,
+        cache=cache,
+        max_concurrency=max_concurrency,
+    )
+    typer.echo(str(report))
+    for dispute in report.disputes[: max(show, 0)]:
+        typer.echo(f"\n{dispute}")
+    if report.results.stopped:
+        typer.echo(f"stopped early: {report.results.stopped}", err=True)
+        raise typer.Exit(130 if report.results.stopped == INTERRUPTED else 1)
 
 
 @cache_app.command("info")

@@ -33,7 +33,7 @@ def pretty(score: Score, *, color: bool = False) -> str:
         lines.append(f"  {score.reason_code}: {_clean(score.message, _MESSAGE)}")
     if score.verdicts:
         lines.append(f"  {count(score)}")
-    lines += [_line(verdict, color=color) for verdict in score.verdicts]
+    lines += [line(verdict, color=color) for verdict in score.verdicts]
     lines += [f"  ! {warning}" for warning in score.provenance.warnings]
     return "\n".join(lines)
 
@@ -85,7 +85,8 @@ def _words(score: Score) -> tuple[str, str]:
     return "context", "relevant" if name == "non_llm_context_precision" else "useful"
 
 
-def _line(verdict: Verdict, *, color: bool) -> str:
+def line(verdict: Verdict, *, color: bool = False) -> str:
+    """Return a verdict with its text and its evidence, or what is missing."""
     mark, shade = {True: ("✓", _GREEN), False: ("✗", _RED), None: ("?", _YELLOW)}[verdict.value]
     if color:
         mark = f"{shade}{mark}{_PLAIN}"

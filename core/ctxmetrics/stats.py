@@ -6,7 +6,7 @@ The unit is the sample: the sentences of one reference, or the contexts of one q
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
+from statistics import NormalDist, covariance, variance
 from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import ParameterError
@@ -67,6 +67,70 @@ def mean_interval(
         size = max(size, p * (1 - p) * n / variance * (z / student_quantile(tail, n - 1)) ** 2)
     low, high = wilson(p, size, z)
     return low * scale, high * scale
+
+
+def corrected_mean(
+    people: Sequence[float],
+    judge: Sequence[float],
+    others: Sequence[float],
+    confidence: float = 0.95,
+    *,
+    scale: float = 1.0,
+) -> tuple[float, tuple[float, float]]:
+    """Mean of scores of which people gave a part and a judge all, and its interval: PPI++ for a mean.
+
+    Formula: ``mean(people) + w * (mean(others) - mean(judge))``, where w from 0 to 1 makes the variance
+    ``var(people - w * judge) / n + w**2 * var(others) / N`` as small as possible: a judge that says nothing about people
+    gets w = 0, and people's mean alone remains. The interval has Student's quantile with n - 1 degrees of freedom, and
+    ends at 0 and ``scale``. Where w is 0, where there are no others, and where it would have no width, it is that of
+    people's mean.
+
+    Args:
+        people: People's scores of n samples, two at least.
+        judge: The judge's scores of the same samples, in the same order.
+        others: The judge's scores of N samples that people did not look at, drawn as the labelled ones were.
+        confidence: As in `mean_interval`.
+        scale: The highest possible score.
+
+    Raises:
+        ParameterError: A value is out of range, or the lengths do not fit.
+
+    Source: A. N. Angelopoulos, J. C. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference,
+    arXiv 2311.01453.
+
+    >>> round(corrected_mean([1, 0, 1, 1], [0.9, 0.2, 0.7, 1.0], [0.6, 0.4, 0.8, 0.5, 0.7, 0.6])[0], 9)
+    0.65
+    """
+    n = len(people)
+    if n < 2 or len(judge) != n:  # noqa: PLR2004 - a variance needs two
+        raise ParameterError(
+            "corrected_mean: people and judge must be scores of the same two or more samples."
+        )
+    interval = mean_interval(people, confidence, scale=scale)
+    mean = math.fsum(people) / n
+    if not others or interval is None:
+        return mean, interval or (0.0, scale)
+    mean_interval([*judge, *others], confidence, scale=scale)  # are they in range?
+    weight = _weight(people, judge, others)
+    corrected = mean + weight * (math.fsum(others) / len(others) - math.fsum(judge) / n)
+    rest = variance([mine - weight * its for mine, its in zip(people, judge, strict=True)])
+    spread = variance(others) if len(others) > 1 else 0.0
+    half = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(
+        rest / n + weight**2 * spread / len(others)
+    )
+    corrected = min(max(corrected, 0.0), scale)
+    if not weight or half < _EQUAL * scale:
+        low, high = interval
+        return corrected, (min(low, corrected), max(high, corrected))
+    return corrected, (max(0.0, corrected - half), min(scale, corrected + half))
+
+
+def _weight(people: Sequence[float], judge: Sequence[float], others: Sequence[float]) -> float:
+    """How much a judge is worth in `corrected_mean`: covariance over variance, less the fewer others there are."""
+    n = len(people)
+    spread = variance([*judge, *others])
+    together = covariance(people, judge) * (n - 1) / n  # as the authors' implementation estimates it
+    return min(max(together / ((1 + n / len(others)) * spread), 0.0), 1.0) if spread else 0.0
 
 
 def wilson(p: float, size: float, z: float) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from ctxmetrics import LLMJudge, OpenAIModel, aevaluate, evaluate
 from ctxmetrics.adapting.records import OPTIONS
+from ctxmetrics.agreement import agree
 from ctxmetrics.cli import app
 from ctxmetrics.inputs import read_samples
 from ctxmetrics.metrics import METRICS
@@ -44,6 +45,14 @@ def between(text: str, marker: str) -> str:
 def cells(table: str) -> list[list[str]]:
     """Read the rows below the header."""
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_the_agreement_that_is_shown_is_the_one_that_is_printed() -> None:
+    shown = re.search(r"^```text\n(lexical against people.*?)^```$", JUDGES, re.MULTILINE | re.DOTALL)
+    printed = str(agree(read_samples(ROOT / "examples" / "handbook.jsonl"), progress=False))
+    bootstrap = r"\([+-]?\d\.\d{3} to [+-]?\d\.\d{3}\)"  # another numpy may draw other samples
+    assert shown is not None
+    assert re.sub(bootstrap, "", shown[1]).split() == re.sub(bootstrap, "", printed).split()
 
 
 def test_the_table_of_the_pages_examples_is_the_one_the_script_makes() -> None:

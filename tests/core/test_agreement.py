@@ -1,0 +1,312 @@
+"""A judge against people: counts by hand, figures against scikit-learn and ppi-python, real labels."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ctxmetrics import LexicalJudge, Sample, ScriptedJudge
+from ctxmetrics.agreement import Agreement, agree, intervals_of
+from ctxmetrics.cli import app
+from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.inputs import read_samples
+from ctxmetrics.stats import corrected_mean, mean_interval
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+REFERENCE = "Paris is the capital of France. The tower is 330 metres tall."
+CONTEXTS = ["Berlin is a city.", "Paris is the capital of France."]
+
+
+def sample(number: int, **labels: object) -> Sample:
+    return Sample(id=f"n{number}", reference=REFERENCE, retrieved_contexts=CONTEXTS, labels=labels)
+
+
+def says(
+    *, sentences: tuple[object, object] = (True, False), contexts: tuple[object, object] = (False, True)
+):
+    """A judge: what it says of the two sentences and the two contexts."""
+    quote = [{"context": "c2", "quote": "Paris is the capital"}]
+    reply = {
+        "sentences": [
+            {"id": f"s{number}", "supported": value, "evidence": quote if value else [], "reason": "r"}
+            for number, value in enumerate(sentences, 1)
+        ],
+        "contexts": [
+            {"id": f"c{number}", "useful": value, "reason": "r"} for number, value in enumerate(contexts, 1)
+        ],
+    }
+    return ScriptedJudge({"joint": [reply], "attribution": [reply], "usefulness": [reply]})
+
+
+# ---- counting ----
+
+
+def test_answers_are_counted_by_who_said_yes():
+    samples = [
+        sample(1, unit_supported=[True, False]),  # both, neither
+        sample(2, unit_supported=[False, True]),  # judge only, people only
+        sample(3, unit_supported=[True, None]),  # both
+        sample(4),
+    ]
+    (found,) = agree(samples, judge=says()).agreements
+    assert (found.label, found.samples, found.answers) == ("unit_supported", 3, 5)
+    assert (found.both, found.judge_only, found.people_only, found.neither) == (2, 1, 1, 1)
+    assert (found.people_rate, found.judge_rate, found.bias) == (3 / 5, 3 / 5, 0.0)
+    assert (found.sensitivity, found.specificity) == (2 / 3, 1 / 2)
+    assert found.balanced_accuracy == pytest.approx(7 / 12)
+    assert found.kappa == pytest.approx((3 / 5 - 13 / 25) / (12 / 25))
+
+
+def test_the_order_of_contexts_is_kept():
+    (found,) = agree([sample(1, context_useful=[False, True])] * 2, judge=says()).agreements
+    assert (found.both, found.neither, found.answers) == (2, 2, 4)
+    (found,) = agree([sample(1, context_useful=[True, False])] * 2, judge=says()).agreements
+    assert (found.judge_only, found.people_only, found.answers) == (2, 2, 4)
+
+
+def test_a_whole_reference_is_supported_when_every_sentence_is():
+    samples = [sample(1, reference_supported=True), sample(2, reference_supported=False)]
+    (found,) = agree(samples, judge=says()).agreements
+    assert (found.people_only, found.neither) == (1, 1)
+    (found,) = agree(samples, judge=says(sentences=(True, True))).agreements
+    assert (found.both, found.judge_only) == (1, 1)
+
+
+def test_what_the_judge_left_open_is_listed_and_counts_nowhere():
+    samples = [sample(1, unit_supported=[True, True], reference_supported=True), sample(2)]
+    report = agree(samples, judge=says(sentences=("maybe", False)), progress=False)
+    sentences, whole = report.agreements
+    assert (sentences.answers, sentences.not_judged, sentences.people_only) == (1, 1, 1)
+    assert (whole.answers, whole.people_only) == (1, 1)  # one no is enough for a no
+    assert "unit_supported: 1 labels without a verdict" in str(report)
+    unknown = agree(samples, judge=says(sentences=("maybe", True)), progress=False)
+    assert (unknown.agreements[1].answers, unknown.agreements[1].not_judged) == (0, 1)
+
+
+def test_nothing_retrieved_supports_nothing():
+    nothing = Sample(reference=REFERENCE, retrieved_contexts=[], labels={"unit_supported": [False, True]})
+    (found,) = agree([nothing], judge=says()).agreements
+    assert (found.neither, found.people_only) == (1, 1)
+
+
+def test_figures_that_are_not_defined_are_none():
+    only_yes = Agreement("x", 1, both=3, judge_only=0, people_only=1, neither=0)
+    assert (only_yes.specificity, only_yes.balanced_accuracy, only_yes.kappa) == (None, None, 0.0)
+    same = Agreement("x", 1, both=3, judge_only=0, people_only=0, neither=0)
+    assert (same.kappa, same.sensitivity) == (None, 1.0)
+    nothing = Agreement("x", 0, 0, 0, 0, 0, not_judged=4)
+    assert {nothing.people_rate, nothing.judge_rate, nothing.bias, nothing.kappa} == {None}
+
+
+def test_kappa_and_balanced_accuracy_as_in_scikit_learn():
+    # cohen_kappa_score and balanced_accuracy_score of scikit-learn 1.9 on these 50 pairs
+    found = Agreement("x", 1, both=20, judge_only=5, people_only=10, neither=15)
+    assert found.kappa == pytest.approx(0.4)
+    assert found.balanced_accuracy == pytest.approx(0.7083333333333333)
+
+
+# ---- intervals ----
+
+
+def test_equal_samples_leave_no_room():
+    assert intervals_of([(1, 1, 0, 2)] * 9)["balanced_accuracy"] == pytest.approx((5 / 6, 5 / 6))
+
+
+def test_intervals_take_samples_whole():
+    """Ten answers of one sample are one draw, not ten: the interval is that of ten draws, not of a hundred."""
+    wide = intervals_of([(10, 0, 0, 0), (0, 10, 0, 0)] * 5)["bias"]
+    narrow = intervals_of([(1, 0, 0, 0), (0, 1, 0, 0)] * 50)["bias"]
+    assert wide[1] - wide[0] == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 10), rel=0.1)
+    assert narrow[1] - narrow[0] == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 100), rel=0.1)
+
+
+def test_no_interval_of_one_sample_or_of_what_some_draws_do_not_define():
+    assert set(intervals_of([(1, 1, 1, 1)]).values()) == {None}
+    found = intervals_of([(5, 0, 0, 0), (0, 0, 0, 5)])  # a draw of one of them twice has no second class
+    assert found["balanced_accuracy"] is None
+    assert found["bias"] == (0.0, 0.0)
+
+
+# ---- corrected means ----
+
+PEOPLE = [0.5, 1, 0.25, 0.75, 1, 0, 0.5, 0.6, 1, 0.3]
+JUDGE = [0.4, 0.9, 0.5, 0.5, 1, 0.1, 0.75, 0.5, 0.8, 0.4]
+OTHERS = [0.6, 0.4, 0.8, 0.5, 0.7, 0.6, 1, 0, 0.2, 0.9, 0.3, 0.5, 0.45, 0.7, 0.85]
+
+
+@pytest.mark.parametrize(
+    ("people", "judge", "others", "expected"),
+    [
+        (PEOPLE, JUDGE, OTHERS, 0.57859212),
+        (PEOPLE, [1 - value for value in JUDGE], OTHERS, 0.59),  # a judge that is worth nothing
+        ([1, 0, 1, 1], [0.9, 0.2, 0.7, 1.0], [0.6, 0.4, 0.8, 0.5, 0.7, 0.6], 0.65),
+    ],
+)
+def test_the_corrected_mean_is_that_of_ppi_python(people, judge, others, expected):
+    """``ppi_mean_pointestimate`` of ppi-python 0.2.3, written by the authors of the method."""
+    assert corrected_mean(people, judge, others)[0] == pytest.approx(expected, abs=1e-8)
+    tens = corrected_mean(*([10 * value for value in values] for values in (people, judge, others)), scale=10)
+    assert tens[0] == pytest.approx(10 * expected, abs=1e-7)
+
+
+def test_the_interval_of_a_corrected_mean():
+    np, scipy = pytest.importorskip("numpy"), pytest.importorskip("scipy.stats")
+    mean, (low, high) = corrected_mean(PEOPLE, JUDGE, OTHERS)
+    weight = (mean - np.mean(PEOPLE)) / (np.mean(OTHERS) - np.mean(JUDGE))
+    rest = np.var(np.array(PEOPLE) - weight * np.array(JUDGE), ddof=1) / 10
+    half = scipy.t.ppf(0.975, 9) * math.sqrt(rest + weight**2 * np.var(OTHERS, ddof=1) / 15)
+    assert (low, high) == pytest.approx((mean - half, mean + half), rel=1e-6)
+    assert high - low < np.subtract(*mean_interval(PEOPLE)[::-1])  # the judge is worth something
+
+
+def test_without_others_the_mean_is_peoples():
+    assert corrected_mean(PEOPLE, JUDGE, []) == (pytest.approx(0.59), mean_interval(PEOPLE))
+
+
+def test_equal_labels_do_not_make_the_interval_a_point():
+    mean, (low, high) = corrected_mean([1, 1, 1], [1, 1, 1], [1, 1])
+    assert mean == 1
+    assert low < 0.6
+    assert high == 1
+
+
+@pytest.mark.parametrize(
+    ("people", "judge", "others"), [([1], [1], [1]), ([1, 0], [1], [1]), ([1, 0], [1, 2], [1])]
+)
+def test_means_of_what_does_not_fit_are_refused(people, judge, others):
+    with pytest.raises(ParameterError):
+        corrected_mean(people, judge, others)
+
+
+def test_a_metrics_mean_is_corrected_by_scores_that_peoples_verdicts_give():
+    """The judge says 0.5 everywhere; people find (1, 0.5, 0.5, 0) in four of six: their own mean is all there is."""
+    labels = [[True, True], [True, False], [False, True], [False, False]]
+    samples = [
+        *(sample(number, unit_supported=given) for number, given in enumerate(labels)),
+        sample(8),
+        sample(9),
+    ]
+    report = agree(samples, judge=says())
+    (found,) = report.corrections
+    assert (found.metric, found.samples, found.labelled) == ("context_recall", 6, 4)
+    assert (found.judge_mean, found.people_mean, found.mean) == (0.5, 0.5, 0.5)
+    assert found.interval == mean_interval([1, 0.5, 0.5, 0])
+
+
+def test_the_convention_makes_peoples_scores_too():
+    samples = [sample(1, context_useful=[False, True]), sample(2, context_useful=[True, True])]
+    (found,) = agree(samples, judge=says(), convention="aegis").corrections
+    assert found.people_mean == pytest.approx(75)  # average precision 1/2 and 1, of 100
+
+
+def test_a_half_labelled_sample_has_no_score_by_people():
+    samples = [
+        *(sample(number, unit_supported=[True, False]) for number in range(3)),
+        sample(9, unit_supported=[True, None]),
+    ]
+    (found,) = agree(samples, judge=says()).corrections
+    assert (found.samples, found.labelled) == (4, 3)
+
+
+def test_claims_cannot_be_labelled_so_sentences_are_the_units():
+    (found,) = agree(
+        [sample(1, unit_supported=[True, False])], judge=LexicalJudge(), convention="axion"
+    ).agreements
+    assert found.answers == 2
+
+
+# ---- what is said ----
+
+
+def test_where_they_differ_is_shown_worst_first():
+    samples = [
+        sample(1, context_useful=[False, True]),
+        sample(2, context_useful=[True, True]),
+        sample(3, context_useful=[True, False]),
+    ]
+    report = agree(samples, judge=says())
+    assert [(item.sample_id, len(item.verdicts)) for item in report.disputes] == [("n3", 2), ("n2", 1)]
+    shown = str(report.disputes[1])
+    assert "sample n2, context_useful: 1 of 2 differ" in shown
+    assert "c1 Berlin is a city." in shown
+    assert shown.endswith("people say yes")
+
+
+def test_the_report_says_when_there_are_too_few():
+    report = agree([sample(number, context_useful=[False, True]) for number in range(24)], judge=says())
+    assert "context_useful: 24 samples are too few to say much; label 25 or more" in str(report)
+    report = agree([sample(number, context_useful=[False, True]) for number in range(25)], judge=says())
+    assert "too few" not in str(report)
+    assert json.loads(json.dumps(report.to_dict()))["agreements"][0]["both"] == 25
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (
+            {"context_useful": [True]},
+            r"'n1': labels.context_useful has 1 entries, and there are 2 .* retrieved context",
+        ),
+        ({"context_useful": "yes, no"}, r"'n1': labels.context_useful must be a list"),
+        ({"context_useful": [True, "no"]}, r"'n1': labels.context_useful must say true, false or null"),
+        ({"unit_supported": [True, 2]}, r"'n1': labels.unit_supported must say"),
+        ({"reference_supported": 0.5}, r"'n1': labels.reference_supported must say"),
+    ],
+)
+def test_labels_that_are_none_are_refused(labels, told):
+    with pytest.raises(SampleError, match=told):
+        agree([sample(1, **labels)], judge=says())
+
+
+def test_no_labels_at_all_is_an_error_that_names_them():
+    with pytest.raises(MissingFieldError, match=r"context_useful.*unit_supported.*reference_supported"):
+        agree([sample(1, mood="good")], judge=says())
+
+
+def test_the_command(tmp_path):
+    file = tmp_path / "labelled.jsonl"
+    lines = [sample(number, context_useful=[True, True]).to_dict() for number in range(3)]
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    run = CliRunner().invoke(app, ["agree", str(file), "--show", "1"])
+    assert run.exit_code == 0, run.output
+    assert "lexical against people" in run.stdout
+    assert "context_useful  3        6        1.000   0.500" in run.stdout
+    assert run.stdout.count("people say yes") == 1
+
+
+# ---- real labels ----
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "answers", "accuracy"),
+    [("clapnq-dev", "context_useful", 2030, 0.90), ("begin-wow-dev", "reference_supported", 430, 0.80)],
+)
+def test_the_embedded_judge_against_real_labels(name, label, answers, accuracy):
+    file = DATA / f"{name}.jsonl"
+    if not file.is_file():
+        pytest.skip("the human-labelled data is not beside this checkout")
+    samples = list(read_samples(file))
+    (found,) = agree(samples, progress=False).agreements
+    assert (found.label, found.answers, found.not_judged) == (label, answers, 0)
+    assert found.balanced_accuracy >= accuracy
+    low, high = found.intervals["balanced_accuracy"]
+    assert low < found.balanced_accuracy < high < low + 0.1
+
+
+def test_a_fifth_of_the_labels_corrects_the_mean_of_all():
+    """On CLAPNQ the embedded judge is too strict; the mean by everybody's labels is inside the corrected interval."""
+    file = DATA / "clapnq-dev.jsonl"
+    if not file.is_file():
+        pytest.skip("the human-labelled data is not beside this checkout")
+    samples = list(read_samples(file))
+    (truth,) = agree(samples, progress=False).corrections
+    some = [item if number % 5 == 0 else replace(item, labels={}) for number, item in enumerate(samples)]
+    (found,) = agree(some, progress=False).corrections
+    assert (found.labelled, found.samples) == (60, 299)
+    assert truth.judge_mean < truth.people_mean - 0.03
+    assert found.interval[0] < truth.people_mean < found.interval[1]
