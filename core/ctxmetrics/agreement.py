@@ -17,15 +17,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ctxmetrics.engine import evaluate
-from ctxmetrics.errors import MissingFieldError, SampleError
+from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.explain import line
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.metrics.judged import default_judge
 from ctxmetrics.metrics.precision import ContextPrecision
 from ctxmetrics.metrics.recall import ContextRecall
 from ctxmetrics.redact import visible
+from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Verdict
 from ctxmetrics.stats import corrected_mean
+from ctxmetrics.text import detect_language, split_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge, JudgeRequest
     from ctxmetrics.metrics.judged import JudgedMetric
     from ctxmetrics.results import Results
-    from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
 
     Interval: TypeAlias = tuple[float, float] | None
@@ -257,23 +258,30 @@ class AgreementReport:
 
 
 def agree(
-    samples: Iterable[Sample], *, judge: Judge | None = None, convention: str = "default", **options: Any
+    samples: Iterable[Sample | Mapping[str, Any]],
+    *,
+    judge: Judge | None = None,
+    convention: str = "default",
+    **options: Any,
 ) -> AgreementReport:
     """Let a judge judge samples, of which people labelled a part, and compare.
 
     Args:
-        samples: The samples; those without labels serve the corrected means.
+        samples: The samples, or dicts of their fields; those without labels serve the corrected means.
         judge: The judge; None: the embedded one.
         convention: Whose formulas the means have; sentences are the units in any case.
-        **options: As for `ctxmetrics.evaluate`.
+        **options: As for `ctxmetrics.evaluate`, but ``out``.
 
     Raises:
+        ParameterError: ``out`` is given: the verdicts are needed here.
         MissingFieldError: No sample has a label.
         SampleError: A label is no yes or no, or a list has not as many as there are things to label.
 
         And what `ctxmetrics.evaluate` raises.
     """
-    given = list(samples)
+    if options.get("out") is not None:
+        raise ParameterError("agree: out= is not possible. Write report.results.to_jsonl(path) afterwards.")
+    given = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
     labels = [name for name in _METRICS if any(name in sample.labels for sample in given)]
     if not labels:
         known = "; ".join(f"'{name}': yes or no for each {_THINGS[name]}" for name in _METRICS)
@@ -334,7 +342,7 @@ def _labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
     """Return a sample's labels of one kind, or None where it has none.
 
     Raises:
-        SampleError: They are no yes or no.
+        SampleError: They are no yes or no, or not as many as there are things to label.
     """
     if label not in sample.labels:
         return None
@@ -346,7 +354,20 @@ def _labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
         )
     if not all(value is None or (isinstance(value, (bool, int)) and value in (0, 1)) for value in values):
         raise SampleError(f"{_who(sample)}: labels.{label} must say true, false or null, and nothing else.")
+    if len(values) != (count := _count(sample, label)):
+        raise SampleError(
+            f"{_who(sample)}: labels.{label} has {len(values)} entries for {count} things to label. "
+            f"Write one for each {_THINGS[label]}."
+        )
     return tuple(None if value is None else bool(value) for value in values)
+
+
+def _count(sample: Sample, label: str) -> int:
+    """How many things there are to label."""
+    if label == CONTEXTS:
+        return len(sample.retrieved_contexts or ())
+    reference = sample.reference or ""
+    return 1 if label == REFERENCE else len(split_sentences(reference, detect_language(reference)))
 
 
 def _who(sample: Sample) -> str:
@@ -361,11 +382,6 @@ def _compare(label: str, index: int, sample: Sample, score: Score) -> _Compared:
         verdicts = tuple(Verdict(id=f"s{number}", value=value) for number, _ in enumerate(people, 1))
     if label == REFERENCE:
         verdicts = (_whole(verdicts, sample),)
-    if len(people) != len(verdicts):
-        raise SampleError(
-            f"{_who(sample)}: labels.{label} has {len(people)} entries, and there are {len(verdicts)} to label. "
-            f"Write one for each {_THINGS[label]}."
-        )
     return _Compared(label, sample.id or str(index + 1), people, verdicts)
 
 

@@ -94,6 +94,14 @@ def test_nothing_retrieved_supports_nothing():
     assert (found.neither, found.people_only) == (1, 1)
 
 
+def test_a_sample_without_a_score_is_not_judged():
+    lacking = Sample(id="n9", retrieved_contexts=CONTEXTS, labels={"context_useful": [True, False]})
+    samples = [*(sample(number, context_useful=[False, True]) for number in range(2)), lacking]
+    report = agree(samples, judge=says(), progress=False)
+    assert (report.agreements[0].answers, report.agreements[0].not_judged) == (4, 2)
+    assert (report.corrections[0].samples, report.corrections[0].labelled) == (2, 2)
+
+
 def test_figures_that_are_not_defined_are_none():
     only_yes = Agreement("x", 1, both=3, judge_only=0, people_only=1, neither=0)
     assert (only_yes.specificity, only_yes.balanced_accuracy, only_yes.kappa) == (None, None, 0.0)
@@ -175,6 +183,12 @@ def test_equal_labels_do_not_make_the_interval_a_point():
     assert high == 1
 
 
+def test_a_corrected_mean_stays_in_range():
+    mean, (low, high) = corrected_mean([1, 0.9, 1, 0.8], [0.7, 0.4, 0.7, 0.1], [0.9] * 40)
+    assert (mean, high) == (1.0, 1.0)
+    assert 0 < low < 1
+
+
 @pytest.mark.parametrize(
     ("people", "judge", "others"), [([1], [1], [1]), ([1, 0], [1], [1]), ([1, 0], [1, 2], [1])]
 )
@@ -250,7 +264,7 @@ def test_the_report_says_when_there_are_too_few():
     [
         (
             {"context_useful": [True]},
-            r"'n1': labels.context_useful has 1 entries, and there are 2 .* retrieved context",
+            r"'n1': labels.context_useful has 1 entries for 2 things to label. .* retrieved context",
         ),
         ({"context_useful": "yes, no"}, r"'n1': labels.context_useful must be a list"),
         ({"context_useful": [True, "no"]}, r"'n1': labels.context_useful must say true, false or null"),
@@ -261,6 +275,22 @@ def test_the_report_says_when_there_are_too_few():
 def test_labels_that_are_none_are_refused(labels, told):
     with pytest.raises(SampleError, match=told):
         agree([sample(1, **labels)], judge=says())
+
+
+def test_labels_are_read_before_anything_is_paid():
+    asked = []
+    judge = ScriptedJudge(asked.append, name="counts")
+    for wrong in ("no", [True], [True, False, True]):
+        with pytest.raises(SampleError):
+            agree([sample(1, unit_supported=[True, True]), sample(2, unit_supported=wrong)], judge=judge)
+    assert asked == []
+
+
+def test_dicts_are_samples_and_the_verdicts_must_be_kept(tmp_path):
+    (found,) = agree([sample(1, unit_supported=[True, False]).to_dict()], judge=says()).agreements
+    assert found.answers == 2
+    with pytest.raises(ParameterError, match=r"out= is not possible.*to_jsonl"):
+        agree([sample(1, unit_supported=[True, False])], judge=says(), out=tmp_path / "x.jsonl")
 
 
 def test_no_labels_at_all_is_an_error_that_names_them():
