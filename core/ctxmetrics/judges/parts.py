@@ -43,6 +43,8 @@ class Placed:
         """Return the index of what a verdict is about in the request, and the verdict with spans of the request."""
         position = index_of(verdict.id)
         index = self.units[position] if verdict.id in self.part.units else self.pieces[position].index
+        if not verdict.evidence:
+            return index, verdict
         return index, replace(verdict, evidence=tuple(self._span(span) for span in verdict.evidence))
 
     def _span(self, span: Evidence) -> Evidence:
@@ -149,7 +151,7 @@ def _merged(id_: str, text: str, verdicts: list[Verdict]) -> Verdict:
                 for verdict in same
                 for span in verdict.evidence
             }
-            return replace(
-                same[0], id=id_, text=text, evidence=tuple(Evidence(*span) for span in sorted(spans))
-            )
+            evidence = tuple(Evidence(*span) for span in sorted(spans))
+            found = same[0].about(id_, text)
+            return found if found.evidence == evidence else replace(found, evidence=evidence)
     return Verdict(id=id_, value=None, text=text, code="missing_id")

@@ -208,7 +208,7 @@ def _exactly(
             by_id.setdefault(verdict.id, verdict)
     missing = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
     return tuple(
-        _checked(replace(by_id.get(id_, missing), id=id_, text=text), request)
+        _checked(by_id.get(id_, missing).about(id_, text), request)
         for id_, text in zip(ids, texts, strict=True)
     )
 
