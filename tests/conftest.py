@@ -85,3 +85,9 @@ def forgets_judgements() -> None:
     from ctxmetrics.judges.llm import forget
 
     forget()
+
+
+@pytest.fixture(autouse=True)
+def gives_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait no minute for a server that refuses everything."""
+    monkeypatch.setattr("ctxmetrics.judges.run.OVERLOAD_PATIENCE", 0.0)

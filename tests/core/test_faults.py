@@ -64,6 +64,7 @@ def run(fault):
 def short_waits(monkeypatch):
     monkeypatch.setattr("ctxmetrics.judges.run._FIRST_WAIT", 0.01)
     monkeypatch.setattr("ctxmetrics.judges.run._LONGEST_WAIT", 0.05)
+    monkeypatch.setattr("ctxmetrics.judges.run._SPREAD", 0.01)
 
 
 @pytest.mark.parametrize("kind", FAULTS)

@@ -35,6 +35,7 @@ SCHEMA = schema_of("claims")
 def _no_long_waits(monkeypatch):
     monkeypatch.setattr(run, "_FIRST_WAIT", 0.001)
     monkeypatch.setattr(run, "_LONGEST_WAIT", 0.002)
+    monkeypatch.setattr(run, "_SPREAD", 0.001)
     monkeypatch.setattr(run, "_process", [])
     patience(monkeypatch, 600)
 
@@ -575,20 +576,56 @@ def test_a_wave_of_timeouts_is_enough():
     assert 20 <= asyncio.run(main()) <= 20 + 16
 
 
-def test_refusals_for_overload_do_not_count_while_they_may_pass():
-    async def main():
-        state, model = Run(), Model(*[error("rate_limited")] * 100, ok())
-        for _ in range(16):  # sixteen times six attempts
-            with pytest.raises(JudgeError, match="it failed"):
-                await state.call(model, PROMPT, SCHEMA)
-        await state.call(model, PROMPT, SCHEMA)
+@pytest.mark.parametrize("code", ["rate_limited", "overloaded"])
+def test_refusals_for_overload_do_not_count_for_a_minute(monkeypatch, code):
+    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 60.0)
+    model = Model(*[error(code)] * 100, ok())
+    state, _ = call(model, max_failures=1000)
+    assert (model.calls, state.failures) == (101, {code: 100})
 
-    asyncio.run(main())
+
+def test_what_else_fails_counts_between_refusals(monkeypatch):
+    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 60.0)
+    model = Model(*[error("rate_limited"), error()] * 9)
+    _, problem = failing(model)
+    assert (model.calls, problem.reason_code) == (12, "server_error")
+
+
+def test_after_a_minute_of_refusals_a_request_is_given_up(monkeypatch):
+    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 0.3)
+    model = Model(error("rate_limited"))
+    began = time.monotonic()
+    _, problem = failing(model, max_failures=10**6)
+    assert time.monotonic() - began >= 0.3
+    assert problem.reason_code == "rate_limited"
+    assert model.calls > 6
+
+
+def test_refusals_of_requests_sent_alone_hold_all_back_longer_and_longer(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(run, "_FIRST_WAIT", 0.25)
+    monkeypatch.setattr(run, "_LONGEST_WAIT", 8.0)
+
+    async def main():
+        limiter, holds = Limiter(1), []
+        for retry_after in (None, None, None, 3.0, None, None, None):
+            slot = await limiter.acquire()
+            limiter.refused(slot, retry_after)
+            limiter.release(slot)
+            holds.append(limiter._open_at - now[0])
+            now[0] = limiter._open_at
+        limiter.succeeded()
+        limiter.refused(await limiter.acquire(), None)
+        return [*holds, limiter._open_at - now[0]]
+
+    assert asyncio.run(main()) == [0.25, 0.5, 1.0, 3.0, 4.0, 8.0, 8.0, 0.25]
 
 
 def test_a_minute_of_refusals_of_requests_sent_alone_is_enough(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 60.0)
     breaker, refusal = Breaker(3, cool_down=None), error("rate_limited")
     for seconds in (0, 30, 29):  # enough of them, not long enough
         now[0] += seconds
@@ -603,12 +640,18 @@ def test_a_minute_of_refusals_of_requests_sent_alone_is_enough(monkeypatch):
         breaker.check()
 
 
-@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 3), (60.0, 6)])
-def test_refusals_of_requests_sent_alone_end_a_run(monkeypatch, seconds, calls):
-    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", seconds)
+def test_refusals_of_requests_sent_alone_end_a_run(monkeypatch):
+    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 0.0)
     model = Model(error("rate_limited", retry_after=0.01))
     failing(model, max_failures=3)
-    assert model.calls == calls
+    assert model.calls == 3
+
+
+def test_a_number_of_attempts_counts_refusals_too(monkeypatch):
+    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 60.0)
+    model = Model(error("rate_limited"))
+    failing(model, attempts=4)
+    assert model.calls == 4
 
 
 def test_after_the_cool_down_one_request_may_try(monkeypatch):

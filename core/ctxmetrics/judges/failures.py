@@ -12,6 +12,8 @@ from ctxmetrics.scores import Usage
 
 _RETRY_CODES = frozenset({408, 409, 425, 429})
 _OVERLOADED = frozenset({429, 503, 529})
+OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
+"""The verdict codes of a server that asks for fewer requests at once."""
 _SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """What servers call a 429 that no waiting mends."""
 _CONNECTION_KINDS = frozenset(
@@ -73,7 +75,7 @@ def classify(error: BaseException, *secrets: str | None) -> JudgeError | BudgetE
 
 def is_overload(error: JudgeError) -> bool:
     """Whether the server asked for fewer requests at once."""
-    return error.reason_code in ("rate_limited", "overloaded")
+    return error.reason_code in OVERLOAD_CODES
 
 
 def _chain(error: BaseException) -> list[BaseException]:

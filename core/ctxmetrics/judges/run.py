@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
-from ctxmetrics.judges.failures import UnusableReplyError, classify, is_overload
+from ctxmetrics.judges.failures import OVERLOAD_CODES, UnusableReplyError, classify, is_overload
 from ctxmetrics.judges.loops import PATIENCE, any_alive, wake
 from ctxmetrics.judges.telemetry import model_call
 from ctxmetrics.scores import Usage
@@ -46,7 +46,8 @@ MAX_FAILURES = 10
 _TIMEOUTS = 2
 """So many unanswered requests weigh as much as a judgement given up: waiting for more takes too long."""
 OVERLOAD_PATIENCE = 60.0
-"""Seconds of nothing but refusals, even of requests sent alone, after which an overloaded judge counts as down."""
+"""Seconds for which a request that is refused for overload is sent again, since limits are mostly by the minute; and
+after which a judge that lets in nothing counts as down."""
 COOL_DOWN = 30.0
 """Seconds after which a judge that was down may be asked again, where nobody says that a run has ended."""
 _FIRST_WAIT, _LONGEST_WAIT, _SPREAD = 0.25, 8.0, 0.25
@@ -95,6 +96,7 @@ class Limiter:
         self._ceiling = float("inf")
         self._lowered_at = float("-inf")
         self._open_at = 0.0
+        self._refused_alone = 0
         self._held: Counter[asyncio.AbstractEventLoop] = Counter()
         self._waiters: OrderedDict[asyncio.Future[None], asyncio.AbstractEventLoop] = OrderedDict()
         self._lock = threading.Lock()
@@ -160,12 +162,15 @@ class Limiter:
     def succeeded(self) -> None:
         """Raise the bound by one after as many successes; slower where it was too much before."""
         with self._lock:
+            self._refused_alone = 0
             pace = 1.0 if self.bound + 1 < self._ceiling else 0.25
             self.bound = min(self.most, self.bound + pace / max(1.0, self.bound))
             self._wake()
 
     def refused(self, slot: Slot, retry_after: float | None) -> bool:
-        """Lower the bound, once a wave, and hold new requests back as long as the server asked.
+        """Lower the bound, once a wave; where even a single one is refused, hold all back.
+
+        As long as the server asked, else longer and longer.
 
         Returns:
             Whether the refused request was alone in flight.
@@ -177,8 +182,10 @@ class Limiter:
                 self.bound = max(1.0, int(self.bound) / 2)
                 self._lowered_at = now
             alone = self.in_flight <= 1
-            if retry_after and alone:
-                self._open_at = max(self._open_at, now + retry_after)
+            if alone:
+                longer = min(_LONGEST_WAIT, _FIRST_WAIT * 2**self._refused_alone)
+                self._refused_alone += 1
+                self._open_at = max(self._open_at, now + (retry_after or longer))
             return alone
 
     def _free(self) -> int:
@@ -332,7 +339,8 @@ class Run:
         cool_down: See `Breaker`.
         max_failures: See `Breaker`.
         attempts: How often one request is sent at most, but at least once; without an answer in time,
-            `TIMEOUT_ATTEMPTS` times at most.
+            `TIMEOUT_ATTEMPTS` times at most. None: `ATTEMPTS`, not counting refusals for overload for as long as
+            `OVERLOAD_PATIENCE`.
     """
 
     max_concurrency: int = DEFAULT_CONCURRENCY
@@ -343,7 +351,7 @@ class Run:
     memo: Memo[Any] | None = None
     cool_down: float | None = COOL_DOWN
     max_failures: int = MAX_FAILURES
-    attempts: int = ATTEMPTS
+    attempts: int | None = None
     usage: Usage = field(default_factory=Usage)
     failures: Counter[str] = field(default_factory=Counter)
     spent: str | None = None
@@ -354,7 +362,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.limiter = Limiter(self.max_concurrency)
-        self.breaker = Breakers(self.max_failures, self.cool_down, self.attempts)
+        self.breaker = Breakers(self.max_failures, self.cool_down, self.attempts or ATTEMPTS)
 
     async def call(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Send one prompt, again where that may help; the usage counts what failed too.
@@ -368,28 +376,41 @@ class Run:
         _asked.set(model.identity)
         failed: Counter[str] = Counter()
         lost = Usage()
+        refused_at = 0.0
 
         async def once() -> Reply:
-            nonlocal lost
+            nonlocal lost, refused_at
             try:
                 return await self._send(model, prompt, schema)
             except JudgeError as problem:
                 if problem.reason_code != "judge_down":
                     failed[problem.reason_code] += 1
                     lost += _spent_on(problem)
+                if is_overload(problem):
+                    refused_at = refused_at or time.monotonic()
                 problem.calls, problem.lost = lost.calls, lost
                 raise
 
         longer = wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT) + wait_random(0, _SPREAD)
         again = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
-            stop=lambda _: failed.total() >= self.attempts or failed["timeout"] >= TIMEOUT_ATTEMPTS,
+            stop=lambda _: self._given_up(failed, refused_at),
             wait=lambda state: _asked_to_wait(state) or longer(state),
             before_sleep=_tell,
             reraise=True,
         )
         reply: Reply = await again(once)
         return replace(reply, usage=reply.usage + lost)
+
+    def _given_up(self, failed: Counter[str], refused_at: float) -> bool:
+        """Whether a request has failed often enough; ``refused_at`` is when it was first refused for overload."""
+        if failed["timeout"] >= TIMEOUT_ATTEMPTS:
+            return True
+        if self.attempts is not None:
+            return failed.total() >= self.attempts
+        refused = sum(failed[code] for code in OVERLOAD_CODES)
+        waited = time.monotonic() - refused_at
+        return failed.total() - refused >= ATTEMPTS or (refused >= ATTEMPTS and waited >= OVERLOAD_PATIENCE)
 
     async def _send(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         breaker = self.breaker.of(model.identity)
