@@ -591,6 +591,16 @@ def test_what_else_fails_counts_between_refusals(monkeypatch):
     assert (model.calls, problem.reason_code) == (12, "server_error")
 
 
+def test_a_server_may_refuse_for_days():
+    async def main():
+        limiter = Limiter(1)
+        slot = await limiter.acquire()
+        for _ in range(2000):  # more doublings than a float can hold
+            assert limiter.refused(slot, None)
+
+    asyncio.run(main())
+
+
 def test_after_a_minute_of_refusals_a_request_is_given_up(monkeypatch):
     monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 0.3)
     model = Model(error("rate_limited"))

@@ -183,7 +183,7 @@ class Limiter:
                 self._lowered_at = now
             alone = self.in_flight <= 1
             if alone:
-                longer = min(_LONGEST_WAIT, _FIRST_WAIT * 2**self._refused_alone)
+                longer = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(self._refused_alone, 99))
                 self._refused_alone += 1
                 self._open_at = max(self._open_at, now + (retry_after or longer))
             return alone
