@@ -275,18 +275,11 @@ def collections_scores(given: list[Case], base_url: str) -> list[tuple[float, fl
     return [(one.value, other.value) for one, other in zip(recall, precision, strict=True)]
 
 
-def deepeval_scores(given: list[Case], base_url: str, **options) -> list[tuple[float | None, float | None]]:
-    """Recall and precision of `deepeval.evaluate` with its LLM metrics, in its default configuration."""
-    import contextlib
-    import io
-
-    from deepeval import evaluate
-    from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
-    from deepeval.models import GPTModel
+def deepeval_cases(given: list[Case]) -> list:
+    """The cases as DeepEval's, named by their position: results come back in any order."""
     from deepeval.test_case import LLMTestCase
 
-    model = GPTModel(model="gpt-4o-mini", base_url=base_url, api_key="sk-fake")
-    tests = [
+    return [
         LLMTestCase(
             input=case.question,
             actual_output="-",
@@ -296,6 +289,19 @@ def deepeval_scores(given: list[Case], base_url: str, **options) -> list[tuple[f
         )
         for index, case in enumerate(given)
     ]
+
+
+def deepeval_scores(given: list[Case], base_url: str, **options) -> list[tuple[float | None, float | None]]:
+    """Recall and precision of `deepeval.evaluate` with its LLM metrics, in its default configuration."""
+    import contextlib
+    import io
+
+    from deepeval import evaluate
+    from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
+    from deepeval.models import GPTModel
+
+    model = GPTModel(model="gpt-4o-mini", base_url=base_url, api_key="sk-fake")
+    tests = deepeval_cases(given)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         found = evaluate(
             tests, [ContextualRecallMetric(model=model), ContextualPrecisionMetric(model=model)], **options

@@ -124,21 +124,11 @@ def _in_ragas(given, url):
 def _in_deepeval(given, url):
     from deepeval import evaluate
     from deepeval.models import OpenAIModel
-    from deepeval.test_case import LLMTestCase
 
     from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric
 
     model = OpenAIModel(model="gpt-4o-mini", base_url=url, api_key="sk-fake")
-    tests = [
-        LLMTestCase(
-            input=case.question,
-            actual_output="-",
-            expected_output=case.reference,
-            retrieval_context=list(case.contexts),
-            name=str(index),
-        )
-        for index, case in enumerate(given)
-    ]
+    tests = judging.deepeval_cases(given)
     found = evaluate(tests, [ContextRecallMetric(model=model), ContextPrecisionMetric(model=model)])
     by_name = {
         result.name: {item.name: item.score for item in result.metrics_data} for result in found.test_results

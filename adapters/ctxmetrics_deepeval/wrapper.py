@@ -126,6 +126,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
         super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]  # DeepEval's
         places = ("input", *(_HOME[name].partition(".")[0] for name in cls.core_class.requires))
         cls._places = tuple(dict.fromkeys(places))
+        # DeepEval declares the typing object itself as this attribute's value, where it means its type.
         cls._required_params = [SingleTurnParams(place) for place in cls._places]  # type: ignore[assignment]
 
     # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.

@@ -286,21 +286,17 @@ def agree(
     if not labels:
         known = "; ".join(f"'{name}': yes or no for each {_THINGS[name]}" for name in _METRICS)
         raise MissingFieldError(f"No sample has labels to compare with. Write labels={{..}} with {known}.")
-    for sample in given:
-        for name in labels:
-            _labels(sample, name)  # before anything is paid
+    said = {name: [_labels(sample, name) for sample in given] for name in labels}  # before anything is paid
     judging = judge or default_judge()
     kinds = dict.fromkeys(_METRICS[name] for name in labels)
     metrics = {kind: _in_sentences(kind(convention=convention)) for kind in kinds}
     results = evaluate(given, list(metrics.values()), judge=judging, **options)
-    rows = [(row, row.sample) for row in results if row.sample is not None]
     compared = [
-        _compare(label, row.index, sample, row[metrics[_METRICS[label]].name])
+        _compare(label, row.index, given[row.index], people, row[metrics[_METRICS[label]].name])
         for label in labels
-        for row, sample in rows
-        if label in sample.labels
+        for row in results
+        if (people := said[label][row.index]) is not None
     ]
-    scores = {kind: [(sample, row[metric.name]) for row, sample in rows] for kind, metric in metrics.items()}
     return AgreementReport(
         judge=judging.name,
         agreements=tuple(
@@ -310,7 +306,7 @@ def agree(
             found
             for label in (UNITS, CONTEXTS)
             if label in labels
-            and (found := _correction(metrics[_METRICS[label]], label, scores[_METRICS[label]]))
+            and (found := _correction(metrics[_METRICS[label]], given, said[label], results)) is not None
         ),
         disputes=_disputes(compared),
         results=results,
@@ -374,8 +370,9 @@ def _who(sample: Sample) -> str:
     return "A sample" if sample.id is None else f"Sample {visible(sample.id)[:80]!r}"
 
 
-def _compare(label: str, index: int, sample: Sample, score: Score) -> _Compared:
-    people = _labels(sample, label) or ()
+def _compare(
+    label: str, index: int, sample: Sample, people: tuple[bool | None, ...], score: Score
+) -> _Compared:
     verdicts = score.verdicts
     if not verdicts:  # nothing was retrieved, which supports nothing; or there is no score
         value = None if score.value is None else False
@@ -404,13 +401,11 @@ def _agreement(label: str, compared: Sequence[_Compared]) -> Agreement:
         judge_only=judge_only,
         people_only=people_only,
         neither=neither,
-        not_judged=sum(len(list(filter(_is_label, item.people))) - len(item.pairs) for item in compared),
+        not_judged=sum(
+            sum(people is not None for people in item.people) - len(item.pairs) for item in compared
+        ),
         intervals=intervals_of(tables),
     )
-
-
-def _is_label(value: bool | None) -> bool:
-    return value is not None
 
 
 def _table(pairs: Sequence[tuple[bool, Verdict]]) -> tuple[int, int, int, int]:
@@ -450,8 +445,10 @@ def intervals_of(tables: Sequence[tuple[int, int, int, int]]) -> dict[str, Inter
     found: dict[str, Interval] = {}
     for name in names:
         values = [getattr(figure, name) for figure in figures]
-        low, high = (math.nan, math.nan) if None in values else np.percentile(values, _ENDS).tolist()
-        found[name] = None if None in values else (low, high)
+        found[name] = None
+        if None not in values:
+            low, high = np.percentile(values, _ENDS).tolist()
+            found[name] = (low, high)
     return found
 
 
@@ -475,23 +472,27 @@ class _People:
 
 
 def _correction(
-    metric: JudgedMetric, label: str, scores: Sequence[tuple[Sample, Score]]
+    metric: JudgedMetric,
+    samples: Sequence[Sample],
+    said: Sequence[tuple[bool | None, ...] | None],
+    results: Results,
 ) -> Correction | None:
     """Return the metric's corrected mean, or None where people's labels give fewer than two scores."""
     by_people: list[float] = []
     by_judge: list[float] = []
     others: list[float] = []
-    for sample, score in scores:
-        if score.value is None:
+    for row in results:
+        value, labels = row[metric.name].value, said[row.index]
+        if value is None:
             continue
-        said = _labels(sample, label)
-        people = None if said is None else replace(metric, judge=_People(said)).score(sample).value
+        judge = None if labels is None else _People(labels)
+        people = None if judge is None else replace(metric, judge=judge).score(samples[row.index]).value
         if people is None:
-            others.append(score.value)
+            others.append(value)
         else:
             by_people.append(people)
-            by_judge.append(score.value)
-    if len(by_people) < 2:  # noqa: PLR2004 - as above
+            by_judge.append(value)
+    if len(by_people) < 2:  # noqa: PLR2004 - a variance needs two
         return None
     mean, interval = corrected_mean(by_people, by_judge, others, scale=metric.rules.scale)
     every = [*by_judge, *others]

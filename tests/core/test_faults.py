@@ -10,18 +10,8 @@ import pytest
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.judges.llm import forget
 from ctxmetrics.testing import FAULTS, FakeOpenAIServer, Fault, answer_from
+from ctxmetrics.testing.faults import HARMLESS
 
-HARMLESS = {
-    "trickle",
-    "fence",
-    "prose",
-    "prose_brace",
-    "think",
-    "single_quotes",
-    "string_bools",
-    "duplicate_items",
-}
-"""Slow, or unusual but clear: judged all the same."""
 FACT = re.compile(r"Fact \d+-\d+ holds\.")
 HONEST = answer_from(
     supported=lambda unit, contexts: any(unit in context for context in contexts),

@@ -29,6 +29,7 @@ from ctxmetrics.judges.strict import strict_schema
 from ctxmetrics.prompts import get_pack, render, schema_of
 from ctxmetrics.testing import CONTENT_FAULTS, FAULTS, FakeOpenAIServer, Fault, Reply, answer_from
 from ctxmetrics.testing.chat import InvalidRequestError
+from ctxmetrics.testing.faults import HARMLESS
 
 EVERYTHING = frozenset({"json_schema", "json_object", "tools"})
 DATA = {
@@ -458,16 +459,6 @@ CODES = {
     "no_choices": "server_error",
     "refusal_field": "refused",
     "length": "truncated",
-}
-HARMLESS = {
-    "trickle",
-    "fence",
-    "prose",
-    "prose_brace",
-    "think",
-    "single_quotes",
-    "string_bools",
-    "duplicate_items",
 }
 
 

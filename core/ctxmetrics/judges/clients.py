@@ -1,5 +1,6 @@
 """The pooled clients of the ``openai`` package: one an address and key, on the background loop, for the whole process.
 
+The only client library that the core speaks to itself: an extra, imported when a model of it is first asked.
 Building a client loads certificates and costs tens of milliseconds; its connections stay open between requests.
 """
 

@@ -34,6 +34,20 @@ TRANSPORT_FAULTS: tuple[str, ...] = (
 )
 """Faults of the server or the connection; the responder's reply does not matter (but in "trickle")."""
 
+HARMLESS = frozenset(
+    {
+        "trickle",
+        "fence",
+        "prose",
+        "prose_brace",
+        "think",
+        "single_quotes",
+        "string_bools",
+        "duplicate_items",
+    }
+)
+"""Slow, or unusual but clear: judged all the same."""
+
 _REFUSAL = "I'm sorry, but I can't help with that request."
 _PROSE = "The first statement is backed by the second passage; I could not find the others anywhere."
 
