@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-REPOSITORY = Path(__file__).parents[3]
-
-
-def python(code: str, *folders: Path) -> str:
-    path = os.pathsep.join(map(str, (*folders, REPOSITORY / "core", REPOSITORY / "adapters")))
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-    return run.stdout + run.stderr
-
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 IMPORT = """
 try:
@@ -36,18 +20,18 @@ MESSAGE = (
 )
 
 
-def test_without_deepeval_the_error_names_the_install_command() -> None:
+def test_without_deepeval_the_error_names_the_install_command(python: Callable[..., str]) -> None:
     assert python("import sys; sys.modules['deepeval'] = None" + IMPORT) == MESSAGE
 
 
-def test_an_old_deepeval_is_told_from_a_new_one(tmp_path: Path) -> None:
+def test_an_old_deepeval_is_told_from_a_new_one(tmp_path: Path, python: Callable[..., str]) -> None:
     (tmp_path / "deepeval").mkdir()
     (tmp_path / "deepeval" / "__init__.py").touch()
     (tmp_path / "deepeval" / "test_case.py").write_text("class LLMTestCaseParams: ...")
     assert python(IMPORT, tmp_path) == MESSAGE
 
 
-def test_no_other_framework_is_loaded_and_the_core_loads_no_adapter() -> None:
+def test_no_other_framework_is_loaded_and_the_core_loads_no_adapter(python: Callable[..., str]) -> None:
     code = """
 import sys
 import ctxmetrics

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,7 +20,10 @@ from ctxmetrics_mlflow import (
     NonLLMContextRecallScorer,
 )
 
-REPOSITORY = Path(__file__).parents[3]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 ROW: dict[str, Any] = {
     "outputs": {"retrieved_context_ids": ["a", "x"]},
     "expectations": {"reference_context_ids": ["a", "b"]},
@@ -118,20 +117,6 @@ def test_the_pass_mark_is_what_mlflow_may_ask() -> None:
     assert NonLLMContextRecallScorer(strict=True).pass_if(0.99) is False
 
 
-def python(code: str, *folders: Path) -> str:
-    path = os.pathsep.join(map(str, (*folders, REPOSITORY / "core", REPOSITORY / "adapters")))
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-    return run.stdout + run.stderr
-
-
 IMPORT = """
 try:
     import ctxmetrics_mlflow
@@ -141,18 +126,18 @@ except ImportError as error:
 MESSAGE = "MissingExtraError mlflow 3.9 or newer is not installed. Install it with: pip install 'ctxmetrics[mlflow]'\n"
 
 
-def test_without_mlflow_the_error_names_the_install_command() -> None:
+def test_without_mlflow_the_error_names_the_install_command(python: Callable[..., str]) -> None:
     assert python("import sys; sys.modules['mlflow'] = None" + IMPORT) == MESSAGE
 
 
-def test_an_old_mlflow_is_told_from_a_new_one(tmp_path: Path) -> None:
+def test_an_old_mlflow_is_told_from_a_new_one(tmp_path: Path, python: Callable[..., str]) -> None:
     (tmp_path / "mlflow").mkdir()
     (tmp_path / "mlflow" / "__init__.py").touch()
     (tmp_path / "mlflow" / "entities.py").write_text("class Feedback: ...")
     assert python(IMPORT, tmp_path) == MESSAGE
 
 
-def test_no_other_framework_is_loaded() -> None:
+def test_no_other_framework_is_loaded(python: Callable[..., str]) -> None:
     code = """
 import sys
 import mlflow, mlflow.genai

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import pickle
-import subprocess
-import sys
 from dataclasses import fields, replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -33,7 +29,10 @@ from ctxmetrics_pydantic_evals import (
     NonLLMContextRecallEvaluator,
 )
 
-REPOSITORY = Path(__file__).parents[3]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 AnyDataset = Dataset[Any, Any, Any]
 
 
@@ -206,20 +205,6 @@ def test_functions_stop_no_evaluation(tmp_path: Path) -> None:
 # ---- import ----
 
 
-def python(code: str, *folders: Path) -> str:
-    path = os.pathsep.join(map(str, (*folders, REPOSITORY / "core", REPOSITORY / "adapters")))
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-    return run.stdout + run.stderr
-
-
 IMPORT = """
 try:
     import ctxmetrics_pydantic_evals
@@ -233,11 +218,11 @@ MESSAGE = (
 
 
 @pytest.mark.parametrize("package", ["pydantic_evals", "pydantic_ai"])
-def test_without_it_the_error_names_the_install_command(package: str) -> None:
+def test_without_it_the_error_names_the_install_command(package: str, python: Callable[..., str]) -> None:
     assert python(f"import sys; sys.modules[{package!r}] = None" + IMPORT) == MESSAGE
 
 
-def test_no_other_framework_is_loaded() -> None:
+def test_no_other_framework_is_loaded(python: Callable[..., str]) -> None:
     code = """
 import sys
 import pydantic_evals
