@@ -506,6 +506,18 @@ def test_retry_after_is_waited_out():
         assert second.arrived - first.finished >= 1
 
 
+def test_a_server_that_asks_for_a_wait_of_years_has_refused(caplog):
+    with FakeOpenAIServer(labelled(), faults=[Fault("429_retry_after", param=1e9)]) as server:
+        results = evaluate(samples(40), METRICS, judge=judge(server), progress=False)
+        assert server.count <= 10 + 16  # ten judgements given up, and what was on its way by then
+    codes = Counter(row["context_recall"].verdicts[0].code for row in results)
+    assert codes["rate_limited"] >= 10
+    assert set(codes) <= {"rate_limited", "judge_down"}
+    told = [record.getMessage() for record in caplog.records if "1000000000 s" in record.getMessage()]
+    assert any("not asked again (rate_limited)" in message for message in told)
+    assert len(told) <= 2  # this, and that the judge is down
+
+
 def test_a_server_that_always_fails_is_given_up():
     with FakeOpenAIServer(labelled(), faults=[Fault("500")]) as server:
         results = evaluate(samples(200), METRICS, judge=judge(server), progress=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -358,6 +359,24 @@ def test_the_servers_wish_to_wait_is_granted():
     began = time.monotonic()
     call(model)
     assert time.monotonic() - began >= 0.3
+
+
+@pytest.mark.parametrize("seconds", [90.5, 1e9, math.inf, 10**400])
+def test_a_server_that_asks_for_a_longer_wait_than_the_patience_has_refused(seconds, caplog):
+    model = Model(error("rate_limited", retry_after=seconds))
+    state, problem = failing(model)
+    assert (model.calls, problem.reason_code, problem.retryable) == (1, "rate_limited", False)
+    with pytest.raises(JudgeError):
+        asyncio.run(state.call(model, PROMPT, SCHEMA))
+    assert [record.levelname for record in caplog.records] == ["WARNING"]  # once, not for each request
+    assert "asks to wait" in caplog.text
+
+
+@pytest.mark.parametrize("seconds", [math.nan, -1, "1", [], None])
+def test_what_is_no_number_of_seconds_is_no_wish_to_wait(seconds):
+    model = Model(error("rate_limited", retry_after=seconds), ok())
+    call(model)
+    assert model.calls == 2
 
 
 def test_waits_double_and_are_spread(monkeypatch):
@@ -770,7 +789,7 @@ def test_classify(problem, code, retryable):
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after": "99999"}, 120.0),
+        ({"retry-after": "99999"}, 99999.0),
         ({"retry-after": "-3"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "soon"}, None),

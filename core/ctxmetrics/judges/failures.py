@@ -29,7 +29,8 @@ _CONNECTION_KINDS = frozenset(
     }
 )
 _ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
-_LONGEST_WAIT = 120.0
+LONGEST_RETRY_AFTER = 90.0
+"""Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused."""
 
 
 class UnusableReplyError(JudgeError):
@@ -49,12 +50,18 @@ class UnusableReplyError(JudgeError):
 def classify(error: BaseException, *secrets: str | None) -> JudgeError | BudgetExceededError:
     """Turn any exception of a model's client into a `JudgeError`.
 
-    The status code decides where the exception, or one it came from, has one; else its kind.
+    The status code decides where the exception, or one it came from, has one; else its kind. A server that asks to
+    wait longer than `LONGEST_RETRY_AFTER` has refused: it is not asked again.
 
     Args:
         error: What was raised.
         secrets: Strings that must not appear in the message.
     """
+    problem = _classified(error, *secrets)
+    return _within_patience(problem) if isinstance(problem, JudgeError) else problem
+
+
+def _classified(error: BaseException, *secrets: str | None) -> JudgeError | BudgetExceededError:
     chain = _chain(error)
     for link in chain:
         if isinstance(link, (JudgeError, BudgetExceededError)):
@@ -71,6 +78,28 @@ def classify(error: BaseException, *secrets: str | None) -> JudgeError | BudgetE
         if code := _from_kind(link):
             return JudgeError(message, reason_code=code, retryable=True)
     return JudgeError(message, reason_code="judge_error", retryable=False)
+
+
+def asks_for_too_long(error: JudgeError) -> bool:
+    """Whether the server asked to wait longer than `LONGEST_RETRY_AFTER`."""
+    return error.retry_after is not None and error.retry_after > LONGEST_RETRY_AFTER
+
+
+def _within_patience(problem: JudgeError) -> JudgeError:
+    """Return the problem; where the server asks for too long a wait, as one that is not asked again."""
+    seconds = problem.retry_after
+    if seconds is None:
+        return problem
+    if not isinstance(seconds, (int, float)) or not seconds >= 0:  # a model's own error: anything, also NaN
+        problem.retry_after = None
+    elif problem.retryable and asks_for_too_long(problem):
+        return JudgeError(
+            f"the server asks to wait {min(seconds, 1e9):.0f} s, which is longer than {LONGEST_RETRY_AFTER:.0f} s: "
+            f"{problem}",
+            reason_code=problem.reason_code,
+            retry_after=seconds,
+        )
+    return problem
 
 
 def is_overload(error: JudgeError) -> bool:
@@ -140,7 +169,7 @@ def _retry_after(error: BaseException) -> float | None:
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         seconds = _seconds(headers.get(name))
         if seconds is not None and seconds >= 0:
-            return min(seconds * scale, _LONGEST_WAIT)
+            return seconds * scale
     return None
 
 

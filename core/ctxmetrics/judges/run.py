@@ -20,7 +20,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
-from ctxmetrics.judges.failures import OVERLOAD_CODES, UnusableReplyError, classify, is_overload
+from ctxmetrics.judges.failures import (
+    OVERLOAD_CODES,
+    UnusableReplyError,
+    asks_for_too_long,
+    classify,
+    is_overload,
+)
 from ctxmetrics.judges.loops import PATIENCE, any_alive, wake
 from ctxmetrics.judges.telemetry import model_call
 from ctxmetrics.scores import Usage
@@ -359,6 +365,7 @@ class Run:
     breaker: Breakers = field(init=False, repr=False)
     _lock: threading.Lock = field(init=False, repr=False, default_factory=threading.Lock)
     _taken: int = field(init=False, repr=False, default=0)
+    _warned_of_wait: bool = field(init=False, repr=False, default=False)
 
     def __post_init__(self) -> None:
         self.limiter = Limiter(self.max_concurrency)
@@ -423,7 +430,9 @@ class Run:
                 reply = await self._ask(model, prompt, schema)
             except JudgeError as problem:
                 self._count(_spent_on(problem), problem.reason_code)
-                if not is_overload(problem):
+                if asks_for_too_long(problem):
+                    self._warn_of_wait(problem)
+                if not (is_overload(problem) and problem.retryable):
                     breaker.failed(problem)
                 elif self.limiter.refused(slot, problem.retry_after):
                     breaker.refused_alone(problem)
@@ -434,6 +443,7 @@ class Run:
                 self._count(Usage(calls=1))  # cancelled: it was sent all the same
                 raise
             breaker.answered()
+            self._warned_of_wait = False
             self.limiter.succeeded()
             self._count(reply.usage)
             return reply
@@ -463,6 +473,12 @@ class Run:
                 return reply
             record(_spent_on(problem))
             raise problem  # out here, where it does not drag along what it came from
+
+    def _warn_of_wait(self, problem: JudgeError) -> None:
+        """Log that a server asks for too long a wait: once, until it answers again."""
+        if not self._warned_of_wait:
+            self._warned_of_wait = True
+            _log().warning("%s: not asked again (%s)", problem, problem.reason_code)
 
     def _count(self, usage: Usage, failure: str | None = None) -> None:
         with self._lock:
