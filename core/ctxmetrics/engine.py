@@ -95,7 +95,7 @@ def evaluate(
 
         Whatever raises after the first sample was scored has the results until then as its ``results``.
     """
-    from ctxmetrics.bridge import cancel, start
+    from ctxmetrics.bridge import start
 
     run = Evaluation(
         samples=samples,
@@ -123,10 +123,10 @@ def evaluate(
         try:
             return wait_for(future)
         except KeyboardInterrupt:
-            cancel(future)
+            future.cancel()
             raise
     except BaseException:
-        cancel(future)
+        future.cancel()
         raise
 
 

@@ -1,4 +1,4 @@
-"""Finished judgements are remembered, those in flight shared: across tasks, threads and loops."""
+"""Finished judgements are remembered across threads and loops; those in flight are shared within a loop."""
 
 from __future__ import annotations
 
@@ -11,21 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
-from ctxmetrics.judges import loops, memo
 from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.memo import Memo, forget_after_fork
+from ctxmetrics.judges.memo import Memo
 from ctxmetrics.testing import answer_from
-
-
-@pytest.fixture(autouse=True)
-def _told_at_once(monkeypatch):
-    """Whoever waits must be told, not find out by looking again."""
-    patience(monkeypatch, 600)
-
-
-def patience(monkeypatch, seconds):
-    monkeypatch.setattr(memo, "PATIENCE", seconds)
-    monkeypatch.setattr(loops, "PATIENCE", seconds)
 
 
 class Work:
@@ -66,18 +54,20 @@ def test_one_computes_while_the_others_wait():
     assert work.begun == 1
 
 
-def test_threads_with_loops_of_their_own_share_too():
-    store, work = remembering(), Work(seconds=0.3)
-    gate = threading.Barrier(6)
+def test_a_loop_that_stands_still_keeps_no_other_loop_waiting():
+    store, go_on, started = remembering(), threading.Event(), threading.Event()
 
-    def thread(_):
-        gate.wait(30)
-        return asyncio.run(store.get("k", work))
+    async def blocked():
+        started.set()
+        go_on.wait(30)  # as a sync call in a notebook's loop does
+        return "late"
 
-    with ThreadPoolExecutor(6) as pool:
-        found = sorted(pool.map(thread, range(6)))
-    assert found == [("answer", False)] + [("answer", True)] * 5
-    assert work.begun == 1
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(lambda: asyncio.run(store.get("k", blocked)))
+        started.wait(30)
+        assert asyncio.run(asyncio.wait_for(store.get("k", Work("mine")), 10)) == ("mine", False)
+        go_on.set()
+        assert first.result(30) == ("late", False)
 
 
 def test_an_answer_not_worth_keeping_is_shared_in_flight_only():
@@ -145,110 +135,27 @@ def test_an_error_is_the_first_ones_own():
     assert asyncio.run(store.get("k", Work())) == ("answer", False)
 
 
-@pytest.mark.parametrize("how", ["standing", "left"])
-def test_a_loop_that_does_not_turn_keeps_nobody_waiting(how, monkeypatch):
-    patience(monkeypatch, 0.1)
-    store, stuck = remembering(), Work("late", seconds=0.0)
-    go_on = threading.Event()
-    finished = []
-
-    async def first():
-        async def compute():
-            stuck.started.set()
-            if how == "standing":
-                go_on.wait(30)  # as a sync call in a notebook's loop would
-            else:
-                await asyncio.sleep(3600)
-            return "late"
-
-        finished.append(await store.get("k", compute))
-
-    def thread():
-        loop = asyncio.new_event_loop()
-        task = loop.create_task(first())
-        if how == "standing":
-            loop.run_until_complete(task)
-        else:
-            loop.run_until_complete(asyncio.sleep(0.05))  # and never again
-            go_on.wait(30)
-            task.cancel()
-            loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
-        loop.close()
-
-    other = threading.Thread(target=thread)
-    other.start()
-    stuck.started.wait(30)
-    assert asyncio.run(asyncio.wait_for(store.get("k", Work("mine")), 10)) == ("mine", False)
-    go_on.set()
-    other.join(30)
-    assert finished == ([("late", False)] if how == "standing" else [])
-    assert asyncio.run(store.get("k", Work()))[1] is True
-
-
-def test_who_lands_late_does_not_end_the_flight_of_who_took_over(monkeypatch):
-    patience(monkeypatch, 0.1)
-    store, started, go_on = remembering(), threading.Event(), threading.Event()
-
-    async def stuck():
-        started.set()
-        go_on.wait(30)
-        return "poor"  # and so not remembered
-
-    late = threading.Thread(target=lambda: asyncio.run(store.get("k", stuck)))
-    late.start()
-    started.wait(30)
-
-    async def main():
-        gate, begun = asyncio.Event(), asyncio.Event()
-
-        async def compute():
-            begun.set()
-            await gate.wait()
-            return "mine"
-
-        second = asyncio.create_task(store.get("k", compute))
-        await asyncio.wait_for(begun.wait(), 10)
-        go_on.set()
-        await asyncio.to_thread(late.join, 30)
-        third = asyncio.create_task(store.get("k", Work("third")))
-        await asyncio.sleep(0.01)
-        gate.set()
-        return await asyncio.gather(second, third)
-
-    assert asyncio.run(main()) == [("mine", False), ("mine", True)]
-
-
-def test_a_slow_loop_that_turns_is_waited_for(monkeypatch):
-    patience(monkeypatch, 0.4)
-    store, slow = remembering(), Work("slow", seconds=1.0)
-    thread = threading.Thread(target=lambda: asyncio.run(store.get("k", slow)))
-    thread.start()
-    slow.started.wait(30)
-    assert asyncio.run(store.get("k", Work("mine"))) == ("slow", True)
-    thread.join(30)
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_starts_empty():
-    store = remembering()
-    forget_after_fork(store)
-    asyncio.run(store.get("k", Work()))
-    store._lock.acquire()  # as another thread of the parent might, at that moment
-    try:
-        fork = multiprocessing.get_context("fork")
-        results = fork.Queue()
-        child = fork.Process(target=lambda: results.put(asyncio.run(store.get("k", Work("child")))))
-        child.start()
-        assert results.get(timeout=60) == ("child", False)
-        child.join(60)
-    finally:
-        store._lock.release()
-    assert asyncio.run(store.get("k", Work())) == ("answer", True)
+def test_a_forked_child_waits_for_no_flight_of_its_parent():
+    store, work = remembering(), Work("parent", seconds=0.2)
+
+    def child():
+        results.put(asyncio.run(asyncio.wait_for(store.get("k", Work("child")), 30)))
+
+    async def main():
+        flight = asyncio.create_task(store.get("k", work))
+        await asyncio.to_thread(work.started.wait, 30)
+        process = fork.Process(target=child)
+        process.start()
+        return await flight, await asyncio.to_thread(results.get, timeout=60)
+
+    fork = multiprocessing.get_context("fork")
+    results = fork.Queue()
+    assert asyncio.run(main()) == (("parent", False), ("child", False))
 
 
-def test_a_sync_call_in_a_loop_whose_task_judges_the_same_sample_ends(monkeypatch):
-    patience(monkeypatch, 0.1)
+def test_a_sync_call_in_a_loop_whose_task_judges_the_same_sample_ends():
 
     class Model:
         identity = "test/slow"

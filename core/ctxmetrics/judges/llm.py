@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest, Model
-from ctxmetrics.judges.memo import Memo, forget_after_fork
+from ctxmetrics.judges.memo import Memo
 from ctxmetrics.judges.parts import Placed, merge, parts_of
 from ctxmetrics.judges.replies import Checked, Part, UnreadableReplyError, check, parse, parse_claims
 from ctxmetrics.judges.run import current_run
@@ -410,7 +410,6 @@ def _fingerprint(step: str) -> str:
 
 _fingerprints: dict[str, str] = {}
 _memo: Memo[Answer] = Memo(MEMORY, lambda answer: answer.complete)
-forget_after_fork(_memo)
 
 
 def remembered(key: str) -> Answer | None:

@@ -1,0 +1,69 @@
+"""Which functions of the library one judged sample enters: with a model in the process, and with OpenAI's client.
+
+Each kind is counted in a process of its own, from the first call of ``evaluate()`` with recall and precision to its
+results: distinct functions and methods, in all threads. ``--list`` names them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import _judging as judging
+
+KINDS = {"model in the process": 160, "OpenAI client": 220}
+"""The most functions that each kind may enter."""
+
+
+def run(argv: list[str]) -> dict:
+    figures = {}
+    for kind, most in KINDS.items():
+        done = subprocess.run(
+            [sys.executable, __file__, kind], capture_output=True, text=True, check=True, timeout=120
+        )
+        found = json.loads(done.stdout)
+        figures[kind] = {
+            "functions": len(found),
+            "calls": sum(count for *_, count in found),
+            "files": len({file for file, *_ in found}),
+        }
+        print(f"{kind}: {figures[kind]} (at most {most} functions)")
+        for file, function, count in found if "--list" in argv else ():
+            print(f"  {count:4}  {file}  {function}")
+    return figures
+
+
+def entered(kind: str) -> list[tuple[str, str, int]]:
+    """Score one sample; return file, function and number of calls of each function that was entered."""
+    import ctxmetrics
+    from ctxmetrics import ContextPrecision, ContextRecall, ScriptedJudge, evaluate
+    from ctxmetrics.testing import answer_from
+
+    root = f"{Path(ctxmetrics.__file__).parent}/"
+    calls: Counter[tuple[str, str]] = Counter()
+
+    def count(frame, event, arg) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(root) and "<" not in code.co_name:
+            calls[code.co_filename.removeprefix(root), code.co_qualname] += 1
+
+    answer = answer_from(supported=judging.supported, useful=judging.useful)
+    samples, metrics = judging.samples_of(judging.cases(1)), [ContextRecall(), ContextPrecision()]
+    with judging.Server() as server:
+        judge = (
+            judging.judge_at(server.base_url) if kind == "OpenAI client" else ScriptedJudge(answer, name="x")
+        )
+        threading.setprofile(count)
+        sys.setprofile(count)
+        evaluate(samples, metrics, judge=judge, progress=False)
+        sys.setprofile(None)
+    return [(*where, number) for where, number in sorted(calls.items()) if "testing/" not in where[0]]
+
+
+if __name__ == "__main__":
+    print(json.dumps(entered(sys.argv[1])))
