@@ -159,6 +159,8 @@ def from_status(
         return JudgeError(message, reason_code="server_error", retryable=True, retry_after=retry_after)
     if status < 300:  # noqa: PLR2004 - a success whose body nobody could read
         return JudgeError(message, reason_code="server_error", retryable=True)
+    if status < 400:  # noqa: PLR2004 - HTTP
+        message = f"the server redirects ({status}), and redirects are not followed; give the final address as base_url"
     return JudgeError(message, reason_code="client_error", retryable=False)
 
 

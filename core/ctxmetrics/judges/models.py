@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from ctxmetrics.bridge import on_background
@@ -226,23 +226,24 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     Raises:
         JudgeError: It is no chat completion (retryable: what the server sent by mistake), or a refusal, or cut off.
     """
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        answer = None
-    if not isinstance(answer, dict):
-        start = safe_text(text[:60])
-        raise _mistake(f"the server answered with no JSON object: {start!r}", calls)
-    if isinstance(error := answer.get("error"), dict) and not answer.get("choices"):
-        raise _late_error(error, calls)
-    choices = answer.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+    answer = _read(text)
+    if answer is None:
+        raise _mistake(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
+    if answer.error and not answer.choices:
+        raise _late_error(answer.error, calls)
+    if not answer.choices or answer.first is None:
         raise _mistake("the server's answer holds no choices", calls)
-    given = choices[0].get("message")
+    given = answer.first.get("message")
     message = given if isinstance(given, dict) else {}
     content = _content(message.get("content"))
-    usage = _usage(answer.get("usage"), prompt, content, calls)
-    finish = choices[0].get("finish_reason")
+    usage = _usage(answer.usage, prompt, content, calls)
+    if answer.choices > 1:
+        raise UnusableReplyError(
+            f"the server answered with {answer.choices} choices where one was asked for",
+            reason_code="invalid_reply",
+            usage=usage,
+        )
+    finish = answer.first.get("finish_reason")
     if refusal := message.get("refusal"):
         raise UnusableReplyError(
             f"the model declined: {safe_text(refusal)}", reason_code="refused", usage=usage
@@ -254,6 +255,29 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     if finish == "length":
         raise UnusableReplyError("a length limit cut the reply off", reason_code="truncated", usage=usage)
     return Reply(content=content, usage=usage)
+
+
+class _Answer(NamedTuple):
+    """What matters of a chat completion. The whole one is not kept: an exception keeps what its frames hold."""
+
+    error: Mapping[str, Any] | None
+    choices: int
+    first: Mapping[str, Any] | None
+    usage: object
+
+
+def _read(text: str) -> _Answer | None:
+    """Return what matters of a body, or None where it is no JSON object."""
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(answer, dict):
+        return None
+    error, choices = answer.get("error"), answer.get("choices")
+    choices = choices if isinstance(choices, list) else []
+    first = choices[0] if choices and isinstance(choices[0], dict) else None
+    return _Answer(error if isinstance(error, dict) else None, len(choices), first, answer.get("usage"))
 
 
 def _mistake(message: str, calls: int) -> UnusableReplyError:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ctxmetrics.testing._http import HttpResponse
     from ctxmetrics.testing.answers import HonestResponder, Question, answer_from, read_question
     from ctxmetrics.testing.chat import ChatRequest, Reply
     from ctxmetrics.testing.faults import CONTENT_FAULTS, FAULTS, TRANSPORT_FAULTS, Fault
@@ -18,6 +19,7 @@ _HOMES = {
     "FakeOpenAIServer": "server",
     "Fault": "faults",
     "HonestResponder": "answers",
+    "HttpResponse": "_http",
     "Question": "answers",
     "Reply": "chat",
     "TRANSPORT_FAULTS": "faults",
@@ -33,6 +35,7 @@ __all__ = [
     "FakeOpenAIServer",
     "Fault",
     "HonestResponder",
+    "HttpResponse",
     "Question",
     "Reply",
     "answer_from",

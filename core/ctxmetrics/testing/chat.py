@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ class Reply:
         finish_reason: OpenAI's ``finish_reason``.
         as_text: Answer in text even when the request insists on a tool call.
         no_choices: Answer with an empty list of choices.
+        others: Content of further choices that nobody asked for; they stand before the one with index 0.
+        usage: What stands under ``usage`` instead of the counted tokens; None leaves those.
     """
 
     content: str | None = None
@@ -97,6 +99,8 @@ class Reply:
     finish_reason: str = "stop"
     as_text: bool = False
     no_choices: bool = False
+    others: tuple[str, ...] = ()
+    usage: Mapping[str, Any] | None = None
 
 
 def parse_chat(payload: bytes, headers: Mapping[str, str]) -> ChatRequest:
@@ -230,7 +234,9 @@ def completion(request: ChatRequest, reply: Reply, *, usage: bool) -> dict[str, 
         "model": request.model,
         "choices": [] if reply.no_choices else _choices(request, reply),
     }
-    if usage:
+    if reply.usage is not None:
+        body["usage"] = dict(reply.usage)
+    elif usage:
         prompt = math.ceil(sum(len(_text_of(message)) for message in request.messages) / 4)
         answer = math.ceil(len(reply.content or "") / 4)
         body["usage"] = {
@@ -253,6 +259,16 @@ def error_body(message: str, *, kind: str, param: str | None = None, code: str |
 
 
 def _choices(request: ChatRequest, reply: Reply) -> list[dict[str, Any]]:
+    wanted = request.body.get("n")
+    count = wanted if isinstance(wanted, int) and wanted > 1 else 1
+    others = [
+        _choice(request, replace(reply, content=content), number)
+        for number, content in enumerate(reply.others, start=count)
+    ]
+    return others + [_choice(request, reply, number) for number in range(count)]
+
+
+def _choice(request: ChatRequest, reply: Reply, number: int) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
     finish = reply.finish_reason
     if request.tool is not None and reply.content is not None and not reply.as_text:
@@ -262,12 +278,7 @@ def _choices(request: ChatRequest, reply: Reply) -> list[dict[str, Any]]:
             {"id": f"call_fake_{request.index}", "type": "function", "function": function}
         ]
         finish = "tool_calls" if finish == "stop" else finish
-    wanted = request.body.get("n")
-    count = wanted if isinstance(wanted, int) and wanted > 1 else 1
-    return [
-        {"index": number, "message": message, "logprobs": None, "finish_reason": finish}
-        for number in range(count)
-    ]
+    return {"index": number, "message": message, "logprobs": None, "finish_reason": finish}
 
 
 def _as_delta(choice: Mapping[str, Any]) -> dict[str, Any]:

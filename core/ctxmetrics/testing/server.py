@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    Responder: TypeAlias = Callable[[ChatRequest], str | Reply]
+    Responder: TypeAlias = Callable[[ChatRequest], str | Reply | HttpResponse]
 
 
 class FakeOpenAIServer:
@@ -47,8 +47,8 @@ class FakeOpenAIServer:
         True
 
     Args:
-        responder: Gives the assistant's content for a request. It runs in the server's thread and should be
-            quick. When it raises, the client gets a 500 and leaving the ``with`` block raises its exception.
+        responder: Gives the assistant's content for a request, or a whole HTTP response. It runs in the server's
+            thread and should be quick. When it raises, the client gets a 500 and leaving the ``with`` block raises its exception.
         latency: Seconds every request takes.
         faults: What goes wrong, and when; the first fault that hits a request is applied.
         max_parallel: With more requests at once than this, the rest get 429 with ``Retry-After``.
@@ -321,6 +321,8 @@ class FakeOpenAIServer:
         except BaseException as error:  # noqa: BLE001 - a failed assertion of pytest is no Exception
             self._ledger.note_error(error)
             return rejection(500, f"The responder raised {type(error).__name__}.", kind="server_error"), None
+        if isinstance(reply, HttpResponse):
+            return reply, None
         if fault is not None and fault.kind in CONTENT_FAULTS:
             altered = alter(fault, reply)
             applied = None if altered == reply else applied
@@ -331,14 +333,14 @@ class FakeOpenAIServer:
             return HttpResponse(status=200, body=events, content_type="text/event-stream"), applied
         return HttpResponse(status=200, body=json.dumps(body).encode()), applied
 
-    def _reply(self, request: ChatRequest) -> Reply:
+    def _reply(self, request: ChatRequest) -> Reply | HttpResponse:
         answer: object = self._responder(request)
         if isinstance(answer, str):
             return Reply(content=answer)
-        if isinstance(answer, Reply):
+        if isinstance(answer, (Reply, HttpResponse)):
             return answer
         raise TypeError(
-            f"FakeOpenAIServer: the responder gave {type(answer).__name__}; give a str or a Reply"
+            f"FakeOpenAIServer: the responder gave {type(answer).__name__}; give a str, a Reply or an HttpResponse"
         )
 
 

@@ -1,0 +1,199 @@
+"""What a server may not do: send a request elsewhere, fill the memory, or answer twice."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import textwrap
+import zlib
+from pathlib import Path
+
+import pytest
+
+from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
+from ctxmetrics.judges import manners, run
+from ctxmetrics.judges.clients import MOST_BYTES
+from ctxmetrics.testing import FakeOpenAIServer, HttpResponse, Reply, answer_from
+
+SAMPLE = Sample(reference="The door is green.", retrieved_contexts=["The door is green."])
+HONEST = answer_from()
+
+
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch):
+    """No memory of servers, and no long waits between attempts."""
+    manners.forget()
+    monkeypatch.setattr(run, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(run, "_LONGEST_WAIT", 0.05)
+
+
+def score(server):
+    judge = LLMJudge(OpenAIModel("judge", base_url=server.base_url))
+    return evaluate([SAMPLE], [ContextRecall()], judge=judge, progress=False)[0]["context_recall"]
+
+
+def codes(score):
+    return score.value, {verdict.code for verdict in score.verdicts}
+
+
+def completion(content, **fields):
+    message = {"role": "assistant", "content": content}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], **fields}
+
+
+def honest_body(request):
+    return json.dumps(completion(HONEST(request))).encode()
+
+
+def bomb(megabytes, filling=b"{},"):
+    """Compress a JSON list of many small objects."""
+    deflate = zlib.compressobj(9, wbits=16 + zlib.MAX_WBITS)
+    million = filling * (1_000_000 // len(filling))
+    pieces = [b'{"choices": [', *[million] * megabytes, b"{}]}"]
+    return b"".join([*map(deflate.compress, pieces), deflate.flush()])
+
+
+def compressed(body, encoding="gzip", status=200):
+    return HttpResponse(status=status, body=body, headers=(("content-encoding", encoding),))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_takes_the_prompt_nowhere(status):
+    with FakeOpenAIServer(HONEST) as elsewhere:
+        target = (("location", f"{elsewhere.base_url}/chat/completions"),)
+        with FakeOpenAIServer(lambda _: HttpResponse(status=status, body=b"", headers=target)) as server:
+            found = score(server)
+            assert (elsewhere.connections, server.count) == (0, 1)
+    assert codes(found) == (None, {"client_error"})
+    assert f"redirects ({status})" in found.verdicts[0].reason
+
+
+def test_a_redirect_on_the_same_server_is_not_followed_either():
+    def respond(request):
+        return HttpResponse(status=308, body=b"", headers=(("location", "/v1/chat/completions"),))
+
+    with FakeOpenAIServer(respond) as server:
+        assert codes(score(server)) == (None, {"client_error"})
+        assert server.count == 1
+
+
+def test_a_compressed_reply_is_read():
+    with FakeOpenAIServer(lambda request: compressed(gzip.compress(honest_body(request)))) as server:
+        assert codes(score(server)) == (1.0, {None})
+        assert server.requests[0].headers["accept-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "zstd", "\x1b[31m"])
+def test_what_is_compressed_in_another_form_is_not_read(encoding):
+    def respond(request):
+        return compressed(gzip.compress(gzip.compress(honest_body(request))), encoding)
+
+    with FakeOpenAIServer(respond) as server:
+        found = score(server)
+    assert codes(found) == (None, {"server_error"})
+    assert "\x1b" not in found.verdicts[0].reason
+
+
+def test_what_is_not_compressed_though_it_says_so_is_asked_again():
+    replies = iter([compressed(b"no gzip at all")])
+    with FakeOpenAIServer(lambda request: next(replies, None) or HONEST(request)) as server:
+        assert codes(score(server)) == (1.0, {None})
+
+
+@pytest.mark.parametrize(
+    "body", [lambda: compressed(bomb(60)), lambda: HttpResponse(status=200, body=b" " * (MOST_BYTES + 1))],
+    ids=["compressed", "plain"],
+)  # fmt: skip
+def test_a_reply_that_is_too_long_is_told(body):
+    sent = body()
+    with FakeOpenAIServer(lambda _: sent) as server:
+        found = score(server)
+        assert server.count == 4  # asked again as any reply that cannot be used
+    assert codes(found) == (None, {"invalid_reply"})
+    assert f"longer than {MOST_BYTES:,} bytes" in found.verdicts[0].reason
+
+
+def test_the_longest_reply_is_read():
+    def respond(request):
+        body = honest_body(request)
+        return HttpResponse(status=200, body=body + b" " * (MOST_BYTES - len(body)))
+
+    with FakeOpenAIServer(respond) as server:
+        assert codes(score(server)) == (1.0, {None})
+
+
+def test_the_status_counts_whatever_the_body_of_an_error_is():
+    for body in (
+        compressed(bomb(60), status=429),
+        compressed(b"x", "br", 429),
+        compressed(b"x", "gzip", 429),
+    ):
+        with FakeOpenAIServer(lambda _, body=body: body) as server:
+            assert codes(score(server)) == (None, {"rate_limited"})
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the peak of the memory is read from /proc"
+)
+@pytest.mark.parametrize(("megabytes", "status"), [(64, 200), (1, 200), (64, 400)])
+def test_a_bomb_takes_little_memory(megabytes, status):
+    sent = compressed(bomb(megabytes), status=status)
+    assert len(sent.body) < 100_000
+    script = """
+        import sys
+        from pathlib import Path
+        from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
+        def score(url):
+            sample = Sample(reference="A door is green.", retrieved_contexts=["A door is green."])
+            judge = LLMJudge(OpenAIModel("judge", base_url=url))
+            return evaluate([sample], [ContextRecall()], judge=judge, progress=False)[0]["context_recall"]
+        def peak():
+            lines = Path("/proc/self/status").read_text().splitlines()
+            return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000
+        assert score(sys.argv[1]).value == 1.0
+        before = peak()
+        assert score(sys.argv[2]).value is None
+        print(peak() - before)
+    """
+    with FakeOpenAIServer(HONEST) as good, FakeOpenAIServer(lambda _: sent) as bad:
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script), good.base_url, bad.base_url],
+            capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+        assert bad.count >= 1
+    assert float(done.stdout) < 150
+
+
+def test_the_name_of_a_codec_decompresses_nothing():
+    def respond(request):
+        return HttpResponse(
+            status=200, body=honest_body(request), content_type="application/json; charset=zlib_codec"
+        )
+
+    with FakeOpenAIServer(respond) as server:
+        assert codes(score(server)) == (1.0, {None})
+
+
+def test_of_several_choices_none_counts():
+    def respond(request):
+        return Reply(content=HONEST(request), others=('{"sentences": [], "contexts": []}',))
+
+    with FakeOpenAIServer(respond) as server:
+        found = score(server)
+        assert server.count == 4
+    assert codes(found) == (None, {"invalid_reply"})
+    assert "2 choices" in found.verdicts[0].reason
+
+
+def test_several_choices_are_asked_again():
+    def respond(request):
+        wrong = HONEST(request).replace('"supported": true', '"supported": false')
+        return Reply(content=HONEST(request), others=(wrong,) if len(server.requests) == 1 else ())
+
+    with FakeOpenAIServer(respond) as server:
+        found = score(server)
+        assert server.count == 2
+    assert codes(found) == (1.0, {None})
+    assert found.usage.calls == 2
