@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ctxmetrics.redact import masked
+
 if TYPE_CHECKING:
     from ctxmetrics.scores import Usage
 
@@ -76,7 +78,7 @@ class JudgeError(CtxMetricsError):
     """A judge or its model could not answer.
 
     Args:
-        message: What happened, without keys or request bodies.
+        message: What happened. Keys in it are masked.
         reason_code: The code the affected verdicts get (see `ctxmetrics.scores.ReasonCode`).
         retryable: Whether asking again may help.
         retry_after: Seconds the server asked to wait, where it did.
@@ -98,7 +100,7 @@ class JudgeError(CtxMetricsError):
         retryable: bool = False,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(masked(message))
         self.reason_code = reason_code
         self.retryable = retryable
         self.retry_after = retry_after

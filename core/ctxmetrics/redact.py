@@ -1,31 +1,133 @@
-"""Other people's texts, made safe to store and show."""
+"""Texts of servers, clients and models, made safe to store and show: without keys, and with every character visible.
+
+Every message that is made of such a text goes through `safe_text` or `masked`. Both know the keys of all models of the
+process: `OpenAIModel` adds its own, `remember_keys_of` finds those that other libraries' clients hold.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+from base64 import b64encode
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from html import unescape
+from itertools import islice
+from types import FunctionType, MethodType, ModuleType
 
 _LONGEST = 300
+_LONGEST_READ = 20_000
+"""Characters of an error's text that are looked at."""
 _JOINERS = "\u200c\u200d"
 _KEYS = re.compile(
-    r"(?i)(\bbearer\s+|\bapi[-_ ]?key['\"]?\s*[:=]\s*['\"]?|\bauthorization['\"]?\s*[:=]\s*['\"]?)[^\s'\",}]+"
+    r"(?i)(\bbearer\s+|\bbasic\s+(?=[A-Za-z0-9+/]{8})|\bapi[-_ ]?key['\"]?\s*[:=]\s*['\"]?"
+    r"|\bauthorization['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic)\s+)?)[^\s'\",}]+"
     r"|\b(?:sk|pk|rk|gsk|hf|xai)[-_][A-Za-z0-9_\-*]{6,}"
 )
+_RUN = 8
+"""So many characters of a key in a row are masked."""
+_LEAST = 4
+"""Characters of a key that is masked as a whole word."""
+_MOST_KEYS = 256
+_ESCAPE = re.compile(
+    r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[!-/:-@\[-`{-~]"
+    r"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&(?:amp|lt|gt|quot|apos|sol|plus|equals);"
+)
+"""A character as a URL, JSON, Python or HTML writes it."""
+_NESTED = 3
+"""How often a text may be escaped: a JSON error inside a JSON string inside a URL."""
+_VARIABLE = re.compile(r"(?:API_?KEY|ACCESS_?KEY(?:_ID)?|SECRET(?:_KEY)?|TOKEN|PASSWORD)$", re.IGNORECASE)
+"""Environment variables that hold a key."""
+_ATTRIBUTE = re.compile(
+    r"api[-_]?key|access[-_]?key|subscription[-_]?key|secret|passw|credential|authorization"
+    r"|(?:^|auth|access|session|bearer|ad|api|id|security|refresh|hf)[-_]?token$",
+    re.IGNORECASE,
+)
+"""Attributes, entries and headers that hold a key."""
+_MOST_OBJECTS, _MOST_ITEMS = 3000, 300
+_OPAQUE = (int, float, complex, type(None), type, ModuleType, FunctionType)
+
+_known: dict[str, None] = {}
 
 
-def safe_text(error: object, *secrets: str | None) -> str:
+def safe_text(error: object) -> str:
     """Return one line of text without keys, at most 300 characters.
 
     Args:
         error: Anything; its text is untrusted.
-        secrets: Further strings that must not appear.
     """
-    text = " ".join(str(error).split())
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "[key]")
+    if isinstance(error, BaseException):
+        remember_keys_of(error)  # some hold the request, and its headers the key
+    else:
+        _remember_environment()
+    text = str(error)
+    cut = len(text) > _LONGEST_READ
+    text = masked(" ".join(text[:_LONGEST_READ].split()))
     text = _KEYS.sub(lambda match: f"{match.group(1) or ''}[key]", text)
     text = visible(text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return f"{text[: _LONGEST - 1]}…" if cut or len(text) > _LONGEST else text
+
+
+def masked(text: str) -> str:
+    """Return a text with ``[key]`` in place of every known key and of every part of one.
+
+    A part is eight or more characters in a row, as they are, escaped for a URL, JSON or HTML, or in Base64. A key of
+    fewer than eight characters is masked as a whole word, where it has a digit: ``EMPTY`` and ``ollama`` are words that
+    local servers take for keys.
+
+    Args:
+        text: Untrusted.
+    """
+    keys = tuple(_known)
+    for key in keys:
+        if len(key) < _RUN and key in text:
+            text = re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text)
+    windows = _windows(frozenset(keys))
+    return _without(text, windows) if windows else text
+
+
+def remember_key(key: str | None) -> None:
+    """Mask a key from now on in every message of this process.
+
+    Args:
+        key: The key; of more than 256 the one remembered longest ago is forgotten.
+    """
+    if not key or (len(key) < _RUN and (len(key) < _LEAST or not any(map(str.isdigit, key)))):
+        return
+    _known.pop(key, None)
+    _known[key] = None
+    for oldest in tuple(_known)[:-_MOST_KEYS]:
+        _known.pop(oldest, None)
+
+
+def remember_keys_of(thing: object) -> None:
+    """Find what an object and the objects it holds call a key, and mask it from now on.
+
+    Attributes are read as they are stored; no property is called. A model shows its own key and those of the client
+    that it wraps; a client's exception shows the headers of the request.
+
+    Args:
+        thing: A model, client, judge or exception.
+    """
+    _remember_environment()
+    pending: deque[object] = deque([thing])
+    seen: dict[int, object] = {}
+    while pending and len(seen) < _MOST_OBJECTS:
+        item = pending.popleft()
+        if id(item) in seen:
+            continue
+        seen[id(item)] = item  # alive, so that its address stays its own
+        for name, value in _parts(item):
+            reveal = getattr(value, "get_secret_value", None)
+            found = reveal() if callable(reveal) and not isinstance(value, type) else value
+            if isinstance(found, bytes):
+                found = found.decode("latin-1")
+            if not isinstance(found, str):
+                if not isinstance(found, _OPAQUE):
+                    pending.append(found)
+            elif found is not value or _ATTRIBUTE.search(name):
+                remember_key(found.split()[-1] if found.strip() else None)  # of "Bearer KEY" the key
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -44,3 +146,87 @@ def visible(text: str, keep: str = "") -> str:
     return "".join(
         character if character.isprintable() or character in keep else "\ufffd" for character in text
     )
+
+
+def _remember_environment() -> None:
+    for name, value in tuple(os.environ.items()):
+        if len(value) >= _RUN and _VARIABLE.search(name):
+            remember_key(value.strip())
+
+
+@lru_cache(maxsize=8)
+def _windows(keys: frozenset[str]) -> frozenset[str]:
+    """Return the shortest parts of keys that are masked.
+
+    In Base64 a key looks different after 0, 1 or 2 other characters, and its edges depend on what stands beside it.
+    """
+    forms = set(keys)
+    for key in keys:
+        for before in range(3):
+            text = b64encode(b" " * before + key.encode()).decode().rstrip("=")
+            inner = text[-(-before * 8 // 6) : -1]
+            forms |= {inner, inner.replace("+", "-").replace("/", "_")}
+    return frozenset(form[at : at + _RUN] for form in forms for at in range(len(form) - _RUN + 1))
+
+
+def _without(text: str, windows: frozenset[str]) -> str:
+    """Mask every place of a text that is one of the windows, or is when its escapes are read."""
+    plain, places = text, range(len(text) + 1)  # where each character of the plain text begins
+    hidden: list[tuple[int, int]] = []
+    for _ in range(_NESTED + 1):
+        hidden += [
+            (places[at], places[at + _RUN])
+            for at in range(len(plain) - _RUN + 1)
+            if plain[at : at + _RUN] in windows
+        ]
+        escapes = list(_ESCAPE.finditer(plain))
+        if not escapes:
+            break
+        plain, places = _read(plain, places, escapes)
+    pieces, end = [], 0
+    for start, stop in sorted(hidden):
+        if start >= end:
+            pieces += [text[end:start], "[key]"]
+        end = max(end, stop)
+    return "".join([*pieces, text[end:]])
+
+
+def _read(text: str, places: Sequence[int], escapes: Sequence[re.Match[str]]) -> tuple[str, list[int]]:
+    """Read the escapes of a text; keep where each character came from."""
+    characters: list[str] = []
+    origins: list[int] = []
+    end = 0
+    for escape in escapes:
+        characters += [*text[end : escape.start()], _meaning(escape.group())]
+        origins += [*places[end : escape.start()], places[escape.start()]]
+        end = escape.end()
+    return "".join([*characters, text[end:]]), [*origins, *places[end:]]
+
+
+def _meaning(escape: str) -> str:
+    """Return the one character that an escape stands for."""
+    if escape[0] == "&":
+        return unescape(escape)[:1] or " "
+    if escape[0] == "%":
+        return chr(int(escape[1:], 16))
+    return chr(int(escape[2:], 16)) if len(escape) > 2 else escape[1]  # noqa: PLR2004 - a backslash and a mark
+
+
+def _parts(item: object) -> Iterator[tuple[str, object]]:
+    """Give what an object holds, by name."""
+    if isinstance(item, Mapping):
+        for name, value in islice(item.items(), _MOST_ITEMS):
+            yield (name if isinstance(name, str) else ""), value
+        return
+    if isinstance(item, (list, tuple, set, frozenset, deque)):
+        yield from (("", value) for value in islice(item, _MOST_ITEMS))
+        return
+    if isinstance(item, MethodType):
+        yield "", item.__self__
+    if isinstance(item, BaseException):
+        yield "", (item.__cause__, item.__context__, item.args)
+    yield from tuple(getattr(item, "__dict__", {}).items())
+    for kind in type(item).__mro__:
+        for name in (slots,) if isinstance(slots := vars(kind).get("__slots__", ()), str) else tuple(slots):
+            if name not in ("__dict__", "__weakref__"):
+                yield name, getattr(item, name, None)

@@ -47,15 +47,14 @@ class UnusableReplyError(JudgeError):
         self.usage = usage or Usage(calls=1)
 
 
-def classify(error: BaseException, *secrets: str | None) -> JudgeError | BudgetExceededError:
+def classify(error: BaseException) -> JudgeError | BudgetExceededError:
     """Turn any exception of a model's client into a `JudgeError`.
 
     The status code decides where the exception, or one it came from, has one; else its kind. A server that asks to
     wait longer than `LONGEST_RETRY_AFTER` has refused: it is not asked again.
 
     Args:
-        error: What was raised.
-        secrets: Strings that must not appear in the message.
+        error: What was raised. Keys in its text are masked.
     """
     problem = _classified(error, *secrets)
     return _within_patience(problem) if isinstance(problem, JudgeError) else problem
@@ -66,7 +65,7 @@ def _classified(error: BaseException, *secrets: str | None) -> JudgeError | Budg
     for link in chain:
         if isinstance(link, (JudgeError, BudgetExceededError)):
             return link
-    text = safe_text(error, *secrets)
+    text = safe_text(error)
     message = f"{type(error).__name__}: {text}" if text else type(error).__name__
     for link in chain:
         status = _status(link)

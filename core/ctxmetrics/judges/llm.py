@@ -16,7 +16,7 @@ from ctxmetrics.judges.replies import Checked, Part, UnreadableReplyError, check
 from ctxmetrics.judges.run import current_run
 from ctxmetrics.judges.storing import Answer, decode, encode
 from ctxmetrics.prompts import get_pack, render, schema_of
-from ctxmetrics.redact import safe_text
+from ctxmetrics.redact import masked, remember_keys_of, safe_text
 from ctxmetrics.scores import Usage, Verdict, frozen
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class LLMJudge:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ParameterError(f"LLMJudge: {name}={value!r} must be a whole number from {least}.")
+        remember_keys_of(self.model)
 
     @property
     def name(self) -> str:
@@ -304,12 +305,27 @@ class _Talk:
             self.final = code not in _CONTENT_CODES
 
     def answer(self, **parts: Any) -> Answer:
-        answer = Answer(usage=self._usage, raw=tuple(self._raw), **parts)
+        answer = _without_keys(Answer(usage=self._usage, raw=tuple(self._raw), **parts))
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):
             current_run().breaker.success()
         elif not self.final:
             current_run().breaker.failure(JudgeError("no usable reply", reason_code=self.code))
         return answer
+
+
+def _without_keys(answer: Answer) -> Answer:
+    """Mask keys in what the model wrote: a server may repeat them in a reply."""
+    return replace(
+        answer,
+        verdicts=frozen(
+            {
+                id_: replace(verdict, reason=masked(verdict.reason)) if verdict.reason else verdict
+                for id_, verdict in answer.verdicts.items()
+            }
+        ),
+        claims=tuple(map(masked, answer.claims)),
+        raw=tuple(map(masked, answer.raw)),
+    )
 
 
 def _data(

@@ -17,7 +17,7 @@ from ctxmetrics.judges.clients import client_for
 from ctxmetrics.judges.failures import UnusableReplyError, classify, from_status
 from ctxmetrics.judges.manners import FORMS, Form, Manners, manners_of
 from ctxmetrics.judges.strict import strict_schema
-from ctxmetrics.redact import safe_text
+from ctxmetrics.redact import remember_key, safe_text
 from ctxmetrics.scores import Usage, frozen
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ class Key:
 
     def reveal(self) -> str | None:
         """Return the key, or None where there is none."""
-        return self._text or _sendable(os.environ.get(KEY_VARIABLE, ""), KEY_VARIABLE) or None
+        key = self._text or _sendable(os.environ.get(KEY_VARIABLE, ""), KEY_VARIABLE) or None
+        remember_key(key)
+        return key
 
     def __repr__(self) -> str:
         return "[key]"
@@ -175,7 +177,7 @@ class OpenAIModel:
             fixed = self.reply_format != "auto"
             if may_learn and _is_refusal(error) and manners.learn(error, body, fixed_form=fixed):
                 return None
-            problem = _special(error, self._key()) or classify(error, self._key())
+            problem = _special(error) or classify(error)
         raise problem  # out here: what it came from holds the request's headers, and they the key
 
     @property
@@ -332,16 +334,16 @@ def _is_refusal(error: Exception) -> bool:
     return getattr(error, "status_code", None) in (400, 422)
 
 
-def _special(error: Exception, key: str) -> JudgeError | None:
+def _special(error: Exception) -> JudgeError | None:
     """Tell the 400s apart that are about the reply, not about the request."""
     code = getattr(error, "code", None)
     if code == "json_validate_failed":  # a server that checks the reply against the schema itself
         return UnusableReplyError(
-            f"the model's reply did not fit the schema: {safe_text(error, key)}", reason_code="invalid_reply"
+            f"the model's reply did not fit the schema: {safe_text(error)}", reason_code="invalid_reply"
         )
     if code in ("content_filter", "content_policy_violation"):
         return UnusableReplyError(
-            f"the server's content filter refused: {safe_text(error, key)}", reason_code="refused"
+            f"the server's content filter refused: {safe_text(error)}", reason_code="refused"
         )
     return None
 

@@ -29,6 +29,7 @@ from ctxmetrics.judges.failures import (
 )
 from ctxmetrics.judges.loops import PATIENCE, any_alive, wake
 from ctxmetrics.judges.telemetry import model_call
+from ctxmetrics.redact import remember_keys_of
 from ctxmetrics.scores import Usage
 
 if TYPE_CHECKING:
@@ -463,6 +464,7 @@ class Run:
             except (BudgetExceededError, ParameterError):
                 raise
             except Exception as error:  # noqa: BLE001 - somebody's client may raise anything
+                remember_keys_of(model)
                 problem = classify(error)
                 if isinstance(error, TimeoutError) and not str(error):
                     problem = JudgeError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.metrics.base import NAMED, Metric, check_choice, not_judged
-from ctxmetrics.redact import safe_text
+from ctxmetrics.redact import remember_keys_of, safe_text
 from ctxmetrics.scores import Verdict
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 
@@ -172,6 +172,7 @@ async def _asked(
     try:
         judgement = await question(request)
     except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
+        remember_keys_of(question)  # those of the judge
         code, reason = failure(error)
         missing = tuple(
             Verdict(id=id_, value=None, text=text, code=code, reason=reason)
