@@ -88,6 +88,12 @@ def forgets_judgements() -> None:
 
 
 @pytest.fixture(autouse=True)
+def forgets_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start each test as a new process would: with no key known."""
+    monkeypatch.setattr("ctxmetrics.redact._known", {})
+
+
+@pytest.fixture(autouse=True)
 def gives_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait no minute for a server that refuses everything."""
     monkeypatch.setattr("ctxmetrics.judges.run.OVERLOAD_PATIENCE", 0.0)

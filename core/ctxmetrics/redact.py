@@ -171,7 +171,8 @@ def _windows(keys: frozenset[str]) -> frozenset[str]:
 
 def _without(text: str, windows: frozenset[str]) -> str:
     """Mask every place of a text that is one of the windows, or is when its escapes are read."""
-    plain, places = text, range(len(text) + 1)  # where each character of the plain text begins
+    plain = text
+    places: Sequence[int] = range(len(text) + 1)  # where each character of the plain text begins
     hidden: list[tuple[int, int]] = []
     for _ in range(_NESTED + 1):
         hidden += [
@@ -209,7 +210,8 @@ def _meaning(escape: str) -> str:
         return unescape(escape)[:1] or " "
     if escape[0] == "%":
         return chr(int(escape[1:], 16))
-    return chr(int(escape[2:], 16)) if len(escape) > 2 else escape[1]  # noqa: PLR2004 - a backslash and a mark
+    digits = escape[2:]
+    return chr(int(digits, 16)) if digits else escape[1]
 
 
 def _parts(item: object) -> Iterator[tuple[str, object]]:

@@ -6,9 +6,13 @@ import json
 import logging
 import pickle
 import traceback
+from base64 import b64encode
 from copy import copy, deepcopy
 from dataclasses import asdict, fields
+from html import escape
 from pprint import pformat
+from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 
@@ -18,6 +22,7 @@ from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges import run
 from ctxmetrics.judges.models import Key
 from ctxmetrics.prompts import get_pack, render, schema_of
+from ctxmetrics.redact import masked, remember_key, remember_keys_of
 from ctxmetrics.testing import FAULTS, FakeOpenAIServer, Fault, answer_from
 from ctxmetrics.testing.chat import InvalidRequestError
 
@@ -163,3 +168,107 @@ def test_an_address_that_holds_a_secret_is_refused_without_repeating_it(address)
     with pytest.raises(ParameterError, match="api_key") as caught:
         OpenAIModel("m", base_url=address, api_key="k")
     assert_hidden("hunter2secret", str(caught.value))
+
+
+ODD = 'Zq8/with+plus==9"amp&x7Kp2vLm0Tt4'
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ODD,
+        quote(ODD, safe=""),
+        quote(quote(ODD, safe=""), safe=""),
+        escape(ODD),
+        "".join(f"&#{ord(character)};" for character in ODD),
+        ODD.replace("/", "\\/").replace("&", "\\u0026"),
+        json.dumps(ODD)[1:-1],
+        json.dumps(json.dumps(ODD))[3:-3],
+        ODD[:8],
+        ODD[-8:],
+        ODD[5:20],
+        quote(ODD[2:-2], safe=""),
+        f"{ODD[:14]}***{ODD[14:]}",
+    ],
+)
+def test_a_key_is_masked_whole_in_part_and_escaped(form):
+    remember_key(ODD)
+    assert masked(f"before {form} after") == f"before {'***'.join('[key]' for _ in form.split('***'))} after"
+
+
+@pytest.mark.parametrize("before", ["", "m", "me:", "user:"])
+def test_a_key_is_masked_in_base64(before):
+    remember_key(ODD)
+    shown = masked(b64encode(f"{before}{ODD}".encode()).decode())
+    assert "[key]" in shown
+    assert all(
+        len(piece) < 11 for piece in shown.split("[key]")
+    )  # eleven digits of Base64 are eight characters
+
+
+def test_seven_characters_and_words_that_stand_for_no_key_stay():
+    for key in (ODD, "EMPTY", "ollama", "x", ""):
+        remember_key(key)
+    text = f"ollama said EMPTY to x: {ODD[:7]} {ODD[-7:]}, 100%25 of \\u0041 &amp;"
+    assert masked(text) == text
+
+
+def test_a_short_key_with_a_digit_is_masked_as_a_word():
+    remember_key("hunter2")
+    assert masked("key hunter2, not hunter22") == "key [key], not hunter22"
+
+
+def test_the_keys_of_clients_and_of_requests_are_found():
+    import httpx
+    from openai import AsyncOpenAI
+    from pydantic import SecretStr
+
+    request = httpx.Request("POST", "http://localhost", headers={"Authorization": "Bearer of-the-request-1"})
+    held = SimpleNamespace(
+        deep=[{"settings": SimpleNamespace(api_key="of-the-settings-2")}],
+        client=AsyncOpenAI(api_key="of-the-client-3"),
+        credentials=SecretStr("of-the-secret-4"),
+        error=httpx.ConnectError("no", request=request),
+        method=AsyncOpenAI(api_key="of-the-method-5").with_options,
+    )
+    held.itself = held
+    remember_keys_of(held)
+    names = ("request-1", "settings-2", "client-3", "secret-4", "method-5")
+    assert masked(" ".join(f"of-the-{name}" for name in names)) == " ".join("[key]" for _ in names)
+
+
+def test_the_keys_of_the_environment_are_masked(monkeypatch):
+    monkeypatch.setenv("ELSEWHERE_API_KEY", "another-secret-77")
+    assert str(JudgeError("x")) == "x"
+    sample = Sample(reference="A door.", retrieved_contexts=["A door."])
+
+    class Own:
+        name, warnings = "own", ()
+
+        async def attribute(self, request):
+            raise RuntimeError("another-secret-77 and private-value-5 are wrong")
+
+        rate = attribute
+
+        def __init__(self):
+            self.client = SimpleNamespace(authorization="private-value-5")
+
+    score = ContextRecall(judge=Own()).score(sample)
+    assert "RuntimeError: [key] and [key] are wrong" in score.message
+
+
+def test_a_reply_that_repeats_the_key_is_kept_without_it_and_decides_the_same():
+    key = KEYS[1]
+    plain = answer_from()
+
+    def respond(request):
+        answer = json.loads(plain(request))
+        answer["sentences"][1]["reason"] = f"your key is {key[3:]}"
+        return json.dumps(answer)
+
+    with FakeOpenAIServer(respond) as server:
+        judge = LLMJudge(OpenAIModel("m", base_url=server.base_url, api_key=key), keep_raw=True)
+        score = ContextRecall(judge=judge).score(SAMPLE)
+    assert score.value == 0.5
+    assert score.verdicts[1].reason == "your key is [key]"
+    assert_hidden(key, json.dumps(score.to_dict()), repr(score))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ctxmetrics import LLMJudge
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.prompts import Pack, get_pack, register_pack, render, schema_of
 from ctxmetrics.prompts.packs import _packs
 
@@ -66,3 +71,30 @@ def test_packs_can_be_registered_and_must_be_whole() -> None:
         _packs.pop("xx")
     with pytest.raises(ParameterError, match="joint"):
         register_pack(Pack(language="xx", texts={**texts, "joint": ""}))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_prompt_has_a_version_of_its_own_that_counts_in_cache_keys(step: str) -> None:
+    code = f"""
+import sys
+from importlib import reload
+from ctxmetrics.prompts import {step}, packs
+{step}.VERSION = 7
+reload(packs)
+print(*(packs.get_pack(language).version_of(step) for language in ("en", "ru") for step in sys.argv[1:]))
+"""
+    command = [sys.executable, "-c", code, *STEPS]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert found == [
+        f"{name}-{language}-{7 if name == step else get_pack('en').version_of(name).rpartition('-')[2]}"
+        for language in ("en", "ru")
+        for name in STEPS
+    ]
+    judge = LLMJudge(ScriptedModel({}))
+    prompt = render(get_pack("en"), step, DATA)
+    assert judge._key(prompt) != judge._key(replace(prompt, version=f"{step}-en-7"))
+
+
+def test_a_pack_with_a_version_for_some_prompts_only_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no version for: claims, usefulness"):
+        register_pack(Pack(language="xx", texts=get_pack("en").texts, version={"joint": 2, "attribution": 1}))

@@ -21,6 +21,7 @@ from ctxmetrics.judges.base import Reply
 from ctxmetrics.judges.failures import UnusableReplyError, classify
 from ctxmetrics.judges.run import Breaker, Limiter, Run, current_run, using
 from ctxmetrics.prompts import get_pack, render, schema_of
+from ctxmetrics.redact import remember_key
 from ctxmetrics.scores import Usage
 
 try:
@@ -809,7 +810,8 @@ def test_retry_after_may_be_a_date(monkeypatch):
 
 
 def test_messages_are_one_short_line_without_keys():
-    found = classify(ValueError("a\nb  sk-abcdefgh0123 and topsecret " + "x" * 1000), "topsecret")
+    remember_key("topsecret")
+    found = classify(ValueError("a\nb  sk-abcdefgh0123 and topsecret " + "x" * 1000))
     assert str(found).startswith("ValueError: a b [key] and [key] xxx")
     assert len(str(found)) < 320
     assert str(classify(TimeoutError())) == "TimeoutError"

@@ -56,11 +56,11 @@ def classify(error: BaseException) -> JudgeError | BudgetExceededError:
     Args:
         error: What was raised. Keys in its text are masked.
     """
-    problem = _classified(error, *secrets)
+    problem = _classified(error)
     return _within_patience(problem) if isinstance(problem, JudgeError) else problem
 
 
-def _classified(error: BaseException, *secrets: str | None) -> JudgeError | BudgetExceededError:
+def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
     chain = _chain(error)
     for link in chain:
         if isinstance(link, (JudgeError, BudgetExceededError)):

@@ -22,6 +22,12 @@ _SCHEMAS: Mapping[Step, type[BaseModel]] = {
     "usefulness": usefulness.UsefulnessReply,
     "joint": joint.JointReply,
 }
+_VERSIONS: Mapping[str, int] = {
+    "claims": claims.VERSION,
+    "attribution": attribution.VERSION,
+    "usefulness": usefulness.VERSION,
+    "joint": joint.VERSION,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,20 +37,22 @@ class Pack:
     Attributes:
         language: ISO 639 code.
         texts: The fixed part of the prompt, one a step.
-        version: Raised whenever a text changes: it is part of the provenance and of every cache key.
+        version: One number a step, or one for all; raised whenever a text changes: it is part of the provenance and of
+            every cache key.
         yes: Words, in lower case, that a reply in this language may use for true.
         no: The same for false.
     """
 
     language: str
     texts: Mapping[str, str]
-    version: int = 1
+    version: int | Mapping[str, int] = 1
     yes: frozenset[str] = field(default=frozenset({"yes", "true"}))
     no: frozenset[str] = field(default=frozenset({"no", "false"}))
 
     def version_of(self, step: Step) -> str:
         """Return the name of one prompt, such as ``joint-en-1``."""
-        return f"{step}-{self.language}-{self.version}"
+        number = self.version if isinstance(self.version, int) else self.version[step]
+        return f"{step}-{self.language}-{number}"
 
 
 _packs: dict[str, Pack] = {}
@@ -54,15 +62,16 @@ def register_pack(pack: Pack) -> None:
     """Add the prompts of a language, or replace them.
 
     Raises:
-        ParameterError: A step has no text.
+        ParameterError: A step has no text, or no version.
     """
-    missing = [step for step in _SCHEMAS if not pack.texts.get(step)]
-    if missing:
-        raise ParameterError(f"pack {pack.language!r} has no text for: {', '.join(missing)}.")
+    for what, given in (("text", pack.texts), ("version", pack.version)):
+        missing = [] if isinstance(given, int) else [step for step in _SCHEMAS if not given.get(step)]
+        if missing:
+            raise ParameterError(f"pack {pack.language!r} has no {what} for: {', '.join(missing)}.")
     _packs[pack.language] = Pack(
         language=pack.language,
         texts=frozen(pack.texts),
-        version=pack.version,
+        version=pack.version if isinstance(pack.version, int) else frozen(pack.version),
         yes=pack.yes | {"yes", "true"},
         no=pack.no | {"no", "false"},
     )
@@ -81,7 +90,7 @@ def schema_of(step: Step) -> type[BaseModel]:
 register_pack(
     Pack(
         language="en",
-        version=joint.VERSION,
+        version=_VERSIONS,
         texts={
             "claims": claims.EN,
             "attribution": attribution.EN,
@@ -93,7 +102,7 @@ register_pack(
 register_pack(
     Pack(
         language="ru",
-        version=joint.VERSION,
+        version=_VERSIONS,
         texts={
             "claims": claims.RU,
             "attribution": attribution.RU,
