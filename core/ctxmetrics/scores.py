@@ -27,6 +27,7 @@ VerdictCode = Literal[
     "truncated",  # the reply was cut off by a length limit
     "conflicting_verdicts",  # the reply said yes and no about one id, or the votes were split evenly
     "unverified_evidence",  # the quote is not in the context: the verdict is no
+    "too_many_quotes",  # more quotes, or longer ones, than are looked for, and none of the others was found
     "rate_limited",
     "overloaded",
     "timeout",

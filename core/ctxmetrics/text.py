@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,6 +25,10 @@ FUZZY_MAX_CONTEXT = 200_000
 """Longer contexts are searched exactly and normalised only: alignment would take seconds."""
 FUZZY_MAX_QUOTE = 2_000
 """The same for longer quotes."""
+MOST_STEPS = 200_000_000
+"""Steps of work that the quotes of one reply may take: each about a nanosecond, so a fifth of a second."""
+_STEPS_A_CHARACTER = 600
+"""What it takes to normalise a character."""
 
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -56,6 +61,34 @@ class Span(NamedTuple):
 
     start: int
     end: int
+
+
+class Effort:
+    """Bounds the work of finding quotes. It counts and does not time: equal replies get equal verdicts.
+
+    Args:
+        steps: Steps of work in all.
+
+    Attributes:
+        left: Steps that are left.
+    """
+
+    def __init__(self, steps: float = MOST_STEPS) -> None:
+        self.left = steps
+
+    def spend(self, steps: float) -> None:
+        """Take steps.
+
+        Raises:
+            EffortExceededError: So many are not left.
+        """
+        if steps > self.left:
+            raise EffortExceededError
+        self.left -= steps
+
+
+class EffortExceededError(Exception):
+    """Finding a quote takes more work than is left; whether it is there is not known."""
 
 
 def has_content(text: str) -> bool:
@@ -203,7 +236,11 @@ def _normalised_context(context: str) -> tuple[str, list[int]]:
     return "".join(characters), origin
 
 
-def find_quote(quote: str, context: str) -> tuple[Span, ...]:
+_normalised_long_context = lru_cache(maxsize=2)(_normalised_context.__wrapped__)
+"""The same for contexts whose normalised form takes much memory."""
+
+
+def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[Span, ...]:
     """Find the spans of a context that a quote claims to be copied from.
 
     Tried in order: the exact text; the normalised text (`normalise`); the best alignment of at least
@@ -214,16 +251,22 @@ def find_quote(quote: str, context: str) -> tuple[Span, ...]:
     Args:
         quote: What the judge says it copied. Untrusted.
         context: The retrieved text.
+        effort: Bounds the work; None: as much as for one reply.
 
     Returns:
         One span a part, in order; empty when the quote is not there or says too little to be evidence (fewer
         than three letters or digits, unless it is a number or written without spaces).
+
+    Raises:
+        EffortExceededError: Finding it takes more work than is left.
     """
+    effort = effort or Effort()
+    effort.spend(1000 + 50 * len(quote))
     parts = [part for part in _ELLIPSIS.split(quote) if has_content(part)]
     spans: list[Span] = []
     position = 0
     for part in parts:
-        span = _find_part(part.strip(), context, position) if _says_something(part) else None
+        span = _find_part(part.strip(), context, position, effort) if _says_something(part) else None
         if span is None:
             return ()
         spans.append(span)
@@ -232,37 +275,39 @@ def find_quote(quote: str, context: str) -> tuple[Span, ...]:
 
 
 def _says_something(quote: str) -> bool:
-    letters = [character for character in quote if character.isalnum()]
-    return len(letters) > 2 or any(character.isdigit() or ord(character) >= 0x0E00 for character in letters)  # noqa: PLR2004 - three letters, from Thai on scripts without spaces
+    letters = 0
+    for character in quote:
+        if character.isalnum():
+            letters += 1
+            if letters > 2 or character.isdigit() or ord(character) >= 0x0E00:  # noqa: PLR2004 - three letters, from Thai on scripts without spaces
+                return True
+    return False
 
 
-def _find_part(quote: str, context: str, position: int) -> Span | None:
-    start = _find(quote, context, position)
+def _find_part(quote: str, context: str, position: int, effort: Effort) -> Span | None:
+    start = _find(quote, context, position, effort)
     if start >= 0:
         return Span(start, start + len(quote))
+    effort.spend(_STEPS_A_CHARACTER * len(quote))
     needle = normalise(quote).strip("\"'")
     if not needle:
         return None
-    haystack, origin = (
-        _normalised_context(context) if len(context) <= FUZZY_MAX_CONTEXT else _join(_normalised(context))
-    )
-    first = (
-        next((index for index, source in enumerate(origin) if source >= position), len(origin))
-        if position
-        else 0
-    )
-    start = _find(needle, haystack, first)
+    short = len(context) <= FUZZY_MAX_CONTEXT
+    haystack, origin = _normalised_context(context) if short else _normalised_long_context(context)
+    first = bisect_left(origin, position) if position else 0
+    start = _find(needle, haystack, first, effort)
     end = start + len(needle)
     if start < 0:
-        aligned = _align(needle, haystack[first:]) if len(context) <= FUZZY_MAX_CONTEXT else None
+        aligned = _align(needle, haystack[first:], effort) if short else None
         if aligned is None:
             return None
         start, end = aligned.start + first, aligned.end + first
     return _trim(context, Span(origin[start], origin[end - 1] + 1))
 
 
-def _find(needle: str, haystack: str, position: int) -> int:
+def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
     """Find a text where it does not begin or end inside a number."""
+    effort.spend(len(haystack) + 1000)
     start = haystack.find(needle, position)
     while start >= 0:
         end = start + len(needle)
@@ -270,6 +315,7 @@ def _find(needle: str, haystack: str, position: int) -> int:
             haystack[end - 1 : end + 1]
         ):
             break
+        effort.spend(len(needle) + 1500)
         start = haystack.find(needle, start + 1)
     return start
 
@@ -278,13 +324,12 @@ def _is_number(pair: str) -> bool:
     return len(pair) > 1 and pair.isdecimal()
 
 
-def _join(normalised: tuple[list[str], list[int]]) -> tuple[str, list[int]]:
-    return "".join(normalised[0]), normalised[1]
-
-
-def _align(needle: str, haystack: str) -> Span | None:
+def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
     if not FUZZY_MIN_CHARACTERS <= len(needle) <= min(FUZZY_MAX_QUOTE, 2 * len(haystack)):
         return None
+    # Every window of the needle's length, also those that overlap an end, compared 64 characters at a time.
+    windows = len(haystack) + 2 * len(needle)
+    effort.spend(windows * (250 + len(needle) * -(-len(needle) // 64) // 2))
     from rapidfuzz import fuzz
 
     found = fuzz.partial_ratio_alignment(needle, haystack, score_cutoff=100 * FUZZY_BAR)

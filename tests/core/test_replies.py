@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from rapidfuzz import fuzz
 
 from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.replies import Part, UnreadableReplyError, check, parse
+from ctxmetrics.judges.replies import MOST_QUOTES, Part, UnreadableReplyError, check, parse
 from ctxmetrics.prompts import get_pack, schema_of
 
 KEYS = ("sentences", "contexts")
@@ -197,3 +198,76 @@ def test_the_note_for_asking_again_holds_ids_and_our_own_words_only() -> None:
     assert "s1" in checked.note
     assert "c1" in checked.note
     assert hostile not in checked.note
+
+
+# ---- the work that a reply may cause ----
+
+
+def quoting(quotes, units=("s1",)):
+    entries = [
+        {
+            "id": id_,
+            "supported": True,
+            "evidence": [{"context": "c1", "quote": quote} for quote in quotes(id_)],
+        }
+        for id_ in units
+    ]
+    return {"sentences": entries}
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Lengths of the texts that were aligned."""
+    lengths = []
+    align = fuzz.partial_ratio_alignment
+
+    def counting(needle, haystack, **options):
+        lengths.append((len(needle), len(haystack)))
+        return align(needle, haystack, **options)
+
+    monkeypatch.setattr(fuzz, "partial_ratio_alignment", counting)
+    return lengths
+
+
+def test_so_many_quotes_about_one_unit_are_looked_for_and_the_others_are_told(compared):
+    part = Part(units={"s1": "The pump hums."}, contexts={"c1": "At night the pump hums a little. " * 40})
+    wrong = [f"a quote with number {number} that stands nowhere" for number in range(5000)]
+    checked = check(quoting(lambda _: wrong), part, ("s1",), (), get_pack("en"))
+    assert len(compared) == MOST_QUOTES
+    assert (checked.invalid, checked.unverified) == ({"s1": "too_many_quotes"}, ())
+    assert checked.note == "Give fewer and shorter quotes for: s1."
+    right = check(quoting(lambda _: ["the pump hums", *wrong]), part, ("s1",), (), get_pack("en"))
+    assert right.verdicts["s1"].value is True
+    assert right.verdicts["s1"].details["quotes_left_out"] == 5001 - MOST_QUOTES
+
+
+def test_the_same_quote_is_looked_for_once(compared):
+    units = tuple(f"s{number}" for number in range(1, 33))
+    part = Part(
+        units=dict.fromkeys(units, "The pump hums."), contexts={"c1": "At night the pump hums. " * 40}
+    )
+    data = quoting(lambda _: ["this is a quote that stands nowhere"] * 40, units)
+    assert check(data, part, units, (), get_pack("en")).unverified == units
+    assert len(compared) == 1
+
+
+def test_the_work_on_one_reply_is_bounded_over_all_its_units(compared):
+    units = tuple(f"s{number}" for number in range(1, 33))
+    context = " ".join(f"word{number * 7919 % 1000}" for number in range(300))
+    part = Part(units=dict.fromkeys(units, "The pump hums."), contexts={"c1": context})
+
+    def long(id_):
+        return [" ".join(f"term{id_}{number}" for _ in range(100)) for number in range(40)]
+
+    checked = check(quoting(long, units), part, units, (), get_pack("en"))
+    assert 0 < len(compared) < 20  # of 1,280
+    assert set(checked.invalid.values()) == {"too_many_quotes"}
+    assert len(checked.invalid) + len(checked.unverified) == 32
+
+
+@pytest.mark.parametrize("quote", ["x" * 1_900_000, "1" * 500_000, "a b " * 400_000, "ab…" * 300_000])
+def test_a_quote_of_megabytes_is_not_looked_for(quote, compared):
+    part = Part(units={"s1": "The pump hums."}, contexts={"c1": "1" * 60_000 + "ab" * 1000})
+    checked = check(quoting(lambda _: [quote]), part, ("s1",), (), get_pack("en"))
+    assert checked.invalid == {"s1": "too_many_quotes"} or checked.unverified == ("s1",)
+    assert not compared

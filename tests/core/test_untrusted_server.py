@@ -197,3 +197,16 @@ def test_several_choices_are_asked_again():
         assert server.count == 2
     assert codes(found) == (1.0, {None})
     assert found.usage.calls == 2
+
+
+def test_thousands_of_quotes_are_asked_again_and_then_not_judged():
+    quotes = [{"context": "c1", "quote": f"quote {number} that stands nowhere"} for number in range(5000)]
+    entry = {"id": "s1", "supported": True, "evidence": quotes}
+
+    def respond(request):
+        return json.dumps({"sentences": [entry], "contexts": [{"id": "c1", "useful": True}]})
+
+    with FakeOpenAIServer(respond) as server:
+        assert codes(score(server)) == (None, {"too_many_quotes"})
+        assert 1 < server.count <= 5
+        assert "Give fewer and shorter quotes for: s1." in server.requests[-1].text

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.words import stop_words, words
 from ctxmetrics.scores import Evidence, Verdict, frozen
-from ctxmetrics.text import find_quote
+from ctxmetrics.text import Effort, EffortExceededError, Span, find_quote
 
 if TYPE_CHECKING:
     from ctxmetrics.judges.base import Reply
@@ -31,6 +31,10 @@ _LONGEST_MENDED = 16_000
 """Characters that json-repair may see: on some texts its time grows with their square."""
 _MOST_FAILURES, _MOST_TRIES = 200, 1000
 _LONGEST_REASON = 500
+MOST_QUOTES = 200
+"""Quotes about one unit that are looked for: three for each of the contexts of one request."""
+_LONGEST_COMPARED = 1_000
+"""Characters of a unit's evidence that are searched for its words."""
 _NOT_JSON = (
     "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
 )
@@ -86,15 +90,25 @@ class Checked:
         if self.missing:
             lines.append(f"Your last reply had no entry for: {', '.join(self.missing)}.")
         if self.invalid:
-            lines.append(
-                f"Each verdict must be exactly one true or false; look again at: {', '.join(self.invalid)}."
-            )
+            lines += self._notes_about_invalid()
         if self.unverified:
             lines.append(
                 "A quote must be copied word for word from the context it names, and yours was not found for: "
                 f"{', '.join(self.unverified)}. If no context says it, answer false."
             )
         return " ".join(lines)
+
+    def _notes_about_invalid(self) -> list[str]:
+        long = [id_ for id_, code in self.invalid.items() if code == "too_many_quotes"]
+        unclear = [id_ for id_ in self.invalid if id_ not in long]
+        lines = []
+        if unclear:
+            lines.append(
+                f"Each verdict must be exactly one true or false; look again at: {', '.join(unclear)}."
+            )
+        if long:
+            lines.append(f"Give fewer and shorter quotes for: {', '.join(long)}.")
+        return lines
 
 
 def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
@@ -255,6 +269,7 @@ def check(
     unverified: list[str] = []
     invalid: dict[str, str] = {}
     missing: list[str] = []
+    quotes = _Quotes(part)
     for key, field, asked, known in (
         ("sentences", "supported", units, part.units),
         ("contexts", "useful", contexts, part.contexts),
@@ -276,17 +291,22 @@ def check(
                 verdicts[id_] = Verdict(id=id_, value=value, text=known[id_], reason=_reason(given))
             elif not value:
                 verdicts[id_] = Verdict(id=id_, value=False, text=known[id_], reason=_reason(given))
-            elif evidence := _evidence(given, part):
-                verdicts[id_] = Verdict(
-                    id=id_,
-                    value=True,
-                    text=known[id_],
-                    reason=_reason(given),
-                    evidence=evidence,
-                    details=_doubts(known[id_], evidence, pack.language),
-                )
             else:
-                unverified.append(id_)
+                evidence, left_out = quotes.find(given)
+                if evidence:
+                    doubts = _doubts(known[id_], evidence, pack.language)
+                    verdicts[id_] = Verdict(
+                        id=id_,
+                        value=True,
+                        text=known[id_],
+                        reason=_reason(given),
+                        evidence=evidence,
+                        details=frozen({**doubts, "quotes_left_out": left_out}) if left_out else doubts,
+                    )
+                elif left_out:
+                    invalid[id_] = "too_many_quotes"
+                else:
+                    unverified.append(id_)
     return Checked(frozen(verdicts), tuple(unverified), frozen(invalid), tuple(missing))
 
 
@@ -329,21 +349,50 @@ def _reason(entries: Sequence[Mapping[str, Any]]) -> str | None:
     )
 
 
-def _evidence(entries: Sequence[Mapping[str, Any]], part: Part) -> tuple[Evidence, ...]:
-    """Return the quotes that are there, as spans of the part's contexts, in order of context and place."""
-    found: set[tuple[int, int, int, str]] = set()
-    for entry in entries:
-        given = entry.get("evidence")
-        for item in given if isinstance(given, (list, tuple)) else ():
-            id_, quote = (
-                (item.get("context"), item.get("quote")) if isinstance(item, Mapping) else (None, None)
-            )
-            if not isinstance(quote, str) or not isinstance(id_, str) or id_.strip() not in part.contexts:
+class _Quotes:
+    """Finds the quotes of one reply, each once, within the bounds.
+
+    Args:
+        part: What was shown.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._effort = Effort()
+        self._found: dict[tuple[str, str], tuple[Span, ...]] = {}
+
+    def find(self, entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[Evidence, ...], int]:
+        """Return the quotes that are there, and how many were not looked for.
+
+        The quotes are spans of the part's contexts, in order of context and place.
+        """
+        given = list(dict.fromkeys(self._quotes(entries)))
+        found: set[tuple[int, int, int, str]] = set()
+        left_out = max(0, len(given) - MOST_QUOTES)
+        for id_, quote in given[:MOST_QUOTES]:
+            text = self._part.contexts[id_]
+            try:
+                spans = self._spans(id_, quote)
+            except EffortExceededError:
+                left_out += 1
                 continue
-            text = part.contexts[id_.strip()]
-            for span in find_quote(quote, text):
-                found.add((index_of(id_), span.start, span.end, text[span.start : span.end]))
-    return tuple(Evidence(*span) for span in sorted(found))
+            found.update((index_of(id_), start, end, text[start:end]) for start, end in spans)
+        return tuple(Evidence(*span) for span in sorted(found)), left_out
+
+    def _quotes(self, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+        for entry in entries:
+            given = entry.get("evidence")
+            for item in given if isinstance(given, (list, tuple)) else ():
+                id_, quote = (
+                    (item.get("context"), item.get("quote")) if isinstance(item, Mapping) else (None, None)
+                )
+                if isinstance(quote, str) and isinstance(id_, str) and id_.strip() in self._part.contexts:
+                    yield id_.strip(), quote
+
+    def _spans(self, id_: str, quote: str) -> tuple[Span, ...]:
+        if (id_, quote) not in self._found:
+            self._found[id_, quote] = find_quote(quote, self._part.contexts[id_], self._effort)
+        return self._found[id_, quote]
 
 
 def index_of(id_: str) -> int:
@@ -356,7 +405,7 @@ def _doubts(unit: str, evidence: Sequence[Evidence], language: str) -> Mapping[s
     quotes = " ".join(span.quote for span in evidence)
     if any(word not in stop_words(language) for word in _plain_words(unit) & _plain_words(quotes)):
         return frozen({})  # the usual case, seen at a glance
-    said, quoted = _telling(unit, language), _telling(quotes, language)
+    said, quoted = _telling(unit, language), _telling(quotes[:_LONGEST_COMPARED], language)
     return frozen({"unrelated_evidence": True}) if said and not said & quoted else frozen({})
 
 
