@@ -1,8 +1,9 @@
 """Finished judgements on disk, so that nothing is paid twice: SQLite, content-addressed.
 
 A key is a hash of the model's identity and parameters, the prompt's text and version, the reply schema and the exact
-texts; a value is a checked judgement. Only complete, validated ones are kept. Several processes may share a cache,
-and it survives ``kill -9`` at any moment: an interrupted run is resumed by running it again.
+texts; a value is a checked judgement after a hash that binds it to its key. Only complete, validated ones are kept.
+Several processes may share a cache, and it survives ``kill -9`` at any moment: an interrupted run is resumed by running
+it again. Only its owner can read it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import stat
 import threading
 import time
 import weakref
@@ -34,6 +36,8 @@ _LEAST_BYTES = 1024**2
 _BUSY_SECONDS = 10.0
 _REST_SECONDS = 10.0
 """How long a cache that failed is left alone."""
+_VERSION = 2
+"""Of the table; SQLite keeps it in the file as ``user_version``."""
 _TABLE = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
 _PUT = (
     "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
@@ -62,9 +66,13 @@ class CacheInfo:
 
 
 class VerdictCache:
-    """A cache of judgements in a directory.
+    """A cache of judgements in a directory that its owner alone can read.
 
-    A file that is no readable database is set aside under another name, with a warning, and a new one begun. When
+    A directory that is made gets the mode 0700, and the files in it 0600. Where the directory is there already, the
+    files are mended, and so is the directory if it holds nothing else and belongs to the user of the process.
+
+    A file that is no readable database, or holds a table of another version, is set aside under another name, with a
+    warning, and a new one begun. When
     nothing can be read or written (a full disk), a warning says so once and the run goes on without the cache; it is
     tried again every ten seconds. One object may be used from several threads, and after a fork.
 
@@ -90,7 +98,7 @@ class VerdictCache:
         self._rests_until = 0.0
         self._warned = False
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(self.path.parent)
         except OSError as error:
             raise self._unusable(error.strerror or str(error)) from None
         if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
@@ -123,7 +131,7 @@ class VerdictCache:
         return CacheInfo(self.path, row[0] if row else 0, sum(sizes))
 
     def clear(self) -> None:
-        """Delete every judgement, and files that were set aside.
+        """Delete every judgement, and files that were set aside because they cannot be read.
 
         Raises:
             InputFileError: It could not be done.
@@ -155,15 +163,17 @@ class VerdictCache:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
+            with suppress(OSError):  # SQLite says better what is wrong
+                _make_file(self.path)
             connection = sqlite3.connect(
                 self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-            connection.text_factory = bytes
             try:
                 _prepare(connection)
             except BaseException:
                 connection.close()
                 raise
+            connection.text_factory = bytes
             self._connection = connection
         return self._connection
 
@@ -176,7 +186,7 @@ class VerdictCache:
                 return action(self._open())
             except sqlite3.Error as error:
                 problem = error
-            if _is_corrupt(problem) and self._set_aside(problem):
+            if _is_useless(problem) and self._set_aside(problem):
                 try:
                     return action(self._open())
                 except sqlite3.Error as error:
@@ -197,12 +207,13 @@ class VerdictCache:
             self._open().execute("SELECT COUNT(*) FROM verdicts").fetchone()
         except sqlite3.Error as again:
             self._close()
-            if not _is_corrupt(again):
+            if not _is_useless(again):
                 return False
         else:
             return True
+        other = isinstance(error, _OtherVersionError)
         number = 1
-        while (aside := self._beside(f".corrupt-{number}")).exists():
+        while (aside := self._beside(f".{'other' if other else 'corrupt'}-{number}")).exists():
             number += 1
         try:
             # The log first: next to a new file, what it holds would be read into that.
@@ -212,9 +223,8 @@ class VerdictCache:
             self.path.replace(aside)
         except OSError:
             return False
-        _log.warning(
-            "%s cannot be read (%s); it was set aside as %s and a new one begun", self.path, error, aside.name
-        )
+        why = str(error) if other else f"cannot be read ({error})"
+        _log.warning("%s %s; it was set aside as %s and a new one begun", self.path, why, aside.name)
         return True
 
     def _shrink(self, connection: sqlite3.Connection) -> None:
@@ -248,14 +258,52 @@ def opened(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
         )
 
 
+class _OtherVersionError(sqlite3.DatabaseError):
+    """The file is sound, but its table is not of this version."""
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder that its owner alone can enter; mend one that holds a cache and nothing else.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if os.name == "nt" or not mode & 0o077:
+        return
+    with suppress(OSError):
+        if all(item.name.startswith(FILE_NAME) for item in folder.iterdir()):
+            folder.chmod(0o700)
+            return
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        _log.warning(
+            "%s: every user of this machine may write there, and replace the cache. Choose another directory.",
+            folder,
+        )
+
+
+def _make_file(path: Path) -> None:
+    """Make the file readable by its owner alone, and what SQLite and earlier versions put beside it."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for file in path.parent.glob(f"{path.name}*"):
+        if stat.S_IMODE(file.stat().st_mode) & 0o077:
+            file.chmod(0o600)
+
+
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Set a new connection up; while another process does, SQLite refuses without waiting."""
+    """Set a new connection up; while another process does, SQLite refuses without waiting.
+
+    Raises:
+        _OtherVersionError: The table is not of this version.
+    """
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
+            _make_table(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(_TABLE)
         except sqlite3.OperationalError as error:  # noqa: PERF203 - waiting is what the loop is for
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
@@ -264,9 +312,28 @@ def _prepare(connection: sqlite3.Connection) -> None:
             return
 
 
-def _is_corrupt(error: sqlite3.Error) -> bool:
-    """Whether the file is no database, or a broken one. Locks, full disks and missing rights are `OperationalError`."""
-    return isinstance(error, sqlite3.DatabaseError) and type(error) is sqlite3.DatabaseError
+def _make_table(connection: sqlite3.Connection) -> None:
+    """Make the table and note its version, in one step, so that no process sees one without the other."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(verdicts)")]
+        if not columns and version in (0, _VERSION):
+            connection.execute(_TABLE)
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        elif columns != ["number", "key", "value"] or version != _VERSION:
+            raise _OtherVersionError(f"holds a table of another version ({version}, not {_VERSION})")
+    finally:
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+
+
+def _is_useless(error: sqlite3.Error) -> bool:
+    """Whether the file is of no use: no database, a broken one, or of another version.
+
+    Locks, full disks and missing rights are `OperationalError`.
+    """
+    return type(error) in (sqlite3.DatabaseError, _OtherVersionError)
 
 
 def _size(path: Path) -> int:

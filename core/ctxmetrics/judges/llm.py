@@ -116,7 +116,7 @@ class LLMJudge:
             return talk.answer(code=talk.code)
 
         prompt = render(pack, "claims", data)
-        answer = await self._remembered(prompt, frozenset(), compute)
+        answer = await self._remembered(pack, prompt, frozenset(), compute)
         return Claims(claims=answer.claims, code=answer.code, usage=answer.usage, prompt=prompt.version)
 
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
@@ -165,7 +165,7 @@ class LLMJudge:
         async def compute() -> Answer:
             return await self._ask_until_complete(_Talk(self, pack, vote), request, part, units, contexts)
 
-        return await self._remembered(prompt, frozenset((*units, *contexts)), compute, part)
+        return await self._remembered(pack, prompt, frozenset((*units, *contexts)), compute, part)
 
     async def _ask_until_complete(
         self,
@@ -207,6 +207,7 @@ class LLMJudge:
 
     async def _remembered(
         self,
+        pack: Pack,
         prompt: Prompt,
         ids: frozenset[str],
         compute: Callable[[], Awaitable[Answer]],
@@ -218,12 +219,12 @@ class LLMJudge:
 
         async def look_up_or_ask() -> Answer:
             stored = run.cache.get(key) if run.cache else None
-            answer = decode(stored, ids, part) if stored is not None else None
+            answer = decode(stored, key, ids, part, pack) if stored is not None else None
             if answer is not None:
                 return replace(answer, usage=Usage(reused=1))
             answer = replace(await compute(), run=id(run))
             if answer.complete and run.cache:
-                run.cache.put(key, encode(answer))
+                run.cache.put(key, encode(answer, key))
             return answer
 
         if not self.reuse:

@@ -63,7 +63,7 @@ CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
 
 
 class Store(Protocol):
-    """What a cache must do. Values are JSON texts; keys are content hashes."""
+    """What a cache must do. Values are texts that must come back as they were; keys are content hashes."""
 
     def get(self, key: str) -> str | None:
         """Return a value or None."""
