@@ -55,6 +55,7 @@ class Convention:
         empty: The value of empty sides by metric family.
         signals: Name of the result object it adds to a recall score (`ctxmetrics.signals`).
         percent: Whether a value is shown with its percentage.
+        language: ISO 639 code of the language in which it is shown.
         ours: The cells that the source leaves open and we decided.
     """
 
@@ -69,6 +70,7 @@ class Convention:
     bands: tuple[Band, ...] = ()
     signals: str | None = None
     percent: bool = False
+    language: str = "en"
     ours: tuple[str, ...] = ()
 
     def band(self, value: float | None, family: Family) -> str | None:
@@ -152,6 +154,7 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 name="ru",
                 source="the Russian page on context recall (spring-ai-ragas, methodology/ru/context-recall.md)",
                 percent=True,
+                language="ru",
                 bands=(
                     Band(0.9, "Контекст содержит всю необходимую информацию из эталона"),
                     Band(0.7, "Большая часть информации из эталона присутствует в контексте"),

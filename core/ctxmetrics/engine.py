@@ -16,8 +16,10 @@ from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, Pa
 from ctxmetrics.feed import CallerSource, Feed, LoopSource, wait_for
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
+from ctxmetrics.outfile import OutFile, check_outputs
 from ctxmetrics.redact import safe_text
-from ctxmetrics.results import FAILURES, MetricSummary, Results, Row, Summary
+from ctxmetrics.results import MetricSummary, Results, Row, Summary
+from ctxmetrics.scores import FAILURES
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.judges.memo import Memo
     from ctxmetrics.judges.run import Run, Store
-    from ctxmetrics.outfile import OutFile
     from ctxmetrics.progress import Meter, Progress
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
@@ -78,8 +79,9 @@ def evaluate(
         max_calls: Requests in all; then what is not in memory or cache is not judged.
         max_tokens: Tokens in all; then the same. Requests in flight at that moment are still counted on top.
         deadline: Seconds for the whole run; then what is there is returned.
-        out: A file that gets one JSON line a sample and metric, in order, while the run goes on; it is begun anew.
-            The results then keep values and reason codes only.
+        out: A file that gets one JSON line a sample and metric, in order. While the run goes on they are in
+            ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric, leaves
+            ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
 
     Returns:
         One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
@@ -91,12 +93,11 @@ def evaluate(
         CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
         SampleError: A sample is malformed, or the iterable broke off; the message says where.
         JudgeError: With ``on_error="raise"``, a sample could not be scored.
-        InputFileError: ``out`` or ``cache`` cannot be written.
+        InputFileError: ``out`` or ``cache`` cannot be written; or ``out`` is the file that the samples come from, holds
+            data of another kind, or is written by another run.
 
         Whatever raises after the first sample was scored has the results until then as its ``results``.
     """
-    from ctxmetrics.bridge import start
-
     run = Evaluation(
         samples=samples,
         metrics=metrics,
@@ -111,6 +112,13 @@ def evaluate(
         deadline=deadline,
         out=out,
     )
+    return run_in_caller(run)
+
+
+def run_in_caller(run: Evaluation) -> Results:
+    """Run an evaluation while the calling thread reads its samples, where they are no list."""
+    from ctxmetrics.bridge import start
+
     caller = None if run.feed.listed else CallerSource(run.feed)
     run.source = caller
     future = start(run.go)
@@ -176,6 +184,7 @@ class _Job:
         finished: Set when every task is done, or is not waited for any more.
         tasks: One a metric; none when the run was stopped before.
         left: How many tasks are not done.
+        known: The scores, where a file that is resumed has them; else None.
     """
 
     index: int
@@ -183,6 +192,7 @@ class _Job:
     finished: asyncio.Future[None]
     tasks: tuple[asyncio.Task[Score], ...] = ()
     left: int = 0
+    known: list[Score] | None = None
 
     def finish(self) -> None:
         if not self.finished.done():
@@ -196,6 +206,7 @@ class Evaluation:
     Attributes:
         memo: Where finished judgements are remembered; None: the process's memory.
         keep: Whether the results keep whole rows; None: unless there is ``out``.
+        resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
         feed: The samples.
         source: Who reads them; None: the loop.
     """
@@ -214,6 +225,7 @@ class Evaluation:
     out: str | os.PathLike[str] | None = None
     memo: Memo[Any] | None = None
     keep: bool | None = None
+    resume: bool = False
     source: Source | None = None
     feed: Feed = field(init=False)
     _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False)
@@ -225,6 +237,7 @@ class Evaluation:
     _room: asyncio.Future[None] | None = field(default=None, init=False)
     _meter: Meter | None = field(default=None, init=False)
     _abandoning: asyncio.TimerHandle | None = field(default=None, init=False)
+    _file: OutFile | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         for name, least in (("max_concurrency", 1), ("max_calls", 0), ("max_tokens", 0)):
@@ -243,6 +256,8 @@ class Evaluation:
             raise ParameterError(
                 f"evaluate: on_error={self.on_error!r} is unknown. Choose from: record, raise."
             )
+        if self.out is not None:
+            check_outputs({"out": self.out}, {"samples": getattr(self.samples, "path", None)})
         self.metrics = check_metrics(self.metrics, self.judge)
         self.feed = Feed(self.samples, self.metrics)
 
@@ -278,7 +293,6 @@ class Evaluation:
 
         from ctxmetrics.cache import opened
         from ctxmetrics.judges.run import Run, using
-        from ctxmetrics.outfile import OutFile
         from ctxmetrics.progress import shown
 
         self._loop = asyncio.get_running_loop()
@@ -295,7 +309,8 @@ class Evaluation:
                 cool_down=None,
             )
             stack.enter_context(using(run))
-            file = None if self.out is None else stack.enter_context(OutFile(self.out))
+            if self.out is not None:
+                self._file = stack.enter_context(OutFile(self.out, resume=self.resume and not keep))
             self._meter = stack.enter_context(shown(self.progress, self.feed.total, run))
             if self.deadline is not None:
                 timer = self._loop.call_later(
@@ -306,7 +321,7 @@ class Evaluation:
             self._reader.add_done_callback(lambda _: self._notify())
             stack.push_async_callback(self._let_go)
             try:
-                await self._collect(results, file)
+                await self._collect(results)
             except CtxMetricsError as error:
                 error.results = results
                 raise
@@ -314,8 +329,20 @@ class Evaluation:
                 reused = results.usage.reused
                 results.usage = replace(run.usage, reused=reused)
                 results.stopped = self._why(run)
+            self._finish(results)
         _tell(results, known=run.breaker.message)
         return results
+
+    def _finish(self, results: Results) -> None:
+        """Give the file its name, if the run is complete; else say where the rows are."""
+        if self._file is None:
+            return
+        if results.stopped is None and not results.unanswered:
+            results.stopped = self._file.finish()
+        elif self._file.part is not None:
+            logging.getLogger("ctxmetrics").warning(
+                "%s was not written: the rows of this run are in %s", self.out, self._file.part
+            )
 
     def _scales(self) -> dict[str, float]:
         return {metric.name: metric.rules.scale for metric in self.metrics}
@@ -344,11 +371,13 @@ class Evaluation:
         source = self.source = self.source or LoopSource(self.feed)
         index = 0
         while (sample := await source.next(WINDOW * self.max_concurrency)) is not None:
-            self._start(index, sample)
+            self._start(index, sample, None if self._file is None else self._file.known(sample, self.metrics))
             index += 1
             await self._wait_for_room()
         if self._stopped is None:
             self.feed.check_fields()
+            if self._file is not None:
+                self._file.known(None, self.metrics)
 
     async def _wait_for_room(self) -> None:
         while self._stopped is None and (
@@ -357,17 +386,19 @@ class Evaluation:
             self._room = self._of_loop().create_future()
             await self._room
 
-    def _start(self, index: int, sample: Sample) -> None:
+    def _start(self, index: int, sample: Sample, known: list[Score] | None) -> None:
         loop = self._of_loop()
-        job = _Job(index, sample, loop.create_future())
+        job = _Job(index, sample, loop.create_future(), known=known)
         self._jobs.append(job)
-        if self._stopped is None:
+        if self._stopped is None and known is None:
             job.tasks = tuple(loop.create_task(_score(metric, sample)) for metric in self.metrics)
             job.left = len(job.tasks)
             self._running += 1
             for task in job.tasks:
                 task.add_done_callback(lambda _: self._task_done(job))
         else:
+            if known is not None and self._meter is not None:
+                self._meter.advance(failed=False)
             job.finish()
         self._notify()
 
@@ -394,7 +425,7 @@ class Evaluation:
 
     # --- collecting ---
 
-    async def _collect(self, results: Results, file: OutFile | None) -> None:
+    async def _collect(self, results: Results) -> None:
         """Hand the rows on in order."""
         reader = self._reader
         while self._jobs or (reader is not None and not reader.done()):
@@ -408,7 +439,7 @@ class Evaluation:
             row = self._row(job)
             self._notify()
             results.add(row)
-            if file is not None and (problem := file.write(row)):
+            if self._file is not None and job.known is None and (problem := self._file.write(row)):
                 self._stop(problem)
             if self.on_error == "raise":
                 _raise_failure(row)
@@ -416,6 +447,8 @@ class Evaluation:
             reader.result()
 
     def _row(self, job: _Job) -> Row:
+        if job.known is not None:
+            return Row(job.index, job.sample, job.sample.id, {score.metric: score for score in job.known})
         scores = (
             task.result()
             if task is not None and task.done() and not task.cancelled()

@@ -68,6 +68,12 @@ class InputFileError(CtxMetricsError):
     code = "invalid_input"
 
 
+class OutputFileError(CtxMetricsError):
+    """A result could not be written: the disk is full, for example. What was there before is unchanged."""
+
+    code = "output_failed"
+
+
 class MissingExtraError(CtxMetricsError, ImportError):
     """An optional package is not installed; the message holds the install command."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.redact import visible
+from ctxmetrics.wording import count_of, number, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,13 +28,15 @@ def pretty(score: Score, *, color: bool = False) -> str:
         lines[0] += f"  [{_clean(score.sample_id, _TEXT)}]"
     if score.band:
         lines.append(f"  {score.band}")
+    language = language_of_score(score)
     if score.threshold is not None and score.passed is not None:
-        lines.append(f"  pass mark {score.threshold:g}: {'passed' if score.passed else 'failed'}")
+        state = say("passed" if score.passed else "failed", language)
+        lines.append(f"  {say('pass mark', language)} {score.threshold:g}: {state}")
     if score.message:
         lines.append(f"  {score.reason_code}: {_clean(score.message, _MESSAGE)}")
     if score.verdicts:
         lines.append(f"  {count(score)}")
-    lines += [line(verdict, color=color) for verdict in score.verdicts]
+    lines += [line(verdict, color=color, language=language) for verdict in score.verdicts]
     lines += [f"  ! {warning}" for warning in score.provenance.warnings]
     return "\n".join(lines)
 
@@ -43,8 +46,9 @@ def reason(score: Score) -> str:
     lines = [f"{score.reason_code}: {_clean(score.message, _MESSAGE)}"] if score.message else []
     if score.verdicts:
         lines.append(f"{count(score)}.")
+    language = language_of_score(score)
     lines += [
-        f"{_clean(verdict.id, _TEXT)} {_state(verdict)}: {_subject(verdict)}{_because(verdict)}"
+        f"{_clean(verdict.id, _TEXT)} {_state(verdict, language)}: {_subject(verdict)}{_because(verdict, language)}"
         for verdict in _worth_telling(score)
     ]
     return "\n".join(lines)
@@ -53,12 +57,17 @@ def reason(score: Score) -> str:
 def shown(score: Score) -> str:
     """Return the value as its convention shows it; rounding is display only."""
     if score.value is None:
-        return f"no value ({score.reason_code})"
-    rules = get_convention(score.provenance.convention)
-    if rules.percent:
-        return f"{score.value:.2f} ({score.value:.0%})"
-    text = f"{score.value:.4f}".rstrip("0")
+        return f"{say('no value', language_of_score(score))} ({score.reason_code})"
+    text = number(score.value, score.provenance.convention)
+    if text.endswith(")"):
+        return text
+    text = text.rstrip("0")
     return text + "0" if text.endswith(".") else text
+
+
+def language_of_score(score: Score) -> str:
+    """Return the language in which a score is shown."""
+    return get_convention(score.provenance.convention).language
 
 
 def count(score: Score) -> str:
@@ -66,9 +75,12 @@ def count(score: Score) -> str:
     hits = sum(verdict.value is True for verdict in score.verdicts)
     missing = sum(verdict.value is None for verdict in score.verdicts)
     total = len(score.verdicts)
-    noun, state = _words(score)
-    text = f"{hits} of {total} {noun}{'' if total == 1 else 's'} {state}"
-    return f"{text}, {missing} not judged" if missing else text
+    language = language_of_score(score)
+    text = count_of(hits, total, *_words(score), language)
+    if not missing:
+        return text
+    unjudged = say("not judged", language)
+    return f"{text}, {unjudged}: {missing}" if language == "ru" else f"{text}, {missing} {unjudged}"
 
 
 def _words(score: Score) -> tuple[str, str]:
@@ -85,7 +97,7 @@ def _words(score: Score) -> tuple[str, str]:
     return "context", "relevant" if name == "non_llm_context_precision" else "useful"
 
 
-def line(verdict: Verdict, *, color: bool = False) -> str:
+def line(verdict: Verdict, *, color: bool = False, language: str = "en") -> str:
     """Return a verdict with its text and its evidence, or what is missing."""
     mark, shade = {True: ("✓", _GREEN), False: ("✗", _RED), None: ("?", _YELLOW)}[verdict.value]
     if color:
@@ -93,17 +105,17 @@ def line(verdict: Verdict, *, color: bool = False) -> str:
     text = f"  {mark} {_clean(verdict.id, _TEXT)}"
     if verdict.text != verdict.id:
         text += f" {_clean(verdict.text, _TEXT)}"
-    spans = "; ".join(_span(span, verdict) for span in verdict.evidence)
+    spans = "; ".join(_span(span, verdict, language) for span in verdict.evidence)
     if spans:
-        return f"{text}\n      {spans}{_doubted(verdict)}"
-    why = _because(verdict).removeprefix(" - ")
+        return f"{text}\n      {spans}{_doubted(verdict, language)}"
+    why = _because(verdict, language).removeprefix(" - ")
     return f"{text}\n      {why}" if why else text
 
 
-def _span(span: Evidence, verdict: Verdict) -> str:
+def _span(span: Evidence, verdict: Verdict, language: str) -> str:
     where = f"c{span.context + 1} [{span.start}:{span.end}]"
     if span.quote == verdict.text:
-        return f"{where} the whole text" if verdict.id.startswith("c") else f"{where} word for word"
+        return f"{where} {say('the whole text' if verdict.id.startswith('c') else 'word for word', language)}"
     return f'{where} "{_clean(span.quote, _QUOTE)}"'
 
 
@@ -113,32 +125,33 @@ def _worth_telling(score: Score) -> Iterator[Verdict]:
     yield from (verdict for verdict in score.verdicts if verdict.value)
 
 
-def _state(verdict: Verdict) -> str:
-    return {True: "yes", False: "no", None: "not judged"}[verdict.value]
+def _state(verdict: Verdict, language: str) -> str:
+    return say({True: "yes", False: "no", None: "not judged"}[verdict.value], language)
 
 
 def _subject(verdict: Verdict) -> str:
     return f'"{_clean(verdict.text, _QUOTE)}"'
 
 
-def _because(verdict: Verdict) -> str:
+def _because(verdict: Verdict, language: str) -> str:
     parts = []
     if verdict.code:
         parts.append(verdict.code)
     if verdict.reason:
         parts.append(_clean(verdict.reason, 200))
     if verdict.value and verdict.evidence:
-        parts = ["; ".join(_span(span, verdict) for span in verdict.evidence) + _doubted(verdict)]
+        spans = "; ".join(_span(span, verdict, language) for span in verdict.evidence)
+        parts = [spans + _doubted(verdict, language)]
     return f" - {'; '.join(parts)}" if parts else ""
 
 
-def doubt(verdict: Verdict) -> str:
+def doubt(verdict: Verdict, language: str = "en") -> str:
     """Return what a person should look at in a verdict's evidence, or nothing."""
-    return DOUBT if verdict.evidence and verdict.details.get("unrelated_evidence") else ""
+    return say(DOUBT, language) if verdict.evidence and verdict.details.get("unrelated_evidence") else ""
 
 
-def _doubted(verdict: Verdict) -> str:
-    return f" ({text})" if (text := doubt(verdict)) else ""
+def _doubted(verdict: Verdict, language: str) -> str:
+    return f" ({text})" if (text := doubt(verdict, language)) else ""
 
 
 def _clean(text: str, longest: int) -> str:

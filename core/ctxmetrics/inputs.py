@@ -4,25 +4,85 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics.aegis import is_payload, read_payload
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.samples import Sample
 from ctxmetrics.schemas import SCHEMAS, list_keys
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+
+    from ctxmetrics.aegis import Payload
 
 _ENDINGS = {".jsonl": "lines", ".ndjson": "lines", ".json": "json", ".csv": "csv"}
 _LARGEST_CELL = 64 * 1024 * 1024
 
 
-def read_samples(path: str | os.PathLike[str], schema: str = "ragas") -> Iterator[Sample]:
-    """Yield the samples of a file, one at a time.
+class SampleFile(Iterator[Sample]):
+    """The samples of a file, one at a time; see `read_samples`.
 
-    JSON Lines and CSV are read as they are needed. In CSV, a list is a JSON array in its cell.
+    Attributes:
+        path: The file.
+        schema: Whose words the keys are.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], schema: str) -> None:
+        self.path = Path(path)
+        self.schema = schema
+        self._samples: Iterator[Sample] | None = None
+        self._data: Any = None
+
+    def __next__(self) -> Sample:
+        if self._samples is None:
+            self._samples = self._read()
+        return next(self._samples)
+
+    @property
+    def payload(self) -> Payload | None:
+        """What the file asks for beside its samples, where it is a request to Aegis; else None.
+
+        Raises:
+            InputFileError: The file cannot be read, or asks for something that is not here.
+        """
+        if self.schema != "aegis" or self.path.suffix.lower() != ".json":
+            return None
+        if self._data is None:
+            self._data = _content(self.path)
+        return read_payload(self._data, self.path) if is_payload(self._data) else None
+
+    def _read(self) -> Iterator[Sample]:
+        file, schema = self.path, self.schema
+        kind = _ENDINGS.get(file.suffix.lower())
+        if kind is None:
+            raise InputFileError(f"{file}: files end in .jsonl, .json or .csv. Rename or convert it.")
+        found = False
+        for where, fields in self._rows(kind):
+            found = True
+            yield Sample.from_dict(fields, schema, where=f"{file}, {where}")
+        if not found:
+            raise InputFileError(f"{file}: the file is empty. It should hold one sample a line.")
+
+    def _rows(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        if kind == "lines":
+            return _lines(self.path)
+        if kind == "csv":
+            return _csv(self.path, self.schema)
+        payload = self.payload
+        if payload is not None:
+            return iter(payload.rows)
+        data, self._data = self._data, None
+        return _listed(_content(self.path) if data is None else data, self.path)
+
+
+def read_samples(path: str | os.PathLike[str], schema: str = "ragas") -> SampleFile:
+    """Return the samples of a file, as an iterator.
+
+    JSON Lines and CSV are read as they are needed. In CSV, a list is a JSON array in its cell. With the schema
+    ``"aegis"``, a request to Aegis with its ``evaluations`` is read too.
 
     Args:
         path: A ``.jsonl``, ``.json`` or ``.csv`` file.
@@ -32,16 +92,7 @@ def read_samples(path: str | os.PathLike[str], schema: str = "ragas") -> Iterato
         InputFileError: The file is missing, empty, of an unknown kind or not what its ending promises.
         SampleError: A sample is malformed; the message names the line.
     """
-    file = Path(path)
-    kind = _ENDINGS.get(file.suffix.lower())
-    if kind is None:
-        raise InputFileError(f"{file}: files end in .jsonl, .json or .csv. Rename or convert it.")
-    found = False
-    for where, fields in {"lines": _lines, "json": _json, "csv": _csv}[kind](file, schema):
-        found = True
-        yield Sample.from_dict(fields, schema, where=f"{file}, {where}")
-    if not found:
-        raise InputFileError(f"{file}: the file is empty. It should hold one sample a line.")
+    return SampleFile(path, schema)
 
 
 def _text_file(file: Path) -> Any:
@@ -51,8 +102,7 @@ def _text_file(file: Path) -> Any:
         raise InputFileError(f"{file}: cannot be read: {error.strerror}. Check the path.") from None
 
 
-def _lines(file: Path, schema: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    del schema
+def _lines(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     with _text_file(file) as text:
         try:
             for number, line in enumerate(text, 1):
@@ -65,16 +115,17 @@ def _lines(file: Path, schema: str) -> Iterator[tuple[str, dict[str, Any]]]:
             raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
 
 
-def _json(file: Path, schema: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    del schema
+def _content(file: Path) -> Any:
+    """Return what a JSON file holds; an empty one holds no samples."""
     with _text_file(file) as text:
         try:
             content = text.read()
         except UnicodeDecodeError as error:
             raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
-    if not content.strip():
-        return
-    data = _parsed(content, file, None)
+    return _parsed(content, file, None) if content.strip() else []
+
+
+def _listed(data: Any, file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(data, dict) and isinstance(data.get("samples"), list):
         data = data["samples"]
     if not isinstance(data, list):

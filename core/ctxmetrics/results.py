@@ -7,12 +7,12 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from ctxmetrics.errors import CtxMetricsError, InputFileError, missing_extra
-from ctxmetrics.outfile import ENCODING, json_line
-from ctxmetrics.scores import Score, Usage, unjudged
+from ctxmetrics.errors import CtxMetricsError, missing_extra
+from ctxmetrics.outfile import json_line, to_rows, write_whole
+from ctxmetrics.scores import FAILURES, NOT_FINAL, Provenance, Score, Usage, unjudged
+from ctxmetrics.wording import language_of, number, say
 
 if TYPE_CHECKING:
     import os
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ctxmetrics.samples import Sample
-
-FAILURES = frozenset({"not_judged", "metric_error"})
-"""Reason codes that are nobody's wish, as opposed to a sample that has no number."""
-_FAILED = FAILURES | {"cancelled"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +64,7 @@ class MetricSummary:
         causes: Why verdicts are missing, by verdict code.
         passed: How many reach the pass mark, or None without one.
         threshold: The pass mark, or None.
+        convention: Name of the convention.
     """
 
     metric: str
@@ -79,11 +76,17 @@ class MetricSummary:
     causes: Mapping[str, int]
     passed: int | None
     threshold: float | None
+    convention: str = "default"
+
+    @property
+    def partial(self) -> bool:
+        """Whether the mean is of a part only: of those samples that were judged, while others could not be."""
+        return self.mean is not None and self.not_judged > 0
 
     @property
     def not_judged(self) -> int:
         """Rows that failed: a verdict is missing, the metric failed, or the run was stopped."""
-        return sum(number for code, number in self.missing.items() if code in _FAILED)
+        return sum(number for code, number in self.missing.items() if code in NOT_FINAL)
 
     @property
     def undefined(self) -> int:
@@ -102,6 +105,7 @@ class MetricSummary:
             "samples": self.samples,
             "scored": self.scored,
             "mean": self.mean,
+            "partial": self.partial,
             "interval": None if self.interval is None else list(self.interval),
             "not_judged": self.not_judged,
             "undefined": self.undefined,
@@ -136,12 +140,19 @@ class Summary(Mapping[str, MetricSummary]):
     def __len__(self) -> int:
         return len(self.metrics)
 
+    @property
+    def language(self) -> str:
+        """The language of the table: that of the metrics' conventions, where they have one."""
+        return language_of(item.convention for item in self.metrics.values())
+
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        header = ("metric", "mean", "95 % interval", "scored", "not judged", "undefined", "passed")
-        rows = [header, *(_cells(item) for item in self.metrics.values())]
+        language = self.language
+        names = ("metric", "mean", "95 % interval", "scored", "not judged", "undefined", "passed")
+        header = tuple(say(name, language) for name in names)
+        rows = [header, *(_cells(item, language) for item in self.metrics.values())]
         widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -149,16 +160,20 @@ class Summary(Mapping[str, MetricSummary]):
         ]
         for item in self.metrics.values():
             if item.missing:
-                causes = f"; verdicts missing: {_listed(item.causes)}" if item.causes else ""
-                lines.append(f"{item.metric}: without a value: {_listed(item.missing)}{causes}")
+                verdicts = say("verdicts missing", language)
+                causes = f"; {verdicts}: {_listed(item.causes)}" if item.causes else ""
+                lines.append(
+                    f"{item.metric}: {say('without a value', language)}: {_listed(item.missing)}{causes}"
+                )
         if self.usage.calls or self.usage.reused:
+            tokens = f"{self.usage.prompt_tokens} + {self.usage.completion_tokens} {say('tokens', language)}"
             lines.append(
-                f"judge: {self.usage.calls} calls, {self.usage.reused} reused, "
-                f"{self.usage.prompt_tokens} + {self.usage.completion_tokens} tokens"
-                + (" (estimated)" if self.usage.estimated else "")
+                f"{say('judge', language)}: {self.usage.calls} {say('calls', language)}, "
+                f"{self.usage.reused} {say('reused', language)}, {tokens}"
+                + (f" ({say('estimated', language)})" if self.usage.estimated else "")
             )
         if self.stopped:
-            lines.append(f"stopped early: {self.stopped}")
+            lines.append(f"{say('stopped early', language)}: {self.stopped}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,16 +189,35 @@ def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{code} {number}" for code, number in sorted(counts.items()))
 
 
-def _cells(item: MetricSummary) -> tuple[str, ...]:
+def _cells(item: MetricSummary, language: str) -> tuple[str, ...]:
+    of = say("of", language)
     return (
         item.metric,
-        "-" if item.mean is None else f"{item.mean:.4f}",
-        "-" if item.interval is None else f"{item.interval[0]:.4f} to {item.interval[1]:.4f}",
-        f"{item.scored} of {item.samples}",
+        shown_mean(item, language),
+        shown_interval(item, language),
+        f"{item.scored} {of} {item.samples}",
         str(item.not_judged),
         str(item.undefined),
-        "-" if item.passed is None else f"{item.passed} of {item.scored} (>= {item.threshold:g})",
+        "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})",
     )
+
+
+def shown_mean(item: MetricSummary, language: str) -> str:
+    """Return the mean as it is shown: marked where samples are missing in it that could not be judged."""
+    if item.mean is None:
+        return "-"
+    mean = number(item.mean, item.convention)
+    if not item.partial:
+        return mean
+    return f"{mean} ({item.scored} {say('of', language)} {item.scored + item.not_judged} {say('judged', language)})"
+
+
+def shown_interval(item: MetricSummary, language: str) -> str:
+    """Return the interval as it is shown."""
+    if item.interval is None:
+        return "-"
+    low, high = (number(end, item.convention) for end in item.interval)
+    return f"{low} {say('to', language)} {high}"
 
 
 @dataclass(slots=True)
@@ -196,8 +230,11 @@ class _Column:
     codes: array[int] = field(default_factory=lambda: array("B"))
     names: list[str] = field(default_factory=list)
     causes: Counter[str] = field(default_factory=Counter)
+    words: dict[str, str] = field(default_factory=dict)
+    convention: str = "default"
     passed: int = 0
     failed: int = 0
+    answered: bool = False
     threshold: float | None = None
 
     def add(self, score: Score) -> None:
@@ -206,7 +243,14 @@ class _Column:
             self.names.append(code)
         self.values.append(0.0 if score.value is None else score.value)
         self.codes.append(self.names.index(code) * 2 + (score.value is None))
-        self.causes.update(verdict.code or "not judged" for verdict in unjudged(score.verdicts))
+        missing = unjudged(score.verdicts)
+        self.causes.update(verdict.code or "not judged" for verdict in missing)
+        for verdict in missing:
+            self.words.setdefault(verdict.code or "not judged", verdict.reason or "")
+        if code == "metric_error":
+            self.words.setdefault(code, score.message or "")
+        self.answered = self.answered or len(missing) < len(score.verdicts)
+        self.convention = score.provenance.convention
         self.passed += score.passed is True
         self.failed += code in FAILURES
         self.threshold = score.threshold if score.threshold is not None else self.threshold
@@ -222,6 +266,7 @@ class _Column:
             value=value,
             reason_code=code,
             threshold=self.threshold,
+            provenance=Provenance(convention=self.convention),
             sample_id=sample_id,
         )
 
@@ -240,6 +285,7 @@ class _Column:
             causes=dict(self.causes),
             passed=None if self.threshold is None else self.passed,
             threshold=self.threshold,
+            convention=self.convention,
         )
 
 
@@ -295,6 +341,21 @@ class Results(Sequence[Row]):
         )
 
     @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The metrics that needed a judge, or a function, and got no verdict at all."""
+        return tuple(name for name, column in self._columns.items() if column.failed and not column.answered)
+
+    @property
+    def failure(self) -> tuple[str, str] | None:
+        """The most frequent code of what failed, and what was said when it happened first; None when nothing failed."""
+        for name in (*self.unanswered, *self._columns):
+            column = self._columns[name]
+            codes = sorted(column.words, key=lambda code: -column.causes[code])
+            if codes:
+                return codes[0], column.words[codes[0]]
+        return None
+
+    @property
     def trouble(self) -> str | None:
         """One line about what failed and why, or None when nothing did."""
         found = [
@@ -306,31 +367,25 @@ class Results(Sequence[Row]):
         return f"Samples that could not be scored: {'; '.join(found)}" if found else None
 
     def to_dicts(self) -> Iterator[dict[str, Any]]:
-        """Yield one dict a sample and metric, as `Score.to_dict` makes them."""
+        """Yield one dict a sample and metric: what `Score.to_dict` makes, and ``sample``."""
         for row in self:
-            for score in row.scores.values():
-                yield score.to_dict()
+            yield from to_rows(row)
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
-        """Write one JSON line a sample and metric.
+        """Write one JSON line a sample and metric; with an error, what was there stays.
 
         Raises:
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
-            InputFileError: The file cannot be written.
+            InputFileError: The path is no place for a file, or data of another kind is there.
+            OutputFileError: Writing failed.
         """
         self._need_rows("to_jsonl")
-        try:
-            with Path(path).open("wb") as file:
-                file.writelines(json_line(line).encode(*ENCODING) for line in self.to_dicts())
-        except OSError as error:
-            raise InputFileError(
-                f"{path}: cannot be written: {error.strerror or error}. Choose another file."
-            ) from None
+        write_whole(path, map(json_line, self.to_dicts()))
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
         """Write one page to read: the summary, then every sample with its evidence marked in the retrieved text.
 
-        The page holds no script and loads nothing.
+        The page holds no script and loads nothing. With an error, what was there stays.
 
         Args:
             path: The file.
@@ -338,18 +393,13 @@ class Results(Sequence[Row]):
 
         Raises:
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
-            InputFileError: The file cannot be written.
+            InputFileError: The path is no place for a file, or data of another kind is there.
+            OutputFileError: Writing failed.
         """
         from ctxmetrics.report import render_html
 
         self._need_rows("to_html")
-        page = render_html(self, title=title).encode(*ENCODING)
-        try:
-            Path(path).write_bytes(page)
-        except OSError as error:
-            raise InputFileError(
-                f"{path}: cannot be written: {error.strerror or error}. Choose another file."
-            ) from None
+        write_whole(path, (render_html(self, title=title),))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one line a sample: its fields, then a column a metric (missing values are missing).

@@ -20,6 +20,11 @@ ReasonCode = Literal[
 ]
 """Why a score has no value. Stable: programs may switch on it."""
 
+FAILURES = frozenset({"not_judged", "metric_error"})
+"""Reason codes of what failed, as opposed to a sample that has no number."""
+NOT_FINAL = FAILURES | {"cancelled"}
+"""Reason codes of samples that another run may score."""
+
 VerdictCode = Literal[
     "missing_id",  # the reply did not cover this id, also when asked again
     "invalid_reply",  # no reply could be read

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ctxmetrics.testing import FakeOpenAIServer, answer_from
+from ctxmetrics import __version__
+from ctxmetrics.outfile import OutFile
+from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 GOOD = {
@@ -60,7 +65,7 @@ def test_every_metric_whose_fields_the_file_has(tmp_path: Path) -> None:
     samples = HANDBOOK.read_text(encoding="utf-8").count("\n")
     assert len(rows) == 7 * samples
     assert set(rows[0]) == {
-        "sample_id", "metric", "value", "reason_code", "message", "threshold", "passed", "band", "verdicts", "signals",
+        "sample_id", "sample", "metric", "value", "reason_code", "message", "threshold", "passed", "band", "verdicts", "signals",
         "metadata", "usage", "provenance",
     }  # fmt: skip
     assert f"{samples} of {samples}" in run.stdout
@@ -121,8 +126,9 @@ def test_a_gate_on_a_part_of_the_samples_fails(tmp_path: Path) -> None:
         run = ctxmetrics(
             "score", file, "--judge", "openai/m", "--base-url", server.base_url, *gate, OPENAI_API_KEY="sk-x"
         )
-    assert run.returncode == 1, run
+    assert run.returncode == 3, run  # the run stopped early, which comes before the gate
     assert "gate: context_recall has 1 of 2 samples not judged" in run.stderr
+    assert "ctxmetrics: stopped early: max_calls=1 is used up. Raise --max-calls" in run.stderr
 
 
 def test_the_lowest_scores_can_be_explained(tmp_path: Path) -> None:
@@ -194,7 +200,7 @@ def test_bad_usage(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in refused("score", tmp_path / "none.jsonl")
     assert "end in .jsonl, .json or .csv" in refused("score", written(tmp_path, "s.txt", GOOD))
     assert "Did you mean 'context_recall'?" in refused("score", file, "--metric", "context_recal")
-    assert "no parameter 'topk'. It has: convention" in refused(
+    assert "no parameter 'topk'. Did you mean 'top_k'? It takes: convention" in refused(
         "score", file, "--metric", "context_recall(topk=1)"
     )
     assert "top_k=-1 must be a whole number" in refused("score", file, "--metric", "context_recall(top_k=-1)")
@@ -229,3 +235,475 @@ def test_output_into_a_closed_pipe_is_no_traceback() -> None:
     command = f'"{sys.executable}" -m ctxmetrics score "{HANDBOOK}" --show 30 | head -n 1'
     run = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in run.stderr
+
+
+# --- an output is no input ---
+
+
+def data(folder: Path) -> Path:
+    return written(folder, "data.jsonl", GOOD, {**GOOD, "id": "b", "retrieved_contexts": ["Lyon."]})
+
+
+@pytest.mark.parametrize("option", ["--out", "--report"])
+@pytest.mark.parametrize("metric", [(), ("-m", "context_recall")], ids=["all", "streamed"])
+@pytest.mark.parametrize("name", ["same", "relative", "symlink", "hardlink", "symlinked folder"])
+def test_an_output_that_is_the_input_is_refused(
+    tmp_path: Path, option: str, metric: tuple[str, ...], name: str
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    file = data(folder)
+    before = file.read_bytes()
+    (tmp_path / "soft.jsonl").symlink_to(file)
+    (tmp_path / "hard.jsonl").hardlink_to(file)
+    (tmp_path / "also").symlink_to(folder, target_is_directory=True)
+    output = {
+        "same": file,
+        "relative": Path("folder", "..", "folder", "data.jsonl"),
+        "symlink": tmp_path / "soft.jsonl",
+        "hardlink": tmp_path / "hard.jsonl",
+        "symlinked folder": tmp_path / "also" / "data.jsonl",
+    }[name]
+    run = ctxmetrics("score", file, option, output, *metric, cwd=tmp_path)
+    assert run.returncode == 2, run
+    assert f"{option} {output} and FILE {file} are the same file" in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert file.read_bytes() == before
+
+
+def test_outputs_that_are_each_other_are_refused_before_anything_is_read(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.jsonl"
+    out = tmp_path / "out.jsonl"
+    assert "--out" in refused("score", missing, "--out", out, "--report", out)
+    assert "are the same file" in refused("score", missing, "--out", out, "--report", f"{out}.part")
+    part = written(tmp_path, "out.jsonl.part", GOOD)
+    part.rename(tmp_path / "x.jsonl")
+    (tmp_path / "out.jsonl.part").symlink_to(tmp_path / "x.jsonl")
+    assert "are the same file" in refused("score", tmp_path / "x.jsonl", "--out", out)
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    (folder / "verdicts.sqlite3").touch()
+    assert "are the same file" in refused(
+        "score", missing, "--out", folder / "verdicts.sqlite3", "--cache", folder
+    )
+    assert "No such file or directory. Choose" in refused("score", missing, "--out", tmp_path / "no" / "o")
+    assert "Is a directory. Choose" in refused("score", missing, "--report", tmp_path)
+    other = written(tmp_path, "other.jsonl", GOOD)
+    assert "it holds data that no run wrote" in refused("score", missing, "--report", other)
+    assert json.loads(other.read_text()) == GOOD
+
+
+@pytest.mark.parametrize("metric", [(), ("-m", "context_recall")], ids=["all", "streamed"])
+def test_with_an_error_what_was_there_stays(tmp_path: Path, metric: tuple[str, ...]) -> None:
+    out, report = tmp_path / "out.jsonl", tmp_path / "r.html"
+    assert ctxmetrics("score", data(tmp_path), "--out", out, "--report", report, *metric).returncode == 0
+    before = out.read_bytes(), report.read_bytes()
+    bad = written(tmp_path, "bad.jsonl", GOOD, "{")
+    assert "line 2: not valid JSON" in refused("score", bad, "--out", out, "--report", report, *metric)
+    assert (out.read_bytes(), report.read_bytes()) == before
+    assert "line 2: not valid JSON" in refused("score", bad, "--out", out, *metric)
+    assert out.read_bytes() == before[0]
+
+
+def test_a_second_process_is_kept_away_from_out(tmp_path: Path) -> None:
+    file, out = data(tmp_path), tmp_path / "out.jsonl"
+    assert ctxmetrics("score", file, "--out", out).returncode == 0
+    before = out.read_bytes()
+    with OutFile(out):  # this process is the first one
+        assert "out.jsonl: another run is writing it" in refused("score", file, "--out", out)
+        assert out.read_bytes() == before
+    assert ctxmetrics("score", file, "--out", out).returncode == 0
+    assert out.read_bytes() == before
+    assert not (tmp_path / "out.jsonl.part").exists()
+
+
+def started(*arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "ctxmetrics", *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **KEY}
+    )
+
+
+KEY = {"OPENAI_API_KEY": "sk-not-a-real-key"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no kill -9, and Ctrl-C is for a whole console")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("report", [False, True])
+def test_a_run_that_was_stopped_is_resumed(tmp_path: Path, number: signal.Signals, report: bool) -> None:
+    samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges. It is big."} for i in range(12)]
+    file, out, part = written(tmp_path, "d.jsonl", *samples), tmp_path / "o.jsonl", tmp_path / "o.jsonl.part"
+    out.write_text("old\n")
+    pages = ("--report", tmp_path / "r.html") if report else ()
+    with FakeOpenAIServer(answer_from(), latency=0.1) as server:
+        options = (
+            "score", file, "-m", "context_recall", "--out", out, "--judge", "openai/m", "--base-url",
+            server.base_url, "--max-concurrency", 1, *pages,
+        )  # fmt: skip
+        first = started(*options)
+        while not part.exists() or part.read_text().count("\n") < 3:
+            assert first.poll() is None
+            time.sleep(0.01)
+        first.send_signal(number)
+        _, errors = first.communicate(timeout=60)
+        assert first.returncode == (130 if number == signal.SIGINT else -9)
+        assert out.read_text() == "old\n"
+        left = [json.loads(line) for line in part.read_text().splitlines()]  # valid to the last line
+        judged = [row for row in left if row["value"] is not None]
+        assert [row["sample_id"] for row in judged] == [str(i) for i in range(len(judged))]
+        if number == signal.SIGINT:
+            assert "with --resume" in errors
+        second = ctxmetrics(*options, "--resume", **KEY)
+        assert server.count <= len(samples) + 2
+    assert second.returncode == 0, second
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["sample_id"] for row in rows] == [str(i) for i in range(12)]
+    assert rows[: len(judged)] == judged or report
+    assert [row["value"] for row in rows] == [row["value"] for row in judged] + [
+        row["value"] for row in rows[len(judged) :]
+    ]
+    assert not part.exists()
+
+
+def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
+    samples = [{**GOOD, "id": str(i)} for i in range(5)]
+    file, out, part = written(tmp_path, "d.jsonl", *samples), tmp_path / "o.jsonl", tmp_path / "o.jsonl.part"
+    options = ("-m", "context_recall", "--out", out, "--resume")
+    assert ctxmetrics("score", file, *options[:-1]).returncode == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    for row in rows:
+        row["value"] = 0.25  # what is taken over can be told from what is computed
+
+    def values(changed: dict[str, Any], *extra: object, tail: str = "") -> list[float]:
+        part.write_text("".join(json.dumps(row) + "\n" for row in (*rows[:2], {**rows[2], **changed})) + tail)
+        assert ctxmetrics("score", file, *options, *extra).returncode == 0
+        return [json.loads(line)["value"] for line in out.read_text().splitlines()]
+
+    assert values({}) == [0.25, 0.25, 0.25, 1.0, 1.0]
+    assert values({}, tail='{"sample_id": "3", "metr') == [0.25, 0.25, 0.25, 1.0, 1.0]
+    assert values({"sample": {**rows[2]["sample"], "content_hash": "0"}}) == [0.25, 0.25, 1.0, 1.0, 1.0]
+    assert values({"reason_code": "not_judged"}) == [0.25, 0.25, 1.0, 1.0, 1.0]
+    assert values({"provenance": {**rows[2]["provenance"], "judge": "x"}}) == [0.25, 0.25, 1.0, 1.0, 1.0]
+    assert values({}, "-m", "context_precision")[::2] == [1.0] * 5
+    part.write_text("".join(json.dumps(row) + "\n" for row in (*rows, *rows)))  # more rows than samples
+    assert ctxmetrics("score", file, *options).returncode == 0
+    assert out.read_text().count("\n") == 5
+
+
+# --- exit status ---
+
+
+def dead_address() -> str:
+    with FakeOpenAIServer(answer_from()) as server:
+        return server.base_url
+
+
+NOTHING_RETRIEVED = {**GOOD, "id": "n", "retrieved_contexts": []}
+
+
+@pytest.mark.parametrize(
+    ("fault", "count"),
+    [("dead server", 2), ("dead server", 30), ("wrong key", 2), ("wrong key", 30), ("unusable", 2)],
+)
+def test_a_run_without_any_verdict_exits_3(tmp_path: Path, fault: str, count: int) -> None:
+    samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges."} for i in range(count)]
+    file, out = written(tmp_path, "d.jsonl", NOTHING_RETRIEVED, *samples), tmp_path / "out.jsonl"
+    out.write_text("old\n")
+    faults = [Fault("refusal_text")] if fault == "unusable" else []
+    words = {
+        "dead server": ("Connection error", "Check that the server runs, and its address in --base-url."),
+        "wrong key": ("Incorrect API key provided", "Check the key in OPENAI_API_KEY"),
+        "unusable": ("invalid_reply: no reply could be used", "Try another model in --judge."),
+    }[fault]
+    key = "right" if fault == "wrong key" else None
+    with FakeOpenAIServer(answer_from(), faults=faults, api_key=key) as server:
+        address = dead_address() if fault == "dead server" else server.base_url
+        run = ctxmetrics(
+            "score", file, "-m", "context_recall", "--judge", "openai/m", "--base-url", address,
+            "--out", out, "--fail-under", "context_recall=0.5", "--timeout", 5, **KEY,
+        )  # fmt: skip
+    assert run.returncode == 3, run
+    (line,) = [line for line in run.stderr.splitlines() if line.startswith("ctxmetrics: ")]
+    assert words[0].lower() in line.lower()
+    assert words[1] in line
+    assert address in line
+    assert KEY["OPENAI_API_KEY"] not in run.stdout + run.stderr
+    assert words[0].lower() not in run.stderr.lower().replace(line.lower(), "")  # it is said once
+    assert f"0.0000 (1 of {count + 1} judged)" in run.stdout
+    assert out.read_text() == "old\n"
+
+
+def test_some_samples_without_a_verdict_are_no_failure_unless_a_gate_asks(tmp_path: Path) -> None:
+    samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges."} for i in range(4)]
+    file = written(tmp_path, "d.jsonl", *samples)
+    faults = [Fault("refusal_text", contains="has 2 bridges")]
+    with FakeOpenAIServer(answer_from(), faults=faults) as server:
+        options = (
+            "score",
+            file,
+            "-m",
+            "context_recall",
+            "--judge",
+            "openai/m",
+            "--base-url",
+            server.base_url,
+        )
+        run = ctxmetrics(*options, **KEY)
+        assert run.returncode == 0, run
+        assert "(3 of 4 judged)" in run.stdout
+        assert "invalid_reply 1" in run.stderr
+        assert ctxmetrics(*options, "--fail-under", "context_recall=0", **KEY).returncode == 1
+        assert ctxmetrics(*options, "--report", tmp_path / "r.html", **KEY).returncode == 0
+    assert "(3 of 4 judged)" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_result_that_cannot_be_written_exits_3(tmp_path: Path) -> None:
+    file = data(tmp_path)
+    run = ctxmetrics("score", file, "--out", "/dev/full", "--fail-under", "context_recall=1")
+    assert run.returncode == 3, run
+    assert "/dev/full cannot be written: No space left on device" in run.stderr
+    run = ctxmetrics("score", file, "--report", "/dev/full")
+    assert run.returncode == 3, run
+    assert "No space left on device" in run.stderr
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "ctxmetrics", "score", str(file)]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 3, run
+    assert "stdout cannot be written: No space left on device" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no limits of a file's size")
+def test_a_full_disk_after_some_rows_exits_3_and_keeps_the_rows(tmp_path: Path) -> None:
+    samples = [{**GOOD, "id": str(i)} for i in range(200)]
+    file, out = written(tmp_path, "d.jsonl", *samples), tmp_path / "out.jsonl"
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); "
+    code = limited + "from ctxmetrics.cli import main; main()"
+    command = [sys.executable, "-c", code, "score", str(file), "-m", "context_recall", "--out", str(out)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 3, run
+    assert f"out.jsonl cannot be written: File too large; the rows before are in {out}.part" in run.stderr
+    assert "--resume" in run.stderr
+    assert not out.exists()
+    rows = [json.loads(line) for line in Path(f"{out}.part").read_text().splitlines()]
+    assert [row["sample_id"] for row in rows] == [str(i) for i in range(len(rows))]
+    assert 2 < len(rows) < 200
+    assert ctxmetrics("score", file, "-m", "context_recall", "--out", out, "--resume").returncode == 0
+    assert out.read_text().count("\n") == 200
+
+
+def test_a_closed_pipe_does_not_change_the_exit_status(tmp_path: Path) -> None:
+    name = "ctxmetrics"
+    command = f'"{sys.executable}" -m {name} score "{data(tmp_path)}" --show 50 --fail-under context_recall=1'
+    run = subprocess.run(
+        ["bash", "-c", f"{command} | true; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 1, run
+    assert "Traceback" not in run.stderr
+    assert "BrokenPipe" not in run.stderr
+
+
+# --- a request to Aegis ---
+
+
+def payload(**changes: Any) -> dict[str, Any]:
+    """In the shape of Aegis' page on ctx_recall."""
+    evaluation = {
+        "metrics": ["ctx_recall"],
+        "threshold": 80,
+        "model_slug": "some-model",
+        "data": [
+            {
+                "context": ["The lamp weighs two kilograms.", "It is sold in green."],
+                "golden_answer": "The lamp weighs two kilograms. It is sold in green. It needs four screws.",
+            }
+        ],
+    }
+    return {
+        "threshold": 10,
+        "model_slug": "some-model",
+        "is_blocking": True,
+        "data_collection_id": None,
+        "evaluations": [{**evaluation, **changes.pop("inner", {})}],
+        **changes,
+    }
+
+
+def aegis(folder: Path, content: dict[str, Any], *options: object) -> subprocess.CompletedProcess[str]:
+    file = folder / "payload.json"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    return ctxmetrics("score", file, "--schema", "aegis", *options)
+
+
+def test_the_payload_of_aegis_runs(tmp_path: Path) -> None:
+    run = aegis(tmp_path, payload())
+    assert run.returncode == 1, run  # two of three sentences: 66.7, the inner threshold counts
+    assert "context_recall(convention=aegis)  66.6667" in run.stdout
+    assert "0 of 1 (>= 80)" in run.stdout
+    assert "gate: context_recall(convention=aegis) is 66.6667, below 80" in run.stderr
+    assert "these are not used: model_slug='some-model', data_collection_id=None" in run.stderr
+    assert "write --judge openai/some-model" in run.stderr
+    assert aegis(tmp_path, payload(inner={"threshold": 66})).returncode == 0
+    assert aegis(tmp_path, payload(inner={"threshold": None}, threshold=66)).returncode == 1
+    assert aegis(tmp_path, payload(is_blocking=False)).returncode == 0
+
+
+def test_what_a_payload_says_wrongly_is_named(tmp_path: Path) -> None:
+    for content, expected in (
+        (payload(inner={"metrics": ["ans_corr"]}), "evaluation 1: the metric 'ans_corr' is not here."),
+        (
+            payload(inner={"is_blockin": True}),
+            "evaluation 1: unknown field 'is_blockin'. Did you mean 'is_blocking'?",
+        ),
+        (payload(inner={"threshold": 180}), '"threshold" must be a number from 0 to 100'),
+        (payload(inner={"data": []}), '"data" must be a list of samples'),
+        (payload(evaluations=[]), '"evaluations" must be a list'),
+        (
+            payload(evaluations=[*payload()["evaluations"], *payload(inner={"threshold": 1})["evaluations"]]),
+            "differ",
+        ),
+        (payload(inner={"data": [{"golden": "x"}]}), "evaluation 1, sample 1: unknown field 'golden'"),
+    ):
+        run = aegis(tmp_path, content)
+        assert run.returncode == 2, run
+        assert expected in run.stderr
+
+
+def test_a_payload_and_options(tmp_path: Path) -> None:
+    chosen = aegis(tmp_path, payload(), "--metric", "context_precision")
+    assert chosen.returncode == 0, chosen
+    assert "metrics, threshold and is_blocking (--metric is given)" in chosen.stderr
+    other = aegis(tmp_path, payload(), "--convention", "default")
+    assert other.returncode == 1
+    assert "gate: context_recall is 0.6667, below 0.8" in other.stderr
+
+
+def test_a_schema_implies_its_convention(tmp_path: Path) -> None:
+    row = {"context": ["A red fox."], "golden_answer": "A red fox. It sleeps."}
+    file = written(tmp_path, "s.jsonl", row)
+    run = ctxmetrics("score", file, "--schema", "aegis", "--fail-under", "context_recall=50")
+    assert run.returncode == 0, run
+    assert "50.0000" in run.stdout
+    assert "0 of 1 (>= 80)" in run.stdout
+    run = ctxmetrics("score", file, "--schema", "aegis", "--convention", "default")
+    assert re.search(r"context_recall +0\.5000", run.stdout)
+    assert "convention=ragas" not in ctxmetrics("score", HANDBOOK).stdout
+
+
+# --- names and small things ---
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("llm_context_recall", "'context_recall' with --judge openai/MODEL?"),
+        ("LLMContextRecall", "'context_recall' with --judge openai/MODEL?"),
+        ("llm_context_precision_with_reference", "'context_precision' with --judge openai/MODEL?"),
+        ("LLMContextPrecisionWithoutReference", "'context_utilization' with --judge openai/MODEL?"),
+        ("context_precision_with_reference", "'context_precision' with --judge openai/MODEL?"),
+        ("contextual_recall", "'context_recall' with --judge openai/MODEL and --convention deepeval?"),
+        (
+            "ContextualPrecisionMetric",
+            "'context_precision' with --judge openai/MODEL and --convention deepeval?",
+        ),
+        ("NonLLMContextPrecisionWithReference", "'non_llm_context_precision'?"),
+        ("ctx_recall", "'context_recall' with --convention aegis?"),
+        ("ContextRecall", "'context_recall'?"),
+        ("non_llm_context_recal", "'non_llm_context_recall'?"),
+    ],
+)
+def test_other_names_of_metrics_name_ours(tmp_path: Path, typed: str, expected: str) -> None:
+    line = refused("score", written(tmp_path, "s.jsonl", GOOD), "-m", typed)
+    assert f"Did you mean {expected}" in line
+
+
+def test_a_gate_off_the_scale_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, "s.jsonl", GOOD)
+    line = refused("score", file, "--fail-under", "context_recall=80")
+    assert "context_recall is a number from 0 to 1. Write context_recall=0.8." in line
+    assert "from 0 to 1" in refused("score", file, "--fail-under", "context_recall=-1")
+    run = ctxmetrics("score", file, "--convention", "aegis", "--fail-under", "context_recall=0.8")
+    assert run.returncode == 0
+    assert "from 0 to 100; 0.8 is nearly 0 there" in run.stderr
+
+
+def test_the_version() -> None:
+    run = ctxmetrics("--version")
+    assert (run.returncode, run.stdout) == (0, f"ctxmetrics {__version__}\n")
+
+
+@pytest.mark.parametrize("command", [(), ("cache",)])
+def test_without_a_command_the_help_is_shown(command: tuple[str, ...]) -> None:
+    run = ctxmetrics(*command)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert "Usage:" in run.stderr
+    assert "--help" in run.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize(("no_color", "expected"), [("", True), ("1", False)])
+def test_no_color_is_respected(tmp_path: Path, no_color: str, expected: bool) -> None:
+    import pty
+
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "ctxmetrics", "score", str(data(tmp_path)), "--show", "1"]
+    env = {**os.environ, "TERM": "xterm", "NO_COLOR": no_color, "FORCE_COLOR": ""}
+    process = subprocess.Popen(command, stdout=terminal, stderr=subprocess.DEVNULL, env=env)
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of a terminal, on Linux
+        while piece := os.read(master, 65536):
+            shown += piece
+    assert process.wait(60) == 0
+    os.close(master)
+    assert (b"\x1b[" in shown) is expected
+    assert "✗".encode() in shown
+
+
+def test_russian_output_is_russian(tmp_path: Path) -> None:
+    text = "Эйфелева башня построена в 1889 году. Её высота 330 метров. Она зелёная."
+    row = {"reference": text, "retrieved_contexts": ["Эйфелева башня построена в 1889 году."]}
+    page = tmp_path / "r.html"
+    file = written(tmp_path, "s.jsonl", row)
+    run = ctxmetrics(
+        "score",
+        file,
+        "-m",
+        "context_recall(threshold=0.5)",
+        "--convention",
+        "ru",
+        "--show",
+        1,
+        "--report",
+        page,
+    )
+    assert run.returncode == 0, run
+    assert "0.33 (33%)" in run.stdout
+    assert "подтверждено предложений: 1 из 3" in run.stdout
+    assert "порог 0.5: не пройден" in run.stdout
+    assert run.stdout.startswith("метрика ")
+    assert not re.search("supported|sentence|mean|scored|passed|failed|interval", run.stdout)
+    html = page.read_text(encoding="utf-8")
+    assert '<html lang="ru">' in html
+    assert "<th>среднее</th>" in html
+    assert "0.33 (33%), не пройден" in html
+    assert "подтверждено предложений: 1 из 3" in html
+
+
+def test_estimate_makes_no_cache(tmp_path: Path) -> None:
+    run = ctxmetrics("estimate", data(tmp_path), "--cache", tmp_path / "cache")
+    assert run.returncode == 0, run
+    assert not (tmp_path / "cache").exists()
+
+
+def test_agree_with_a_dead_judge_exits_3(tmp_path: Path) -> None:
+    labelled = {**GOOD, "labels": {"unit_supported": [True]}}
+    file = written(tmp_path, "s.jsonl", labelled)
+    run = ctxmetrics("agree", file, "--judge", "openai/m", "--base-url", dead_address(), **KEY)
+    assert run.returncode == 3, run
+    assert "no verdict at all for context_recall: connection_error" in run.stderr

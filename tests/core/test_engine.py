@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -39,6 +40,7 @@ from ctxmetrics.errors import (
     ParameterError,
     SampleError,
 )
+from ctxmetrics.inputs import read_samples
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.scores import Evidence, Usage, Verdict
 from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
@@ -731,6 +733,67 @@ def test_out_that_cannot_be_written_raises_before_anything_is_judged(tmp_path):
     assert judge.seen == []
 
 
+def test_out_of_a_run_that_stopped_keeps_what_was_there(tmp_path):
+    out, part = tmp_path / "scores.jsonl", tmp_path / "scores.jsonl.part"
+    evaluate(samples(3), [ContextRecall(judge=OwnJudge())], out=out)
+    before = out.read_bytes()
+
+    async def fail(request):
+        raise RuntimeError("no verdict today")
+
+    results = evaluate(samples(3), [ContextRecall(judge=OwnJudge(fail))], out=out)
+    assert results.unanswered == ("context_recall",)
+    assert results.failure == ("judge_error", "RuntimeError: no verdict today")
+    assert out.read_bytes() == before
+    assert [row["reason_code"] for row in lines(part)] == ["not_judged"] * 3
+    with pytest.raises(SampleError, match="broke off after 1"):
+        evaluate(breaks_off(), [ContextRecall(judge=OwnJudge())], out=out)
+    assert out.read_bytes() == before
+    assert [row["sample_id"] for row in lines(part)] == ["0"]
+
+
+def breaks_off():
+    yield sample(0)
+    raise OSError("the disk is gone")
+
+
+def test_out_never_is_what_the_samples_come_from(tmp_path):
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps(sample(1).to_dict()) + "\n")
+    judge = OwnJudge()
+    for given in (read_samples(data), list(read_samples(data))):
+        with pytest.raises(InputFileError, match=r"data\.jsonl"):
+            evaluate(given, [ContextRecall(judge=judge)], out=data)
+    results = evaluate(read_samples(data), [ContextRecall(judge=judge)])
+    for write in (results.to_jsonl, results.to_html):
+        with pytest.raises(InputFileError, match="it holds data that no run wrote"):
+            write(data)
+    assert Sample.from_dict(json.loads(data.read_text())) == sample(1)
+    assert len(judge.seen) == 1
+
+
+def test_out_is_written_by_one_run_at_a_time(tmp_path):
+    out = tmp_path / "scores.jsonl"
+
+    async def meanwhile(request):
+        with pytest.raises(InputFileError, match="another run is writing it"):
+            await aevaluate([sample(5)], [ContextRecall(judge=OwnJudge())], out=out)
+
+    results = evaluate(samples(2), [ContextRecall(judge=OwnJudge(meanwhile))], out=out)
+    assert values(results) == [0.5, 1.0]
+    assert [row["sample_id"] for row in lines(out)] == ["0", "1"]
+
+
+def test_out_keeps_its_mode_and_its_link(tmp_path):
+    real, link = tmp_path / "real.jsonl", tmp_path / "link.jsonl"
+    real.touch(mode=0o600)
+    link.symlink_to(real)
+    evaluate(samples(1), [ContextRecall(judge=OwnJudge())], out=link)
+    assert link.is_symlink()
+    assert len(lines(real)) == 1
+    assert stat.S_IMODE(real.stat().st_mode) == 0o600
+
+
 _WRITER = """
 import sys
 from ctxmetrics import ContextRecall, Sample, evaluate
@@ -746,17 +809,19 @@ evaluate(stream(), [ContextRecall()], out=sys.argv[1])
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
 def test_out_is_valid_after_kill_9(tmp_path):
     out = tmp_path / "scores.jsonl"
+    part = tmp_path / "scores.jsonl.part"
     for delay in (0.01, 0.03, 0.05):
-        out.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         process = subprocess.Popen([sys.executable, "-c", _WRITER, str(out)])
-        while not out.exists() or out.stat().st_size < 200_000:
+        while not part.exists() or part.stat().st_size < 200_000:
             time.sleep(0.01)
             assert process.poll() is None
         time.sleep(delay)
         process.kill()
         process.wait()
-        rows = lines(out)
+        rows = lines(part)
         assert [row["sample_id"] for row in rows] == [str(number) for number in range(len(rows))]
+        assert not out.exists()
 
 
 # --- what the judges see ---

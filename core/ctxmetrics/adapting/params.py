@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.metrics.base import check_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,14 +48,6 @@ def build_metric(
     Raises:
         ParameterError: The metric has no such parameter; the message names the nearest one. Or a value is wrong.
     """
-    known = {item.name for item in fields(metric)}
     given = {**params, **{name: value for name, value in settings.items() if value is not None}}
-    for name in given:
-        if name not in known:
-            choices = sorted(known | set(also))
-            near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise ParameterError(
-                f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
-            )
+    check_parameters(metric, given, also=also)
     return metric(**given)

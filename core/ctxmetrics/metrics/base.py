@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
@@ -14,7 +15,9 @@ from ctxmetrics.scores import Provenance, Score, Usage, frozen, unjudged
 from ctxmetrics.signals import SIGNALS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from typing_extensions import Self
 
     from ctxmetrics.conventions import Convention, Empty, Family
     from ctxmetrics.samples import Sample
@@ -55,6 +58,17 @@ class Metric(ABC):
     threshold: float | None = None
     strict: bool = field(default=False, metadata=NAMED)
     top_k: int | None = field(default=None, metadata=NAMED)
+
+    if not TYPE_CHECKING:  # the generated signature is the one that type checkers look at
+
+        def __new__(cls, *args: object, **given: object) -> Self:
+            """Check the parameters' names, so that a typing error is answered with the nearest name."""
+            if args:
+                raise ParameterError(
+                    f"{cls.__name__} takes its parameters by name. Write {cls.__name__}(top_k=5), for example."
+                )
+            check_parameters(cls, given)
+            return super().__new__(cls)
 
     def __post_init__(self) -> None:
         rules = get_convention(self.convention)
@@ -215,6 +229,28 @@ def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     because = f" ({', '.join(causes)})" if causes else ""
     detail = f": {next(iter(reasons))}" if len(reasons) == 1 else ""
     return "not_judged", f"{len(ids)} of {len(verdicts)} not judged{because}: {listed}{detail}"
+
+
+def check_parameters(metric: type[Metric], given: Iterable[str], *, also: Iterable[str] = ()) -> None:
+    """Raise unless the metric has all these parameters.
+
+    Args:
+        metric: Its class.
+        given: The names that a caller wrote.
+        also: Further names that the caller may have meant, to suggest where one is misspelt.
+
+    Raises:
+        ParameterError: It has no such parameter; the message names the nearest one.
+    """
+    known = {item.name for item in fields(metric)}
+    for name in given:
+        if name not in known:
+            choices = sorted(known | set(also))
+            near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            raise ParameterError(
+                f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
+            )
 
 
 def check_number(what: str, value: object, top: float) -> None:

@@ -10,8 +10,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ctxmetrics._version import __version__
-from ctxmetrics.explain import count, doubt, shown
+from ctxmetrics.explain import count, doubt, language_of_score, shown
 from ctxmetrics.redact import visible
+from ctxmetrics.results import shown_interval, shown_mean
+from ctxmetrics.wording import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,33 +48,38 @@ def render_html(results: Results, *, title: str = "ctxmetrics") -> str:
 
 
 def _page(results: Results, title: str) -> Iterator[str]:
-    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+    language = results.summary().language
+    yield f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{_shown(title)}</title><style>{_STYLE}</style></head><body><h1>{_shown(title)}</h1>"
     yield from _summary(results)
     for row in results:
-        yield from _row(row)
+        yield from _row(row, language)
     yield f'<p class="small">ctxmetrics {escape(__version__)}</p></body></html>\n'
 
 
 def _summary(results: Results) -> Iterator[str]:
     summary = results.summary()
-    yield "<table><tr><th>metric</th><th>mean</th><th>95 % interval</th><th>scored</th><th>without a value</th><th>passed</th></tr>"
+    language = summary.language
+    names = ("metric", "mean", "95 % interval", "scored", "without a value", "passed")
+    yield "<table><tr>" + "".join(f"<th>{say(name, language)}</th>" for name in names) + "</tr>"
+    of = say("of", language)
     for item in summary.values():
-        missing = ", ".join(f"{code} {number}" for code, number in sorted(item.missing.items())) or "none"
+        missing = ", ".join(f"{code} {number}" for code, number in sorted(item.missing.items()))
         cells = (
             item.metric,
-            "-" if item.mean is None else f"{item.mean:.4f}",
-            "-" if item.interval is None else f"{item.interval[0]:.4f} to {item.interval[1]:.4f}",
-            f"{item.scored} of {item.samples}",
-            missing,
-            "-" if item.passed is None else f"{item.passed} of {item.scored}",
+            shown_mean(item, language),
+            shown_interval(item, language),
+            f"{item.scored} {of} {item.samples}",
+            missing or say("none", language),
+            "-" if item.passed is None else f"{item.passed} {of} {item.scored}",
         )
         yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
     yield "</table>"
     if summary.stopped:
-        yield f'<p class="no">Stopped early: {_text(summary.stopped)}</p>'
+        heading = say("stopped early", language).capitalize()
+        yield f'<p class="no">{heading}: {_text(summary.stopped)}</p>'
     warnings = dict.fromkeys(
         text for row in results for score in row.values() for text in score.provenance.warnings
     )
@@ -80,27 +87,31 @@ def _summary(results: Results) -> Iterator[str]:
         yield f'<p class="small">{escape(text)}</p>'
 
 
-def _row(row: Row) -> Iterator[str]:
+def _row(row: Row, language: str) -> Iterator[str]:
     values = " · ".join(f"{escape(name)} {escape(shown(score))}" for name, score in row.items())
-    label = row.sample_id if row.sample_id is not None else f"sample {row.index + 1}"
+    label = row.sample_id if row.sample_id is not None else f"{say('sample', language)} {row.index + 1}"
     yield f'<details><summary><b>{_text(label)}</b> <span class="small">{values}</span></summary>'
     if row.sample is not None:
         for name in ("user_input", "reference", "response"):
             text = getattr(row.sample, name)
             if text:
-                yield f'<p><span class="small">{name}</span><br>{_text(text)}</p>'
+                yield f'<p><span class="small">{say(name, language)}</span><br>{_text(text)}</p>'
     for score in row.values():
         yield from _score(score)
     if row.sample is not None:
         yield from _contexts(
             row.sample,
             [span for score in row.values() for verdict in score.verdicts for span in verdict.evidence],
+            language,
         )
     yield "</details>"
 
 
 def _score(score: Score) -> Iterator[str]:
-    state = {True: ", passed", False: ", failed", None: ""}[score.passed]
+    language = language_of_score(score)
+    state = {True: f", {say('passed', language)}", False: f", {say('failed', language)}", None: ""}[
+        score.passed
+    ]
     band = f" – {escape(score.band)}" if score.band else ""
     yield f"<h3>{escape(score.metric)}: {escape(shown(score))}{state}{band}</h3>"
     if score.message:
@@ -108,11 +119,11 @@ def _score(score: Score) -> Iterator[str]:
     if score.verdicts:
         yield f"<p>{escape(count(score))}</p><ul>"
         for verdict in score.verdicts:
-            yield _verdict(verdict)
+            yield _verdict(verdict, language)
         yield "</ul>"
 
 
-def _verdict(verdict: Verdict) -> str:
+def _verdict(verdict: Verdict, language: str) -> str:
     mark, kind = _MARKS[verdict.value]
     text = verdict.text if len(verdict.text) <= 200 else f"{verdict.text[:199]}…"  # noqa: PLR2004 - one glance
     parts = [f'<li><span class="{kind}">{mark} {_text(verdict.id)}</span> {_text(text)}']
@@ -121,12 +132,13 @@ def _verdict(verdict: Verdict) -> str:
         parts.append(f'<br><span class="small">{_text(why)}</span>')
     where = ", ".join(dict.fromkeys(f"c{span.context + 1}" for span in verdict.evidence))
     if where:
-        look = f" ({found})" if (found := doubt(verdict)) else ""
-        parts.append(f'<br><span class="small">evidence in {where}{escape(look)}</span>')
+        look = f" ({found})" if (found := doubt(verdict, language)) else ""
+        named = f"{say('evidence in', language)} {where}"
+        parts.append(f'<br><span class="small">{named}{escape(look)}</span>')
     return "".join(parts) + "</li>"
 
 
-def _contexts(sample: Sample, evidence: Sequence[Evidence]) -> Iterator[str]:
+def _contexts(sample: Sample, evidence: Sequence[Evidence], language: str) -> Iterator[str]:
     for index, text in enumerate(sample.retrieved_contexts or ()):
         spans = sorted(
             {
@@ -136,7 +148,12 @@ def _contexts(sample: Sample, evidence: Sequence[Evidence]) -> Iterator[str]:
             }
         )
         yield f'<div class="context"><span class="small">c{index + 1}</span> <bdi>{_marked(text[:_LONGEST_CONTEXT], spans)}</bdi>'
-        yield ' <span class="small">(cut here)</span></div>' if len(text) > _LONGEST_CONTEXT else "</div>"
+        cut = (
+            f' <span class="small">({say("cut here", language)})</span>'
+            if len(text) > _LONGEST_CONTEXT
+            else ""
+        )
+        yield f"{cut}</div>"
 
 
 def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:

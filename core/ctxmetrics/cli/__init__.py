@@ -1,0 +1,11 @@
+"""The command line: one module a command.
+
+Results go to stdout, progress and messages to stderr. The exit status is 0 done, 1 a gate failed, 2 bad usage or input,
+3 stopped early or a result could not be written, 130 interrupted (`ctxmetrics.cli._status`).
+"""
+
+from __future__ import annotations
+
+from ctxmetrics.cli._app import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,134 @@
+"""From what was typed to samples, metrics and a judge."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.samples import Sample
+
+_NAME = re.compile(r"(\w+)(?:\((.*)\))?\Z", re.DOTALL)
+_LLM = "with --judge openai/MODEL"
+OTHER_NAMES: Mapping[str, tuple[str, str]] = {
+    "llmcontextrecall": ("context_recall", _LLM),
+    "llmcontextprecision": ("context_precision", _LLM),
+    "llmcontextprecisionwithreference": ("context_precision", _LLM),
+    "llmcontextprecisionwithoutreference": ("context_utilization", _LLM),
+    "contextprecisionwithreference": ("context_precision", _LLM),
+    "contextprecisionwithoutreference": ("context_utilization", _LLM),
+    "contextualrecall": ("context_recall", f"{_LLM} and --convention deepeval"),
+    "contextualprecision": ("context_precision", f"{_LLM} and --convention deepeval"),
+    "nonllmcontextprecisionwithreference": ("non_llm_context_precision", ""),
+    "idbasedcontextprecisionwithreference": ("id_based_context_precision", ""),
+    "ctxrecall": ("context_recall", "with --convention aegis"),
+    "ctxrankprec": ("context_precision", "with --convention aegis"),
+}
+"""Names of metrics in Ragas, DeepEval and Aegis, without case and separators: our name, and what belongs to it."""
+
+
+def schema_and_convention(schema: str | None, convention: str | None) -> tuple[str, str]:
+    """Return both: a schema that is given implies the convention of the same name, unless one is given too."""
+    from ctxmetrics.conventions import CONVENTIONS
+
+    implied = schema if schema in CONVENTIONS else "default"
+    return schema or "ragas", convention or str(implied)
+
+
+def judge_of(name: str, base_url: str | None) -> Judge:
+    """Return the judge of ``--judge``.
+
+    Raises:
+        ParameterError: No such judge.
+    """
+    if name == "lexical":
+        from ctxmetrics.judges.lexical import LexicalJudge
+
+        return LexicalJudge()
+    provider, _, model = name.partition("/")
+    if provider != "openai" or not model:
+        raise ParameterError(f"--judge {name!r} is unknown. Write lexical or openai/MODEL.")
+    from ctxmetrics.judges.llm import LLMJudge
+    from ctxmetrics.judges.models import OpenAIModel
+
+    return LLMJudge(OpenAIModel(model, base_url=base_url))
+
+
+def metrics_of(
+    names: Sequence[str] | None, samples: Sequence[Sample], convention: str, judge: Judge
+) -> list[Metric]:
+    """Return the metrics of ``--metric``, else every metric whose fields some sample has."""
+    return [metric_of(name, convention) for name in names] if names else _fitting(samples, convention, judge)
+
+
+def metric_of(text: str, convention: str) -> Metric:
+    """Build a metric from ``name`` or ``name(parameter=value, ..)``.
+
+    Raises:
+        ParameterError: There is no such metric or parameter; the message names the nearest one.
+    """
+    from ctxmetrics.metrics import METRICS
+
+    match = _NAME.match(text.strip())
+    name = match.group(1) if match else text
+    if match is None or name not in METRICS:
+        raise ParameterError(
+            f"--metric {text!r} is unknown. {_suggestion(name)}Choose from: {', '.join(METRICS)}."
+        )
+    given: dict[str, Any] = {}
+    for pair in filter(None, (part.strip() for part in (match.group(2) or "").split(","))):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise ParameterError(f"--metric {text!r}: {pair!r} is no parameter=value.")
+        given[key.strip()] = _value(value.strip())
+    return METRICS[name](**{"convention": convention, **given})
+
+
+def _suggestion(name: str) -> str:
+    from ctxmetrics.metrics import METRICS
+
+    plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
+    known = {key.replace("_", ""): (key, "") for key in METRICS} | dict(OTHER_NAMES)
+    near = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
+    if not near:
+        return ""
+    own, how = known[near[0]]
+    return f"Did you mean {own!r}{f' {how}' if how else ''}? "
+
+
+def _value(text: str) -> Any:
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    if re.fullmatch(r"[+-]?\d+", text):
+        return int(text)
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip("'\"")
+
+
+def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[Metric]:
+    from ctxmetrics.metrics import METRICS
+    from ctxmetrics.metrics.judged import JudgedMetric
+
+    fitting = []
+    for kind in METRICS.values():
+        if any(all(getattr(sample, name) is not None for name in kind.requires) for sample in samples):
+            metric = kind(convention=convention)
+            if isinstance(metric, JudgedMetric):
+                metric.check_judge(judge)
+            fitting.append(metric)
+    if not fitting:
+        raise ParameterError(
+            "no metric fits: the samples need retrieved_contexts with reference, response or reference_contexts, "
+            "or retrieved_context_ids with reference_context_ids."
+        )
+    return fitting

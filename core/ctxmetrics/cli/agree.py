@@ -1,0 +1,54 @@
+"""``ctxmetrics agree``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ctxmetrics.cli._options import (
+    BaseUrl,
+    CacheDir,
+    Concurrency,
+    ConventionName,
+    File,
+    JudgeName,
+    SchemaName,
+)
+from ctxmetrics.cli._run import judge_of, schema_and_convention
+from ctxmetrics.cli._status import leave
+from ctxmetrics.cli._terminal import collected_warnings, print_result
+
+
+def agree(
+    file: File,
+    judge: JudgeName = "lexical",
+    base_url: BaseUrl = None,
+    convention: ConventionName = None,
+    schema: SchemaName = None,
+    cache: CacheDir = None,
+    max_concurrency: Concurrency = 16,
+    show: Annotated[
+        int, typer.Option("--show", help="Show so many samples on which judge and people differ most.")
+    ] = 0,
+) -> None:
+    """Compare a judge's verdicts with people's labels, and correct the means by them."""
+    from ctxmetrics.agreement import agree as compare
+    from ctxmetrics.inputs import read_samples
+
+    schema, convention = schema_and_convention(schema, convention)
+    judging = judge_of(judge, base_url)
+    with collected_warnings() as warnings:
+        report = compare(
+            read_samples(file, schema),
+            judge=judging,
+            convention=convention,
+            cache=cache,
+            max_concurrency=max_concurrency,
+        )
+        if report.results.stopped or report.results.unanswered:
+            warnings.clear()
+    print_result(str(report))
+    for dispute in report.disputes[: max(show, 0)]:
+        print_result(f"\n{dispute}")
+    leave(report.results, judging, out=None)

@@ -1,0 +1,51 @@
+"""``ctxmetrics parity``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+
+import typer
+
+from ctxmetrics.cli._options import ConventionName, File, MetricNames, SchemaName
+from ctxmetrics.cli._run import metrics_of, schema_and_convention
+from ctxmetrics.cli._status import GATE_FAILED
+from ctxmetrics.cli._terminal import hint, print_result
+from ctxmetrics.errors import InputFileError
+
+_UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
+"""Variables with which a framework uploads what it is given. A comparison needs none of them."""
+
+
+def parity(
+    file: File,
+    metric: MetricNames = None,
+    convention: ConventionName = None,
+    schema: SchemaName = None,
+) -> None:
+    """Run the same samples through every installed framework and compare the numbers with ==."""
+    from ctxmetrics.inputs import read_samples
+    from ctxmetrics.metrics.judged import default_judge
+    from ctxmetrics.parity import compare
+    from ctxmetrics.testing.runners import aside
+
+    schema, convention = schema_and_convention(schema, convention)
+    samples = list(read_samples(file, schema))
+    metrics = metrics_of(metric, samples, convention, default_judge())
+    # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
+    with (
+        contextlib.redirect_stdout(sys.stderr),
+        aside(dict.fromkeys(filter(_UPLOADS.search, os.environ)), silent=False),
+    ):
+        found = compare(samples, metrics, progress=hint)
+    if len(found.runners) == 1:
+        absent = "; ".join(f"{name}: {why}" for name, why in found.absent.items())
+        raise InputFileError(
+            "nothing to compare with: no framework is installed. Install one with: "
+            f"pip install 'ctxmetrics[ragas]' (or deepeval, langchain). {absent}"
+        )
+    print_result(str(found))
+    if found.differences:
+        raise typer.Exit(GATE_FAILED)

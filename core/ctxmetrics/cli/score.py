@@ -1,0 +1,173 @@
+"""``ctxmetrics score``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ctxmetrics.cli._gates import Gate, failures, gate_of
+from ctxmetrics.cli._options import (
+    BaseUrl,
+    CacheDir,
+    Concurrency,
+    ConventionName,
+    File,
+    JudgeName,
+    MetricNames,
+    SchemaName,
+)
+from ctxmetrics.cli._run import judge_of, metric_of, metrics_of, schema_and_convention
+from ctxmetrics.cli._status import leave
+from ctxmetrics.cli._terminal import collected_warnings, colored, message, print_result
+from ctxmetrics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctxmetrics.aegis import Payload
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.results import Results
+
+
+def score(
+    file: File,
+    metric: MetricNames = None,
+    judge: JudgeName = "lexical",
+    base_url: BaseUrl = None,
+    convention: ConventionName = None,
+    schema: SchemaName = None,
+    out: Annotated[Path | None, typer.Option("--out", help="One JSON line a sample and metric.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="A page to read: FILE.html.")] = None,
+    cache: CacheDir = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on after a run that was stopped: its rows are in OUT.part, its judgements in the cache "
+            "(default: OUT.cache).",
+        ),
+    ] = False,
+    max_concurrency: Concurrency = 16,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for one request.")] = 120.0,
+    max_calls: Annotated[
+        int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option("--fail-under", help="NAME=VALUE: exit 1 if that mean is lower. Repeatable."),
+    ] = None,
+    show: Annotated[
+        int, typer.Option("--show", help="Explain so many of the lowest scores of each metric.")
+    ] = 0,
+) -> None:
+    """Score a file of samples. Without --metric: every metric whose fields the file has."""
+    from ctxmetrics.cache import FILE_NAME
+    from ctxmetrics.engine import Evaluation, run_in_caller
+    from ctxmetrics.inputs import read_samples
+    from ctxmetrics.outfile import check_outputs
+
+    schema, convention = schema_and_convention(schema, convention)
+    if cache is None and (resume or judge != "lexical") and out is not None:
+        cache = out.with_name(out.name + ".cache")
+    if resume and cache is None:
+        raise ParameterError("--resume needs --out FILE or --cache DIR: that is where the judgements are.")
+    check_outputs(
+        {"--out": out, "--report": report},
+        {"FILE": file, "--cache": None if cache is None else cache / FILE_NAME},
+    )
+    samples: Any = read_samples(file, schema)
+    payload = samples.payload
+    judging = judge_of(judge, base_url)
+    keep_rows = report is not None or show > 0 or out is None
+    if keep_rows or not metric:
+        samples = list(samples)
+    if payload is not None and not metric:
+        metrics: list[Metric] = _asked_for(payload, convention)
+    else:
+        metrics = metrics_of(metric, samples, convention, judging)
+    gates = [gate_of(text, metrics) for text in fail_under or ()]
+    if payload is not None:
+        gates += _gates_of(payload, metrics, chosen=bool(metric))
+        _tell_unused(payload, judge, chosen=bool(metric))
+    run = Evaluation(
+        samples=samples,
+        metrics=metrics,
+        judge=judging,
+        cache=cache,
+        max_concurrency=max_concurrency,
+        timeout=timeout,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        out=out,
+        keep=keep_rows,
+        resume=resume,
+    )
+    with collected_warnings() as warnings:
+        results = run_in_caller(run)
+        if results.stopped or results.unanswered:  # the last line says what went wrong
+            warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
+    print_result(str(results.summary()))
+    _show_lowest(results, show)
+    for text in _about_judges(metrics, judging):
+        message(f"note: {text}")
+    failed = failures(gates, results)
+    for problem in failed:
+        message(f"gate: {problem}")
+    if report is not None:
+        results.to_html(report)
+    leave(results, judging, out=out, failed_gates=bool(failed))
+
+
+def _about_judges(metrics: Sequence[Metric], judge: Judge) -> list[str]:
+    from ctxmetrics.metrics.judged import JudgedMetric
+
+    judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+    return sorted({text for metric in judged for text in (metric.judge or judge).warnings})
+
+
+def _show_lowest(results: Results, number: int) -> None:
+    for name in results.metrics if number > 0 else ():
+        rows = sorted(results, key=lambda row: (row[name].value is not None, row[name].value or 0.0))
+        for row in rows[:number]:
+            print_result("\n" + row[name].pretty(color=colored()))
+
+
+# --- a request to Aegis ---
+
+
+def _asked_for(payload: Payload, convention: str) -> list[Metric]:
+    """Return the metrics that the file asks for, with its pass mark on the convention's scale."""
+    from dataclasses import replace
+
+    from ctxmetrics.aegis import SCALE
+    from ctxmetrics.metrics.base import on_scale
+
+    metrics = [metric_of(name, convention) for name in payload.metrics]
+    if payload.threshold is None:
+        return metrics
+    share = payload.threshold / SCALE
+    return [replace(metric, threshold=on_scale(share, metric.rules.scale)) for metric in metrics]
+
+
+def _gates_of(payload: Payload, metrics: Sequence[Metric], *, chosen: bool) -> list[Gate]:
+    """Return a gate a metric, where the file says that a mean below the pass mark is a failure."""
+    if chosen or not payload.blocking:
+        return []
+    return [Gate(metric.name, metric.pass_mark) for metric in metrics if metric.pass_mark is not None]
+
+
+def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:
+    unused = [f"{key}={value!r}" for key, value in payload.unused.items()]
+    if chosen:
+        unused.append("metrics, threshold and is_blocking (--metric is given)")
+    if unused:
+        message(f"note: of the file's settings these are not used: {', '.join(unused)}")
+    model = payload.unused.get("model_slug")
+    if isinstance(model, str) and judge != f"openai/{model}":
+        message(f"note: to ask the model that the file names, write --judge openai/{model}")
