@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from langsmith.run_helpers import get_tracing_context
+
 from ctxmetrics.adapting.records import Place, Reader
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ READER = Reader(
         "reference_context_ids": Place.of("reference_outputs", "reference_ids"),
     },
     retrievals=_retrievals,
+    evaluation=lambda _: (get_tracing_context()["metadata"] or {}).get("experiment"),
     hint="There is no retriever run below it either (evaluate_existing loads those with load_nested=True).",
 )
 """Reads samples out of runs and examples, or mappings with the same sides, or flat ones."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mlflow.entities import SpanType
+from mlflow.tracing.constant import TraceMetadataKey
 
 from ctxmetrics.adapting.records import TEXT_KEYS, Place, Reader, look_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mlflow.entities import Span, Trace
 
@@ -62,6 +63,12 @@ def doc_uri_or_id(document: Any) -> Any:
     return next((found for place in places if (found := look_up(document, place)) is not None), None)
 
 
+def _evaluation(record: Mapping[str, Any]) -> str | None:
+    """Return the run's id: `mlflow.genai.evaluate` writes it into the trace that it has or makes of each row."""
+    trace = record.get("trace")
+    return None if trace is None else trace.info.request_metadata.get(TraceMetadataKey.SOURCE_RUN)
+
+
 READER = Reader(
     places={
         "user_input": Place.of("inputs", "question query input request prompt"),
@@ -77,6 +84,7 @@ READER = Reader(
         "reference_context_ids": Place.of("expectations", "reference_ids"),
     },
     retrievals=_retrievals,
+    evaluation=_evaluation,
     hint="There is no RETRIEVER span in its trace either.",
 )
 """Reads samples out of rows of an evaluation data set and their traces."""

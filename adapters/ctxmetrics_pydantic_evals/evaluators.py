@@ -16,6 +16,7 @@ from ctxmetrics.adapting.records import OPTIONS, Place, Reader
 from ctxmetrics.adapting.scorer import Scorer
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.judges.run import part_of
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 if TYPE_CHECKING:
@@ -161,7 +162,8 @@ class MetricEvaluator(Evaluator[Any, Any, Any]):
             MissingFieldError: The case lacks a field; the message says where it was looked for.
             SampleError: A field has the wrong type.
         """
-        (score,) = (await self._scorer(to_judge(self.judge)).ascores(_record(ctx))).values()
+        with part_of(self):  # the metric is another object each time
+            (score,) = (await self._scorer(to_judge(self.judge)).ascores(_record(ctx))).values()
         if score.value is None:
             raise NoScoreError(score)
         name = self.get_default_evaluation_name()

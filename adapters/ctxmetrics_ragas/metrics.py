@@ -20,7 +20,7 @@ from ctxmetrics.adapting.metric import Settings, Wrapper
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.llm import LLMJudge
-from ctxmetrics.judges.run import Run, current_run, using
+from ctxmetrics.judges.run import Run, current_run, part_of, using
 from ctxmetrics.samples import FIELDS, Sample
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
@@ -144,7 +144,9 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
 
     async def _score(self, sample: Sample, callbacks: Any = None) -> Score:
         CALLBACKS.set(callbacks)
-        with using(_run.get() or current_run()):
+        # A tracer among the callbacks stands for one evaluate(); without one, the metric is called by itself.
+        # The last handler is one that evaluate() makes for itself; a metric that is called by itself has none.
+        with using(_run.get() or current_run()), part_of([None, *getattr(callbacks, "handlers", ())][-1]):
             return await self._judging().ascore(sample)
 
     def _judging(self) -> Metric:

@@ -306,7 +306,7 @@ class Evaluation:
                 max_tokens=self.max_tokens,
                 cache=None if self.cache is None else stack.enter_context(opened(self.cache)),
                 memo=self.memo,
-                cool_down=None,
+                ends=True,
             )
             stack.enter_context(using(run))
             if self.out is not None:
@@ -330,7 +330,7 @@ class Evaluation:
                 results.usage = replace(run.usage, reused=reused)
                 results.stopped = self._why(run)
             self._finish(results)
-        _tell(results, known=run.breaker.message)
+        _tell(results, known=run.down)
         return results
 
     def _finish(self, results: Results) -> None:
@@ -348,7 +348,7 @@ class Evaluation:
         return {metric.name: metric.rules.scale for metric in self.metrics}
 
     def _why(self, run: Run) -> str | None:
-        return self._stopped or run.breaker.message or run.spent
+        return self._stopped or run.down or run.spent
 
     async def _let_go(self) -> None:
         """Leave nothing running behind that would use a closed cache."""

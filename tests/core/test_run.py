@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import threading
 import time
@@ -15,11 +16,12 @@ import openai
 import pytest
 from tenacity import AsyncRetrying, RetryError, stop_after_attempt
 
+from ctxmetrics import ContextRecall
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.judges import loops, run
 from ctxmetrics.judges.base import Reply
 from ctxmetrics.judges.failures import UnusableReplyError, classify
-from ctxmetrics.judges.run import Breaker, Limiter, Run, current_run, using
+from ctxmetrics.judges.run import Breaker, Limiter, Run, current_run, part_of, using
 from ctxmetrics.prompts import get_pack, render, schema_of
 from ctxmetrics.redact import remember_key
 from ctxmetrics.scores import Usage
@@ -519,9 +521,8 @@ def talk(state, model):
         try:
             await state.call(model, PROMPT, SCHEMA)
         except JudgeError as problem:
-            state.breaker.failure(problem)
             return problem.reason_code
-        state.breaker.success()
+        state.breaker_of(model).usable()
         return "ok"
 
     return asyncio.run(main())
@@ -550,7 +551,7 @@ def test_ten_failures_in_a_row_end_it():
     state, model = Run(), Model(error("client_error", retryable=False))
     assert [talk(state, model) for _ in range(12)] == ["client_error"] * 10 + ["judge_down"] * 2
     assert model.calls == 10
-    assert "client_error: it failed" in state.breaker.message
+    assert "client_error: it failed" in state.down
     assert state.failures == {"client_error": 10}
     assert state.usage.calls == 10
 
@@ -559,7 +560,7 @@ def test_one_success_starts_the_count_again():
     bad, good = error("client_error", retryable=False), ok()
     state, model = Run(), Model(*[bad] * 9, good, *[bad] * 9, good)
     assert [talk(state, model) for _ in range(20)] == (["client_error"] * 9 + ["ok"]) * 2
-    assert state.breaker.message is None
+    assert state.down is None
 
 
 def test_one_reply_starts_the_count_of_failed_requests_again():
@@ -575,7 +576,7 @@ def test_one_model_that_is_down_says_nothing_about_another():
     for _ in range(10):
         talk(state, bad)
     assert (talk(state, bad), talk(state, good)) == ("judge_down", "ok")
-    assert state.breaker.message
+    assert state.down
 
 
 def test_requests_that_wait_to_try_again_are_not_all_sent():
@@ -684,33 +685,123 @@ def test_a_number_of_attempts_counts_refusals_too(monkeypatch):
     assert model.calls == 4
 
 
-def test_after_the_cool_down_one_request_may_try(monkeypatch):
+def admitted(breaker):
+    """Whether a request would be sent now, and whether as the trial."""
+
+    async def main():
+        try:
+            return "trial" if await breaker.admit() else "sent"
+        except JudgeError as problem:
+            return problem.reason_code
+
+    return asyncio.run(main())
+
+
+def test_after_the_cool_down_one_request_is_the_trial(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    breaker = Breaker(2, cool_down=30.0)
+    breaker = Breaker(2, cool_down=30.0, attempts=1)
     for _ in range(2):
-        breaker.failure(error())
-    with pytest.raises(JudgeError, match="not asked any more") as caught:
-        breaker.check()
-    assert caught.value.reason_code == "judge_down"
+        breaker.failed(error())
+    assert "not asked for 30 s; last: server_error" in breaker.message
+    now[0] += 30
+    assert admitted(breaker) == "judge_down"
+    now[0] += 1
+    assert admitted(breaker) == "trial"
+    assert admitted(breaker) == "trial", "the loop of the first one does not run any more"
+    breaker.failed(error())
+    assert admitted(breaker) == "judge_down"
     now[0] += 31
-    breaker.check()
-    with pytest.raises(JudgeError):
-        breaker.check()
-    now[0] += 31
-    breaker.check()
-    breaker.success()
-    breaker.check()
-    breaker.check()
-    assert breaker.message is None
+    assert admitted(breaker) == "trial"
+    breaker.answered()
+    assert (admitted(breaker), breaker.message) == ("sent", None)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_the_others_of_its_loop_wait_for_the_trial(monkeypatch, answers):
+    monkeypatch.setattr(run, "COOL_DOWN", 0.0)
+
+    async def main():
+        state, sent = Run(max_failures=1, attempts=1), []
+        released, trying = asyncio.Event(), asyncio.Event()
+
+        async def act():
+            sent.append(state.limiter.in_flight)
+            if len(sent) == 1:
+                raise error()
+            trying.set()
+            await released.wait()
+            if not answers:
+                raise error()
+            return ok()
+
+        model = Model(act)
+        with part_of(model), pytest.raises(JudgeError):
+            await state.call(model, PROMPT, SCHEMA)
+        with part_of(model):
+            tasks = [asyncio.create_task(state.call(model, PROMPT, SCHEMA)) for _ in range(5)]
+        tasks[4].cancel()
+        await trying.wait()
+        before = len(sent)
+        released.set()
+        await asyncio.wait(tasks)
+        return before, len(sent), sum(not task.cancelled() and task.exception() is None for task in tasks)
+
+    assert asyncio.run(main()) == ((2, 5, 4) if answers else (2, 2, 0))
+
+
+def test_a_trial_that_is_cancelled_leaves_the_next_one_to_try(monkeypatch):
+    monkeypatch.setattr(run, "COOL_DOWN", 0.0)
+
+    async def main():
+        state = Run(max_failures=1, attempts=1)
+        trying = asyncio.Event()
+
+        async def hang():
+            trying.set()
+            await asyncio.sleep(60)
+
+        model = Model(error(), hang, ok())
+        with pytest.raises(JudgeError):
+            await state.call(model, PROMPT, SCHEMA)
+        trial = asyncio.create_task(state.call(model, PROMPT, SCHEMA))
+        await trying.wait()
+        trial.cancel()
+        await asyncio.wait([trial])
+        return (await state.call(model, PROMPT, SCHEMA)).content
+
+    assert asyncio.run(main()) == "{}"
+
+
+def test_outside_of_runs_that_a_judge_is_down_is_known_to_one_owner(monkeypatch):
+    state, model = Run(), Model(error("client_error", retryable=False))
+    first, second = ContextRecall(), ContextRecall()  # equal, and not the same
+    with part_of(first):
+        assert [talk(state, model) for _ in range(11)][-1] == "judge_down"
+        with part_of(second):
+            assert talk(state, model) == "judge_down", "the outer owner stays"
+    with part_of(second):
+        assert talk(state, model) == "client_error"
+    assert len(run._owned) >= 2
+    known = len(run._owned)
+    del first
+    gc.collect()
+    assert len(run._owned) == known - 1
+
+
+def test_replies_without_content_count_within_a_run_only(monkeypatch):
+    for cool_down, opened in ((None, True), (30.0, False)):
+        breaker = Breaker(2, cool_down=cool_down)
+        for _ in range(2):
+            breaker.unusable("invalid_reply")
+        assert (breaker.message is not None) is opened
 
 
 def test_without_a_cool_down_it_stays_open(monkeypatch):
-    breaker = Breaker(1, cool_down=None)
-    breaker.failure(error())
+    breaker = Breaker(1, cool_down=None, attempts=1)
+    breaker.failed(error())
     monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: 1e12))
-    with pytest.raises(JudgeError):
-        breaker.check()
+    assert admitted(breaker) == "judge_down"
 
 
 # ---- what an exception means ----

@@ -90,11 +90,13 @@ class Reader:
         retrievals: What retrievers found in the record's ``run``, each as its name and its documents, in the order in
             which they began; asked where no key holds what was retrieved.
         hint: Added to the message when nothing retrieved is found.
+        evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
     """
 
     places: Mapping[str, Place]
     retrievals: Callable[[Any], Iterable[tuple[str, Any]]] | None = None
     hint: str = ""
+    evaluation: Callable[[Mapping[str, Any]], str | None] = lambda _: None
 
     def check(self, keys: Mapping[str, Any]) -> None:
         """Raise unless the caller's keys are known, and strings or functions.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.adapting.params import MetricParams, build_metric
@@ -11,6 +12,7 @@ from ctxmetrics.adapting.records import KeyParams
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError
 from ctxmetrics.explain import count
+from ctxmetrics.judges.run import part_of
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
@@ -127,7 +129,8 @@ class Scorer:
         async def score(metric: Metric) -> Score:
             return await metric.ascore(self.reader.read(record, self.keys, metric.requires, metric.uses))
 
-        outcomes = await asyncio.gather(*map(score, self.metrics.values()), return_exceptions=True)
+        with part_of(self._evaluation(record)):
+            outcomes = await asyncio.gather(*map(score, self.metrics.values()), return_exceptions=True)
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if strict and len(failures) == len(outcomes):
             raise failures[0]
@@ -135,6 +138,10 @@ class Scorer:
             name: outcome if isinstance(outcome, Score) else _failed(metric, outcome)
             for (name, metric), outcome in zip(self.metrics.items(), outcomes, strict=True)
         }
+
+    def _evaluation(self, record: Mapping[str, Any]) -> _Evaluation | None:
+        name = self.reader.evaluation(record)
+        return None if name is None else _named(id(self.reader), name)
 
     def scores(self, record: Mapping[str, Any], strict: bool = True) -> dict[str, Score]:
         """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `ascores`."""
@@ -177,6 +184,15 @@ def compact(score: Score) -> dict[str, Any]:
 def is_failure(score: Score) -> bool:
     """Whether the metric could not be applied: a field is missing, or the metric failed."""
     return score.reason_code in ("missing_field", "metric_error")
+
+
+class _Evaluation:
+    """Stands for one evaluation of a framework, which shows no more of it than a name."""
+
+
+@lru_cache(maxsize=64)
+def _named(reader: int, name: str) -> _Evaluation:  # noqa: ARG001 - one object for each
+    return _Evaluation()
 
 
 def _failed(metric: Metric, error: BaseException) -> Score:

@@ -13,7 +13,7 @@ from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest, Model
 from ctxmetrics.judges.memo import Memo
 from ctxmetrics.judges.parts import Placed, merge, parts_of
 from ctxmetrics.judges.replies import Checked, Part, UnreadableReplyError, check, parse, parse_claims
-from ctxmetrics.judges.run import current_run
+from ctxmetrics.judges.run import CONTENT_CODES, current_run, forget_failures
 from ctxmetrics.judges.storing import Answer, decode, encode
 from ctxmetrics.prompts import get_pack, render, schema_of
 from ctxmetrics.redact import masked, remember_keys_of, safe_text
@@ -33,8 +33,6 @@ MEMORY = 2048
 """Finished judgements that a process remembers."""
 MAX_REPAIRS = 3
 """How often a reply that brings nothing new is asked again."""
-
-_CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
 
 
 @dataclass(frozen=True)
@@ -282,8 +280,6 @@ class _Talk:
             reply = await current_run().call(self._judge.model, prompt, schema_of(step))
         except JudgeError as problem:
             self._usage += problem.lost or Usage(calls=problem.calls)
-            if problem.reason_code not in (*_CONTENT_CODES, "judge_down"):
-                current_run().breaker.failure(problem)
             raise
         except BudgetExceededError as problem:
             raise JudgeError(str(problem), reason_code=problem.code) from None
@@ -303,14 +299,15 @@ class _Talk:
         self._note = note
         if code:
             self.code, self.reason = code, reason
-            self.final = code not in _CONTENT_CODES
+            self.final = code not in CONTENT_CODES
 
     def answer(self, **parts: Any) -> Answer:
         answer = _without_keys(Answer(usage=self._usage, raw=tuple(self._raw), **parts))
+        breaker = current_run().breaker_of(self._judge.model)
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):
-            current_run().breaker.success()
+            breaker.usable()
         elif not self.final:
-            current_run().breaker.failure(JudgeError("no usable reply", reason_code=self.code))
+            breaker.unusable(self.code)
         return answer
 
 
@@ -435,5 +432,6 @@ def remembered(key: str) -> Answer | None:
 
 
 def forget() -> None:
-    """Empty the memory of finished judgements, as a new process would start."""
+    """Start as a new process would: no finished judgement, and no judge that is down."""
     _memo.clear()
+    forget_failures()

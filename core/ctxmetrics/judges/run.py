@@ -1,7 +1,8 @@
 """How requests are sent: how many at once, how long, how often again, and when to stop.
 
 One `Run` serves one `evaluate()`; outside of it, one serves the process. It is found through a context variable, so
-a judge needs no wiring.
+a judge needs no wiring. That a judge is down is known to one run only; outside of runs, to one owner only: a metric, or
+what a framework shows of a run of its own (`part_of`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
@@ -55,8 +55,8 @@ _TIMEOUTS = 2
 OVERLOAD_PATIENCE = 60.0
 """Seconds for which a request that is refused for overload is sent again, since limits are mostly by the minute; and
 after which a judge that lets in nothing counts as down."""
-COOL_DOWN = 30.0
-"""Seconds after which a judge that was down may be asked again, where nobody says that a run has ended."""
+COOL_DOWN = 10.0
+"""Seconds after which a judge that was down is asked again, where it is not known when a run ends."""
 _FIRST_WAIT, _LONGEST_WAIT, _SPREAD = 0.25, 8.0, 0.25
 CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
 """What is wrong with a reply, not with the way to it."""
@@ -212,13 +212,15 @@ class Limiter:
 class Breaker:
     """Stops asking a model that is down.
 
-    It opens after so many judgements given up in a row, or after as many failed requests in a row as these would have
-    taken: many judgements may be waiting to try again. A server that refuses for overload is there, and is given
-    time: until it has refused so many requests that were alone in flight, and nothing else, for `OVERLOAD_PATIENCE`.
+    It opens after as many failed requests in a row as so many judgements given up would have taken: many judgements may
+    be waiting to try again. A server that refuses for overload is there, and is given time: until it has refused so
+    many requests that were alone in flight, and nothing else, for `OVERLOAD_PATIENCE`. Within a run it also opens after
+    so many judgements in a row for which the replies had no usable content.
 
     Args:
         max_failures: Judgements given up in a row before it opens.
-        cool_down: Seconds after which one request may try again; None: never.
+        cool_down: Seconds after which one request tries whether the model answers again. None: never, because the
+            breaker serves one run.
         attempts: How often one request is sent at most.
     """
 
@@ -226,11 +228,12 @@ class Breaker:
         self._max = max_failures
         self._cool_down = cool_down
         self._attempts = attempts
-        self._given_up = 0
+        self._without_content = 0
         self._failed = Fraction()
         self._refused = 0
         self._refused_since = 0.0
         self._opened: float | None = None
+        self._trial: asyncio.Future[None] | None = None
         self._lock = threading.Lock()
         self.message: str | None = None
 
@@ -240,26 +243,57 @@ class Breaker:
         Raises:
             JudgeError: It is; the reason code is ``judge_down``.
         """
-        with self._lock:
-            if self._opened is None:
-                return
-            now = time.monotonic()
-            if self._cool_down is not None and now - self._opened > self._cool_down:
-                self._opened = now  # this one may try; the others wait for what it brings
-                return
+        if self._opened is not None:
             raise JudgeError(self.message or "the judge is down", reason_code="judge_down")
+
+    async def admit(self) -> asyncio.Future[None] | None:
+        """Wait until a request may be sent.
+
+        After the cool-down one request is the trial; the others of its event loop wait for what it brings.
+
+        Returns:
+            Where this request is the trial: the future to resolve when it is over.
+
+        Raises:
+            JudgeError: The model is down; the reason code is ``judge_down``.
+        """
+        if self._opened is None:
+            return None
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            trial = self._trial
+            if trial is None or trial.done() or not trial.get_loop().is_running():
+                if self._opened is None:
+                    return None
+                if not self._has_cooled_down(self._opened):
+                    self.check()
+                self._trial = loop.create_future()
+                return self._trial
+        if trial.get_loop() is loop:
+            await asyncio.wait((trial,))
+        self.check()
+        return None
+
+    def _has_cooled_down(self, opened: float) -> bool:
+        return self._cool_down is not None and time.monotonic() - opened > self._cool_down
 
     def answered(self) -> None:
         """Note a request that brought a reply, whatever it says."""
         with self._lock:
             self._failed, self._refused = Fraction(), 0
+            if self._cool_down is not None:
+                self._opened = self.message = None
 
     def failed(self, error: JudgeError) -> None:
-        """Note a request that brought none."""
-        if error.reason_code not in CONTENT_CODES:
-            with self._lock:
-                self._failed += self._share_of_a_judgement(error)
-                self._open_at(self._failed, error)
+        """Note a request that brought no reply, or one without an answer."""
+        if error.reason_code in CONTENT_CODES:
+            self.answered()
+            return
+        with self._lock:
+            self._failed += self._share_of_a_judgement(error)
+            self._open_at(self._failed, error)
 
     def refused_alone(self, error: JudgeError) -> None:
         """Note a request that was refused for overload though it was the only one in flight."""
@@ -271,19 +305,18 @@ class Breaker:
             if now - self._refused_since >= OVERLOAD_PATIENCE:
                 self._open_at(self._refused, error)
 
-    def success(self) -> None:
+    def usable(self) -> None:
         """Note a judgement that brought a verdict."""
         with self._lock:
-            self._given_up, self._failed = 0, Fraction()
+            self._without_content, self._failed = 0, Fraction()
             self._opened = self.message = None
 
-    def failure(self, error: JudgeError) -> None:
-        """Note a judgement given up."""
-        if error.reason_code == "judge_down":
-            return
-        with self._lock:
-            self._given_up += 1
-            self._open_at(self._given_up, error)
+    def unusable(self, code: str) -> None:
+        """Note a judgement whose replies had no usable content. It counts within a run only."""
+        if self._cool_down is None:
+            with self._lock:
+                self._without_content += 1
+                self._open_at(self._without_content, JudgeError("no usable reply", reason_code=code))
 
     def _share_of_a_judgement(self, error: JudgeError) -> Fraction:
         """Return which share of giving up a judgement this failed request is."""
@@ -293,43 +326,13 @@ class Breaker:
         return Fraction(1, max(1, most))
 
     def _open_at(self, count: Fraction | int, error: JudgeError) -> None:
-        if count >= self._max and self._opened is None:
-            self._opened = time.monotonic()
-            self.message = f"The judge failed again and again and is not asked any more; last: {error.reason_code}: {error}"
+        if count < self._max:
+            return
+        known, self._opened = self._opened is not None, time.monotonic()
+        if not known:
+            until = "any more" if self._cool_down is None else f"for {self._cool_down:g} s"
+            self.message = f"The judge failed again and again and is not asked {until}; last: {error.reason_code}: {error}"
             _log().warning(self.message)
-
-
-class Breakers:
-    """One `Breaker` a model: that one is down says nothing about another.
-
-    `success` and `failure` are about the model that the running task asked last.
-
-    Args:
-        max_failures: See `Breaker`.
-        cool_down: See `Breaker`.
-        attempts: See `Breaker`.
-    """
-
-    def __init__(self, max_failures: int, cool_down: float | None, attempts: int) -> None:
-        self._new = partial(Breaker, max_failures, cool_down, attempts)
-        self._breakers: dict[str, Breaker] = {}
-
-    def of(self, identity: str) -> Breaker:
-        """Return the breaker of a model."""
-        return self._breakers.get(identity) or self._breakers.setdefault(identity, self._new())
-
-    @property
-    def message(self) -> str | None:
-        """Why a model is not asked any more, or None."""
-        return next((breaker.message for breaker in tuple(self._breakers.values()) if breaker.message), None)
-
-    def success(self) -> None:
-        """Note an answer."""
-        self.of(_asked.get()).success()
-
-    def failure(self, error: JudgeError) -> None:
-        """Note a judgement given up."""
-        self.of(_asked.get()).failure(error)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -343,7 +346,8 @@ class Run:
         max_tokens: Tokens in all, or None.
         cache: Where validated judgements are kept, or None.
         memo: Where finished judgements are remembered; None: the process's memory.
-        cool_down: See `Breaker`.
+        ends: Whether it is one run. False: it serves what is part of no run, and a judge that is down is tried again
+            after `COOL_DOWN`.
         max_failures: See `Breaker`.
         attempts: How often one request is sent at most, but at least once; without an answer in time,
             `TIMEOUT_ATTEMPTS` times at most. None: `ATTEMPTS`, not counting refusals for overload for as long as
@@ -356,21 +360,34 @@ class Run:
     max_tokens: int | None = None
     cache: Store | None = None
     memo: Memo[Any] | None = None
-    cool_down: float | None = COOL_DOWN
+    ends: bool = False
     max_failures: int = MAX_FAILURES
     attempts: int | None = None
     usage: Usage = field(default_factory=Usage)
     failures: Counter[str] = field(default_factory=Counter)
     spent: str | None = None
     limiter: Limiter = field(init=False, repr=False)
-    breaker: Breakers = field(init=False, repr=False)
+    _breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
     _lock: threading.Lock = field(init=False, repr=False, default_factory=threading.Lock)
     _taken: int = field(init=False, repr=False, default=0)
     _warned_of_wait: bool = field(init=False, repr=False, default=False)
 
     def __post_init__(self) -> None:
         self.limiter = Limiter(self.max_concurrency)
-        self.breaker = Breakers(self.max_failures, self.cool_down, self.attempts or ATTEMPTS)
+
+    def breaker_of(self, model: Model) -> Breaker:
+        """Return the breaker of a model: that one is down says nothing about another."""
+        owner = _owner.get()
+        breakers = self._breakers if self.ends or owner is None else _breakers_of(owner)
+        return breakers.get(model.identity) or breakers.setdefault(
+            model.identity,
+            Breaker(self.max_failures, None if self.ends else COOL_DOWN, self.attempts or ATTEMPTS),
+        )
+
+    @property
+    def down(self) -> str | None:
+        """Why a model is not asked any more in this run, or None."""
+        return next((breaker.message for breaker in tuple(self._breakers.values()) if breaker.message), None)
 
     async def call(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Send one prompt, again where that may help; the usage counts what failed too.
@@ -381,7 +398,6 @@ class Run:
         """
         from tenacity import AsyncRetrying, retry_if_exception, wait_exponential, wait_random
 
-        _asked.set(model.identity)
         failed: Counter[str] = Counter()
         lost = Usage()
         refused_at = 0.0
@@ -421,35 +437,46 @@ class Run:
         return failed.total() - refused >= ATTEMPTS or (refused >= ATTEMPTS and waited >= OVERLOAD_PATIENCE)
 
     async def _send(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        breaker = self.breaker.of(model.identity)
-        breaker.check()
-        slot = await self.limiter.acquire()
+        breaker = self.breaker_of(model)
+        trial = await breaker.admit()
         try:
-            breaker.check()  # it may have opened meanwhile
-            self._take_call()
+            slot = await self.limiter.acquire()
             try:
-                reply = await self._ask(model, prompt, schema)
-            except JudgeError as problem:
-                self._count(_spent_on(problem), problem.reason_code)
-                if asks_for_too_long(problem):
-                    self._warn_of_wait(problem)
-                if not (is_overload(problem) and problem.retryable):
-                    breaker.failed(problem)
-                elif self.limiter.refused(slot, problem.retry_after):
-                    breaker.refused_alone(problem)
-                raise
-            except (BudgetExceededError, ParameterError):
-                raise
-            except BaseException:
-                self._count(Usage(calls=1))  # cancelled: it was sent all the same
-                raise
-            breaker.answered()
-            self._warned_of_wait = False
-            self.limiter.succeeded()
-            self._count(reply.usage)
-            return reply
+                if trial is None:
+                    breaker.check()  # it may have opened meanwhile
+                self._take_call()
+                return await self._send_now(model, prompt, schema, breaker, slot)
+            finally:
+                self.limiter.release(slot)
         finally:
-            self.limiter.release(slot)
+            if trial is not None:
+                trial.set_result(None)
+
+    async def _send_now(
+        self, model: Model, prompt: Prompt, schema: type[BaseModel], breaker: Breaker, slot: Slot
+    ) -> Reply:
+        """Send a request that has its slot, and note what came of it."""
+        try:
+            reply = await self._ask(model, prompt, schema)
+        except JudgeError as problem:
+            self._count(_spent_on(problem), problem.reason_code)
+            if asks_for_too_long(problem):
+                self._warn_of_wait(problem)
+            if not (is_overload(problem) and problem.retryable):
+                breaker.failed(problem)
+            elif self.limiter.refused(slot, problem.retry_after):
+                breaker.refused_alone(problem)
+            raise
+        except (BudgetExceededError, ParameterError):
+            raise
+        except BaseException:
+            self._count(Usage(calls=1))  # cancelled: it was sent all the same
+            raise
+        breaker.answered()
+        self._warned_of_wait = False
+        self.limiter.succeeded()
+        self._count(reply.usage)
+        return reply
 
     async def _ask(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the model once, in time; whatever its client raises becomes a `JudgeError`."""
@@ -544,9 +571,10 @@ def _log() -> logging.Logger:
     return logging.getLogger("ctxmetrics")
 
 
-_asked: ContextVar[str] = ContextVar("ctxmetrics_model", default="")
 _current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)
+_owner: ContextVar[object | None] = ContextVar("ctxmetrics_owner", default=None)
 _process: list[Run] = []
+_owned: dict[int, dict[str, Breaker]] = {}
 
 
 def current_run() -> Run:
@@ -569,5 +597,37 @@ def using(run: Run) -> Iterator[Run]:
         _current.reset(token)
 
 
+@contextmanager
+def part_of(owner: object | None) -> Iterator[None]:
+    """Name the object that what is judged inside belongs to, where that is part of no run.
+
+    That a judge is down is known to this owner only, for as long as the object lives.
+
+    Args:
+        owner: The object. An owner named further out stays; so it does for None.
+    """
+    token = _owner.set(owner if _owner.get() is None else _owner.get())
+    try:
+        yield
+    finally:
+        _owner.reset(token)
+
+
+def _breakers_of(owner: object) -> dict[str, Breaker]:
+    """Return an owner's breakers. Owners differ by identity: metrics that are equal are different owners."""
+    from weakref import finalize
+
+    key = id(owner)
+    if key not in _owned:
+        finalize(owner, _owned.pop, key, None).atexit = False
+    return _owned.setdefault(key, {})
+
+
+def forget_failures() -> None:
+    """Forget, outside of runs, that a judge was down."""
+    _process.clear()
+    _owned.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_process.clear)
+    os.register_at_fork(after_in_child=forget_failures)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
+from ctxmetrics.judges.run import part_of
 from ctxmetrics.metrics.base import NAMED, Metric, check_choice, not_judged
 from ctxmetrics.redact import remember_keys_of, safe_text
 from ctxmetrics.scores import Verdict
@@ -83,6 +84,10 @@ class JudgedMetric(Metric):
 
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample. Raises as `score` does."""
+        with part_of(self):
+            return await self._judged(sample)
+
+    async def _judged(self, sample: Sample) -> Score:
         self.check_sample(sample)
         judge = self.judge or default_judge()
         self.check_judge(judge)
