@@ -75,7 +75,8 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
         raise InputFileError(
             f"{file}: the evaluations differ in metrics, threshold or is_blocking. Write each into a file of its own."
         )
-    return Payload(tuple(rows), *found[0], unused)
+    metrics, threshold, blocking = found[0]
+    return Payload(tuple(rows), metrics, threshold, blocking, unused)
 
 
 def _settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], float | None, bool]:
