@@ -15,7 +15,7 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 from ctxmetrics.adapting import foreign
 from ctxmetrics.adapting.model import ForeignModel
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.base import Reply, checked_usage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -92,7 +92,8 @@ class RagasModel(ForeignModel):
                 found = await to_thread.run_sync(ask, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - it is raised again, unless the judge can read the reply itself
             return foreign.unread_reply(error)
-        usage = foreign.token_usage(getattr(getattr(found, "_raw_response", None), "usage", None))
+        counted = foreign.token_usage(getattr(getattr(found, "_raw_response", None), "usage", None))
+        usage = checked_usage(counted, sent=text, received=str(found))
         self._report(text, str(found), usage)
         return Reply(content=found, usage=usage)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from ctxmetrics.adapting.foreign import (
     with_arguments,
 )
 from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.judges.base import checked_usage
+from ctxmetrics.scores import Usage
 
 
 class Client:
@@ -162,8 +165,30 @@ def test_tokens_under_every_name(counted: object) -> None:
 
 
 @pytest.mark.parametrize("counted", [None, {}, object(), {"prompt_tokens": None}])
-def test_no_tokens_are_none(counted: object) -> None:
-    assert token_usage(counted).total_tokens == 0
+def test_tokens_that_were_not_counted_are_estimated(counted: object) -> None:
+    usage = checked_usage(token_usage(counted), sent="12345678", received="1234")
+    assert (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (1, 2, 1, True)
+
+
+NO_COUNTS = [math.nan, math.inf, "12", "", None, -1, True, 1.5, 10**400, [1], {}]
+
+
+@pytest.mark.parametrize("wrong", NO_COUNTS, ids=lambda wrong: repr(wrong)[:8])
+def test_what_is_no_count_or_cost_is_not_added_up(wrong: object) -> None:
+    one = Usage(calls=wrong, prompt_tokens=wrong, completion_tokens=wrong, reused=wrong, cost=wrong)  # type: ignore[arg-type]
+    usage = checked_usage(one, sent="12345678", received="1234")
+    cost = 1.5 if wrong == 1.5 else None
+    assert usage == Usage(calls=1, prompt_tokens=2, completion_tokens=1, cost=cost, estimated=True)
+
+
+@pytest.mark.parametrize("wrong", [None, "usage", 3, {"calls": 1}, object()])
+def test_what_is_no_usage_is_one_call(wrong: object) -> None:
+    assert checked_usage(wrong, sent="1234", received="").calls == 1
+
+
+def test_counts_that_are_right_stay() -> None:
+    given = Usage(calls=2, prompt_tokens=7, completion_tokens=0, cost=0.25, reused=1)
+    assert checked_usage(given, sent="12345678", received="1234") == given
 
 
 # ---- replies ----

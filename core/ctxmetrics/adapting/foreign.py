@@ -59,11 +59,16 @@ def describe(
 
 
 def token_usage(counted: object, *, calls: int = 1) -> Usage:
-    """Read token counts from a mapping or an object, under the names that clients give them."""
+    """Read token counts from a mapping or an object, under the names that clients give them.
+
+    They are as they came, and may be anything: a `Run` checks them (`ctxmetrics.judges.base.checked_usage`).
+    """
     found: Any = counted if isinstance(counted, dict) else _attributes(counted)
-    sent = found.get("input_tokens") or found.get("prompt_tokens") or 0
-    received = found.get("output_tokens") or found.get("completion_tokens") or 0
-    return Usage(calls=calls, prompt_tokens=sent, completion_tokens=received)
+    sent, received = (
+        next((count for name in names if (count := found.get(name)) is not None), None)
+        for names in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
+    )
+    return Usage(calls=calls, prompt_tokens=sent, completion_tokens=received)  # type: ignore[arg-type]  # not checked yet
 
 
 def check_finished(finish_reason: object, refusal: object = None) -> None:

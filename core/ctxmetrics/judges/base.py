@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NO_USAGE = Usage()
 ONE_CALL = Usage(calls=1)
+_MOST = 1_000_000_000
+"""Tokens, calls or money that one reply may cost; what is more is no count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,41 @@ class Reply:
 
     content: str | Mapping[str, object] | BaseModel
     usage: Usage = ONE_CALL
+
+
+def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
+    """Return what a reply cost, as figures that can be added up: what a server or client counts is untrusted.
+
+    Args:
+        usage: A `Usage` whose fields may hold anything, or something else.
+        sent: The text of the prompt: where its tokens were not counted, characters / 4 stand in, marked as estimated.
+        received: The same for the reply.
+    """
+    given, counted = (_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
+    calls, reused = (_count(getattr(usage, name, None)) for name in ("calls", "reused"))
+    return Usage(
+        calls=1 if calls is None else calls,
+        prompt_tokens=_estimate(sent) if given is None else given,
+        completion_tokens=_estimate(received) if counted is None else counted,
+        reused=reused or 0,
+        cost=_cost(getattr(usage, "cost", None)),
+        estimated=given is None or counted is None or getattr(usage, "estimated", False) is True,
+    )
+
+
+def _count(number: object) -> int | None:
+    is_count = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MOST
+    return int(number) if is_count else None  # type: ignore[call-overload, no-any-return]  # an int
+
+
+def _cost(money: object) -> float | None:
+    is_cost = isinstance(money, (int, float)) and not isinstance(money, bool) and 0 <= money <= _MOST
+    return float(money) if is_cost else None  # type: ignore[arg-type]  # a number; not NaN, which is not at least 0
+
+
+def _estimate(text: str) -> int:
+    """Tokens by the rule of thumb of four characters each, rounded up."""
+    return -(-len(text) // 4)
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ctxmetrics.bridge import on_background
 from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
-from ctxmetrics.judges.base import Reply
+from ctxmetrics.judges.base import Reply, checked_usage
 from ctxmetrics.judges.clients import client_for
 from ctxmetrics.judges.failures import UnusableReplyError, classify, from_status
 from ctxmetrics.judges.manners import FORMS, Form, Manners, manners_of
@@ -309,25 +309,10 @@ def _content(content: object) -> str:
 
 
 def _usage(counted: object, prompt: Prompt, content: str, calls: int) -> Usage:
-    counts = counted if isinstance(counted, dict) else {}
-    sent, received = (_count(counts.get(name)) for name in ("prompt_tokens", "completion_tokens"))
-    cost = counts.get("cost")
-    return Usage(
-        calls=calls,
-        prompt_tokens=_estimate(prompt.text) if sent is None else sent,
-        completion_tokens=_estimate(content) if received is None else received,
-        cost=float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None,
-        estimated=sent is None or received is None,
-    )
-
-
-def _count(number: object) -> int | None:
-    return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else None
-
-
-def _estimate(text: str) -> int:
-    """Tokens by the rule of thumb of four characters each, rounded up."""
-    return -(-len(text) // 4)
+    counts: Any = counted if isinstance(counted, dict) else {}
+    sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    usage = Usage(calls=calls, prompt_tokens=sent, completion_tokens=received, cost=counts.get("cost"))
+    return checked_usage(usage, sent=prompt.text, received=content)
 
 
 def _is_refusal(error: Exception) -> bool:

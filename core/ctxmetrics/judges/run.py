@@ -498,8 +498,9 @@ class Run:
                         f"no answer within {seconds:g} s", reason_code="timeout", retryable=True
                     )
             else:
-                record(_checked(reply, model).usage)
-                return reply
+                checked = _checked(reply, model, prompt)
+                record(checked.usage)
+                return checked
             record(_spent_on(problem))
             raise problem  # out here, where it does not drag along what it came from
 
@@ -526,25 +527,29 @@ class Run:
             self._taken += 1
 
 
-def _checked(reply: object, model: Model) -> Reply:
-    """Return the reply of somebody's model, if it is one.
+def _checked(reply: object, model: Model, prompt: Prompt) -> Reply:
+    """Return the reply of somebody's model, if it is one, with counts that can be added up.
 
     Raises:
         ParameterError: It is not.
     """
-    from ctxmetrics.judges.base import Reply
+    from ctxmetrics.judges.base import Reply, checked_usage
 
     if not isinstance(reply, Reply):
         raise ParameterError(
             f"{type(model).__name__}.generate must return a ctxmetrics.judges.base.Reply, not "
             f"{type(reply).__name__}."
         )
-    return reply
+    content = reply.content if isinstance(reply.content, str) else str(reply.content)
+    return replace(reply, usage=checked_usage(reply.usage, sent=prompt.text, received=content))
 
 
 def _spent_on(problem: CtxMetricsError) -> Usage:
     """Return what a failed request cost."""
-    return problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
+    from ctxmetrics.judges.base import checked_usage
+
+    usage = problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
+    return checked_usage(usage, sent="", received="")
 
 
 def _own_timeout(model: Model) -> float | None:
