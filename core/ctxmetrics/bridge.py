@@ -26,6 +26,9 @@ T = TypeVar("T")
 _CLOSING_SECONDS = 1.0
 """How long unfinished tasks have to end when the interpreter exits."""
 
+WAKE_SECONDS = 0.5
+"""How often a waiting thread looks whether Ctrl-C was pressed; on Windows it is noticed only then."""
+
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 """The loop of each process, by process id: a forked child finds its parent's here, and must not use it."""
 
@@ -80,10 +83,50 @@ def run_sync(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
     """
     future = start(function, *args)
     try:
-        return future.result()
+        return wait_for(future)
     except BaseException:
         future.cancel()
         raise
+
+
+def wait_for(future: Future[T]) -> T:
+    """Return a future's result; Ctrl-C gets through on every system, also within `asyncio.run`.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    from concurrent.futures import wait
+
+    check = interruption_check()
+    while not wait((future,), timeout=WAKE_SECONDS).done:
+        check()
+    return future.result()
+
+
+def interruption_check() -> Callable[[], None]:
+    """Return a function for a thread that waits, to be called now and then.
+
+    It raises KeyboardInterrupt when Ctrl-C was pressed since: `asyncio.run` takes the first Ctrl-C as a request to
+    cancel its main task, which a sync call in that task would never see.
+    """
+    before = _cancellations()
+
+    def check() -> None:
+        if _cancellations() > before:
+            raise KeyboardInterrupt
+
+    return check
+
+
+def _cancellations() -> int:
+    """Return how often the task that runs in this thread was asked to end; Python 3.10 does not count it."""
+    import asyncio
+
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread
+        return 0
+    return task.cancelling() if task is not None and hasattr(task, "cancelling") else 0
 
 
 async def on_background(

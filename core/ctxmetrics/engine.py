@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from ctxmetrics.bridge import wait_for
 from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, ParameterError
-from ctxmetrics.feed import CallerSource, Feed, LoopSource, wait_for
+from ctxmetrics.feed import CallerSource, Feed, LoopSource
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.outfile import OutFile, check_outputs

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping, Sized
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
+from ctxmetrics.bridge import WAKE_SECONDS, interruption_check
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from ctxmetrics.metrics.base import Metric
-
-T = TypeVar("T")
-
-_WAKE_SECONDS = 0.5
-"""How often a waiting thread looks up; on Windows, Ctrl-C is noticed only then."""
 
 
 class Feed:
@@ -160,10 +156,11 @@ class CallerSource:
     def serve(self, until: Future[Any]) -> None:
         """Read what is asked for until a future is done; called in the caller's thread."""
         until.add_done_callback(lambda _: self._permits.release())
-        ended = False
+        ended, check = False, interruption_check()
         while not until.done():
-            if self._permits.acquire(timeout=_WAKE_SECONDS) and not (ended or until.done()):
+            if self._permits.acquire(timeout=WAKE_SECONDS) and not (ended or until.done()):
                 ended = self._read()
+            check()
 
     def _read(self) -> bool:
         sample: Sample | SampleError | None
@@ -201,15 +198,6 @@ class CallerSource:
         self._stopped = True
         if self._waiter is not None:
             _resolve(self._waiter[1])
-
-
-def wait_for(future: Future[T]) -> T:
-    """Return a future's result; Ctrl-C gets through on every system."""
-    from concurrent.futures import wait
-
-    while not wait((future,), timeout=_WAKE_SECONDS).done:
-        pass
-    return future.result()
 
 
 def _resolve(waiter: asyncio.Future[None]) -> None:

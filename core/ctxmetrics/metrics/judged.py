@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
+from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem
 from ctxmetrics.judges.run import part_of
 from ctxmetrics.metrics.base import NAMED, Metric, check_choice, not_judged
 from ctxmetrics.redact import remember_keys_of, safe_text
@@ -139,7 +140,7 @@ class JudgedMetric(Metric):
         if not self.needs_claims or not isinstance(judge, DecomposingJudge):
             return Claims(claims=split_sentences(answer, language))
         try:
-            found = await judge.decompose(answer, language=language)
+            found = check_claims(await judge.decompose(answer, language=language))
         except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
             return Claims(claims=(), code=failure(error)[0])
         return found if found.claims or found.code else replace(found, code="invalid_reply")
@@ -175,7 +176,7 @@ async def _asked(
     texts: tuple[str, ...],
 ) -> Judgement:
     try:
-        judgement = await question(request)
+        judgement = check_judgement(await question(request))
     except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
         remember_keys_of(question)  # those of the judge
         code, reason = failure(error)
@@ -221,12 +222,8 @@ def _exactly(
 
 def _checked(verdict: Verdict, request: JudgeRequest) -> Verdict:
     """Return the verdict with spans that really are in the contexts, and a real yes or no."""
-    if verdict.value not in (True, False, None) or isinstance(verdict.value, (int, float)) > isinstance(
-        verdict.value, bool
-    ):
-        return replace(
-            verdict, value=None, code="invalid_reply", reason="the verdict is neither yes nor no", evidence=()
-        )
+    if problem := verdict_problem(verdict):
+        return Verdict(id=verdict.id, value=None, text=verdict.text, code="invalid_reply", reason=problem)
     real = tuple(
         span
         for span in verdict.evidence

@@ -1,0 +1,100 @@
+"""What a judge must return. A judge may be anybody's code: what it returns is checked before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+from ctxmetrics.errors import JudgeError
+from ctxmetrics.judges.base import Claims, Judgement
+from ctxmetrics.scores import Evidence, Usage, Verdict
+
+_TEXT = (str, type(None))
+
+
+def check_judgement(answer: object) -> Judgement:
+    """Return what `Judge.attribute` or `Judge.rate` returned, if it is a judgement. See `verdict_problem` for the rest.
+
+    Raises:
+        JudgeError: It is none, or a part of it has the wrong type; the reason code is ``judge_error``.
+    """
+    if not isinstance(answer, Judgement):
+        raise _wrong("it", "a ctxmetrics.judges.base.Judgement", answer)
+    verdicts: object = answer.verdicts
+    if not isinstance(verdicts, (tuple, list)):
+        raise _wrong("verdicts", "a tuple of ctxmetrics.scores.Verdict", verdicts)
+    for verdict in verdicts:
+        if not isinstance(verdict, Verdict):
+            raise _wrong("verdicts", "a tuple of ctxmetrics.scores.Verdict", verdict)
+        if not isinstance(verdict.id, str):
+            raise _wrong("a verdict's id", "a string such as 's1'", verdict.id)
+    _check_common(answer.usage, answer.prompt)
+    if not _are_texts(answer.raw):
+        raise _wrong("raw", "a tuple of strings", answer.raw)
+    if answer.stability is not None and not isinstance(answer.stability, (int, float)):
+        raise _wrong("stability", "a number or None", answer.stability)
+    return answer
+
+
+def check_claims(answer: object) -> Claims:
+    """Return what `DecomposingJudge.decompose` returned, if it is claims.
+
+    Raises:
+        JudgeError: It is none, or a part of it has the wrong type; the reason code is ``judge_error``.
+    """
+    if not isinstance(answer, Claims):
+        raise _wrong("it", "a ctxmetrics.judges.base.Claims", answer)
+    if not _are_texts(answer.claims):
+        raise _wrong("claims", "a tuple of strings", answer.claims)
+    if not isinstance(answer.code, _TEXT):
+        raise _wrong("code", "a string or None", answer.code)
+    _check_common(answer.usage, answer.prompt)
+    return answer
+
+
+def verdict_problem(verdict: Verdict) -> str | None:
+    """Return what is wrong with the types of a verdict's fields, or None."""
+    if not _is_answer(verdict.value):
+        return "the verdict is neither yes nor no"
+    if not isinstance(verdict.reason, _TEXT) or not isinstance(verdict.code, _TEXT):
+        return "the verdict's reason and code must be strings or None"
+    if not isinstance(verdict.details, Mapping):
+        return "the verdict's details must be a mapping"
+    spans: object = verdict.evidence
+    if not isinstance(spans, (tuple, list)) or not all(map(_is_span, spans)):
+        return "the verdict's evidence must be a tuple of ctxmetrics.scores.Evidence"
+    return None
+
+
+def _is_answer(value: object) -> bool:
+    """Whether a value is yes, no or None; NumPy's booleans are, the numbers 0 and 1 are not."""
+    if value is None or isinstance(value, bool):
+        return True
+    return isinstance(value, Hashable) and not isinstance(value, (int, float)) and value in {True, False}
+
+
+def _is_span(span: object) -> bool:
+    return isinstance(span, Evidence) and all(
+        isinstance(number, int) for number in (span.context, span.start, span.end)
+    )
+
+
+def _are_texts(texts: object) -> bool:
+    return (
+        isinstance(texts, Sequence)
+        and not isinstance(texts, str)
+        and all(isinstance(text, str) for text in texts)
+    )
+
+
+def _check_common(usage: object, prompt: object) -> None:
+    if not isinstance(usage, Usage):
+        raise _wrong("usage", "a ctxmetrics.scores.Usage", usage)
+    if not isinstance(prompt, _TEXT):
+        raise _wrong("prompt", "a string or None", prompt)
+
+
+def _wrong(part: str, wanted: str, found: object) -> JudgeError:
+    return JudgeError(
+        f"what the judge returned cannot be used: {part} must be {wanted}, not {type(found).__name__}",
+        reason_code="judge_error",
+    )

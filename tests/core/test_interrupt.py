@@ -1,0 +1,82 @@
+"""Ctrl-C in a real process, also where `asyncio.run` is around a sync call."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+
+JUDGE = """
+    import asyncio
+    from ctxmetrics import ContextRecall, Sample, evaluate
+
+    class Silent:
+        name, warnings = "silent", ()
+
+        async def attribute(self, request):
+            if "waits" in request.user_input:
+                print("asked", flush=True)
+                await asyncio.Event().wait()
+            raise ValueError("no verdict")
+
+        rate = attribute
+
+    def sample(question):
+        return Sample(user_input=question, reference="It was built.", retrieved_contexts=["Built."])
+
+    metric = ContextRecall(judge=Silent())
+"""
+SYNC_SCORE = """
+    async def main():
+        metric.score(sample("It waits"))
+
+    asyncio.run(main())
+"""
+PLAIN_SCORE = """
+    metric.score(sample("It waits"))
+"""
+EVALUATE_LIST = """
+    async def main():
+        results = evaluate([sample("At once"), sample("It waits")], [metric], progress=False)
+        print([row["context_recall"].reason_code for row in results], results.stopped, flush=True)
+        await asyncio.sleep(0)
+        print("not reached")
+
+    asyncio.run(main())
+"""
+EVALUATE_STREAM = EVALUATE_LIST.replace(
+    '[sample("At once"), sample("It waits")]', 'map(sample, ("At once", "It waits"))'
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        pytest.param(SYNC_SCORE, "", id="score inside asyncio.run"),
+        pytest.param(PLAIN_SCORE, "", id="score"),
+        pytest.param(
+            EVALUATE_LIST, "['not_judged', 'cancelled'] interrupted\n", id="evaluate inside asyncio.run"
+        ),
+        pytest.param(
+            EVALUATE_STREAM, "['not_judged', 'cancelled'] interrupted\n", id="a stream inside asyncio.run"
+        ),
+    ],
+)
+def test_the_first_ctrl_c_is_not_swallowed(code: str, printed: str) -> None:
+    source = textwrap.dedent(JUDGE) + textwrap.dedent(code)
+    with subprocess.Popen(
+        [sys.executable, "-c", source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "asked\n"
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert out == printed
+    assert err.rstrip().endswith("KeyboardInterrupt")
