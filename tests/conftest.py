@@ -26,9 +26,13 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no clock")
 
 _departures: list[str] = []
 _connect, _connect_ex, _getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
@@ -97,3 +101,10 @@ def forgets_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def gives_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait no minute for a server that refuses everything."""
     monkeypatch.setattr("ctxmetrics.judges.run.OVERLOAD_PATIENCE", 0.0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how to run the tests in the same order again; pytest-randomly says it only without ``-q``."""
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None:
+        terminalreporter.write_line(f"In this order again: pytest --randomly-seed={seed}")

@@ -246,22 +246,20 @@ def test_a_script_that_scored_ends_quietly():
 
 
 def test_a_script_that_leaves_a_run_behind_ends_quietly():
-    began = time.monotonic()
     done = run_script("""
         import asyncio, threading, time
         from ctxmetrics import ContextRecall, Sample, evaluate
         from ctxmetrics.bridge import start
         async def long():
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
         async def block():
-            time.sleep(60)
+            time.sleep(3600)
         start(long)
         time.sleep(0.1)
         start(block)
         time.sleep(0.1)
         print("end")
     """)
-    assert time.monotonic() - began < 20
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 

@@ -38,7 +38,7 @@ def client(server, **kwargs):
     return openai.OpenAI(base_url=server.base_url, api_key=KEY, max_retries=0, **kwargs)
 
 
-def ask(server, text="hello", *, timeout=10.0, model="judge", **kwargs):
+def ask(server, text="hello", *, timeout=60.0, model="judge", **kwargs):
     with client(server, timeout=timeout) as api:
         return api.chat.completions.create(
             model=model, messages=[{"role": "user", "content": text}], **kwargs

@@ -88,10 +88,11 @@ def test_no_result_and_no_log_line_shows_it(key, fault, caplog, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", key)
     caplog.set_level(logging.DEBUG)
     faults = [Fault(fault)] if fault else []
+    seconds = 0.3 if fault == "hang" else 60.0
     with FakeOpenAIServer(answer_from(), api_key=key, faults=faults) as server:
         judge = LLMJudge(OpenAIModel("m", base_url=server.base_url), keep_raw=True)
         results = evaluate(
-            [SAMPLE], [ContextRecall(), ContextPrecision()], judge=judge, timeout=0.3, progress=False
+            [SAMPLE], [ContextRecall(), ContextPrecision()], judge=judge, timeout=seconds, progress=False
         )
         assert server.count
     assert (results[0]["context_recall"].value == 0.5) is (fault is None)

@@ -283,7 +283,7 @@ def test_a_blocking_llm_does_not_hold_up_the_others_when_measured_sync(cases: li
     """A sync call runs on a loop that all threads share: there the LLM gets a thread."""
     import threading
 
-    barrier = threading.Barrier(2, timeout=5)
+    barrier = threading.Barrier(2, timeout=60)
 
     class Meets(FakeLLM):
         def reply(self, prompt: str, how: str) -> str:
@@ -295,7 +295,7 @@ def test_a_blocking_llm_does_not_hold_up_the_others_when_measured_sync(cases: li
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert [metric.score for metric in metrics] == [0.5, 0.5]
 
 
