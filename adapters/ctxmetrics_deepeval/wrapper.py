@@ -18,11 +18,11 @@ from ctxmetrics._version import __version__
 from ctxmetrics.adapting.params import MetricParams, build_metric
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics.explain import count
+from ctxmetrics.fields import SCHEMAS
 from ctxmetrics.judges.llm import LLMJudge
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
-from ctxmetrics.schemas import SCHEMAS
 from ctxmetrics.scores import Score, Usage
 from ctxmetrics_deepeval.model import DeepEvalModel
 
@@ -36,9 +36,14 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
 
 # Where each of our fields lives in a test case: retrieval_context, metadata.reference_context_ids ..
-_HOME = {own: key for key, own in reversed([*SCHEMAS["deepeval"].fields.items()])}
+_HOME = {own: place.keys[0] for own, place in SCHEMAS["deepeval"].places.items()}
 # The same by the test case's own fields: input, expected_output, name, metadata ..
-FIELDS = {key: own for key, own in SCHEMAS["deepeval"].fields.items() if key in LLMTestCase.model_fields}
+FIELDS = {
+    key: own
+    for own, place in SCHEMAS["deepeval"].places.items()
+    for key in (own, *place.keys)
+    if key in LLMTestCase.model_fields
+}
 # Everything that a measurement leaves behind. It is set, and taken back, as a whole.
 _MEASURED = "score reason success evaluation_cost input_tokens output_tokens verbose_logs result"
 _NO_RESULT: dict[str, Any] = dict.fromkeys([*_MEASURED.split(), "_error", "_measuring"])
@@ -257,10 +262,8 @@ def _sample(test_case: LLMTestCase, metric: Metric, places: tuple[str, ...]) -> 
     values: dict[str, Any] = {place: getattr(test_case, place) for place in ("name", *places)}
     if "context" in values:
         values["reference_contexts"] = metadata.get("reference_contexts")
-    docs, wanted = test_case.retrieval_context, metadata.get("retrieved_context_ids") is None
-    if isinstance(docs, list) and ("retrieval_context" in values or wanted):
-        # Not dumped: that would join text and source.
-        values["retrieval_context"] = [vars(doc) if hasattr(doc, "source") else doc for doc in docs]
+    if metadata.get("retrieved_context_ids") is None:  # else from the documents
+        values["retrieval_context"] = test_case.retrieval_context
     sample = Sample.from_dict(values, schema="deepeval")
     missing = [f"'{_HOME[name]}'" for name in metric.requires if getattr(sample, name) is None]
     if missing:

@@ -1,12 +1,13 @@
-"""Where LangChain and LangSmith keep the fields of a sample: usual keys, and the documents of retriever runs."""
+"""Where LangChain and LangSmith keep the fields of a sample: a run's and an example's sides, and retriever runs."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from langsmith.run_helpers import get_tracing_context
 
-from ctxmetrics.adapting.records import Place, Reader
+from ctxmetrics.fields import SCHEMAS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,18 +31,10 @@ def _retrievals(run: Any) -> Iterator[tuple[str, Any]]:
             yield from _retrievals(child)
 
 
-READER = Reader(
-    places={
-        "user_input": Place.of("inputs", "question input query"),
-        "response": Place.of("outputs", "answer output result"),
-        "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
-        "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
-        "reference": Place.of("reference_outputs", "ground_truth answer output"),
-        "reference_contexts": Place.of("reference_outputs", "documents contexts context"),
-        "reference_context_ids": Place.of("reference_outputs", "reference_ids"),
-    },
+# Reads runs and examples, or mappings with the same sides, or flat ones.
+SCHEMA = replace(
+    SCHEMAS["langchain"],
     retrievals=_retrievals,
     evaluation=lambda _: (get_tracing_context()["metadata"] or {}).get("experiment"),
     hint="There is no retriever run below it either (evaluate_existing loads those with load_nested=True).",
 )
-"""Reads samples out of runs and examples, or mappings with the same sides, or flat ones."""

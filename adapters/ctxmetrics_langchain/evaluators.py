@@ -13,7 +13,7 @@ from langsmith import EvaluationResult, RunEvaluator, trace
 
 from ctxmetrics.adapting.model import as_judge
 from ctxmetrics.adapting.scorer import Scorer, compact, is_failure
-from ctxmetrics_langchain.documents import READER, to_record
+from ctxmetrics_langchain.documents import SCHEMA, to_record
 from ctxmetrics_langchain.models import ChatModel
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from langsmith.schemas import Example, Run
     from typing_extensions import Unpack
 
-    from ctxmetrics.adapting.records import KeyParams
     from ctxmetrics.adapting.scorer import WrapperParams
+    from ctxmetrics.fields import KeyParams
     from ctxmetrics.judges.base import Judge, Model
     from ctxmetrics.metrics import Metric
     from ctxmetrics.scores import Score
@@ -56,7 +56,7 @@ class RetrievalEvaluator(RunEvaluator):
     Args:
         metrics: Metrics of the core, or a mapping from feedback keys to metrics.
         judge: For judged metrics that have none: a judge, a model, or a LangChain chat model.
-        **keys: Where things stand in runs and examples: see `ctxmetrics.adapting.records.KeyParams`.
+        **keys: Where things stand in runs and examples: see `ctxmetrics.fields.KeyParams`.
 
     Attributes:
         scorer: The core metrics by feedback key, and the keys. Two evaluators are equal when these are.
@@ -68,7 +68,7 @@ class RetrievalEvaluator(RunEvaluator):
     scorer: Scorer
 
     def __init__(self, metrics: Metrics, *, judge: JudgeLike = None, **keys: Unpack[KeyParams]) -> None:
-        self.scorer = Scorer.of(metrics, as_judge(judge, BaseChatModel, ChatModel), keys, READER)
+        self.scorer = Scorer.of(metrics, as_judge(judge, BaseChatModel, ChatModel), keys, SCHEMA)
 
     @property
     def feedback_keys(self) -> list[str]:
@@ -193,5 +193,5 @@ class MetricEvaluator(RetrievalEvaluator):
 
     def __init__(self, *, judge: JudgeLike = None, **params: Unpack[WrapperParams]) -> None:
         judged = as_judge(judge, BaseChatModel, ChatModel)
-        self.scorer = Scorer.single(self.core_class, params, READER, judge=judged)
+        self.scorer = Scorer.single(self.core_class, params, SCHEMA, judge=judged)
         (self.metric,) = self.scorer.metrics.values()

@@ -14,7 +14,7 @@ from langsmith.schemas import Example
 
 from ctxmetrics.errors import MissingFieldError
 from ctxmetrics.testing.runners import Runner
-from ctxmetrics_langchain.documents import READER
+from ctxmetrics_langchain.documents import SCHEMA
 from ctxmetrics_langchain.evaluators import RetrievalEvaluator
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    records = [READER.record(sample) for sample in samples]
+    records = [SCHEMA.record(sample.to_dict()) for sample in samples]
     known = enumerate((record["inputs"], record["reference_outputs"]) for record in records)
     examples = [Example(id=UUID(int=n), inputs={**asked, "n": n}, outputs=side) for n, (asked, side) in known]
     options: Any = {"upload_results": False, "client": Client(api_key="none", auto_batch_tracing=False)}
@@ -42,7 +42,7 @@ def _lcel(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
 def _string(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     score: Any = RetrievalEvaluator([metric]).as_string_evaluator().evaluate_strings
     names = ("input", "prediction", "reference")
-    given = [dict(zip(names, READER.record(sample).values(), strict=True)) for sample in samples]
+    given = [dict(zip(names, SCHEMA.record(sample.to_dict()).values(), strict=True)) for sample in samples]
     return _batch(RunnableLambda(lambda texts: score(**texts)), given)
 
 

@@ -14,7 +14,7 @@ from mlflow.genai import evaluate
 
 from ctxmetrics.testing.runners import Runner, aside
 from ctxmetrics_mlflow.scorers import MetricScorer
-from ctxmetrics_mlflow.traces import READER
+from ctxmetrics_mlflow.traces import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ _IN_MEMORY = "/dev/shm"  # noqa: S108 - only where it is: a store on a disk wait
 
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    rows: list[Any] = [READER.record(sample) for sample in samples]
+    rows: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     for number, row in enumerate(rows):
         row["inputs"]["number"] = number
     with _own_store():

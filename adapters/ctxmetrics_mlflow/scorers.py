@@ -17,7 +17,7 @@ from ctxmetrics.adapting.scorer import compact
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Model
 from ctxmetrics.scores import Score
-from ctxmetrics_mlflow.traces import READER, doc_uri_or_id, to_record
+from ctxmetrics_mlflow.traces import SCHEMA, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mlflow.entities import Trace
     from typing_extensions import Unpack
 
-    from ctxmetrics.adapting.records import KeyParams
     from ctxmetrics.adapting.scorer import WrapperParams
+    from ctxmetrics.fields import KeyParams
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics import Metric
 
@@ -74,7 +74,7 @@ class MetricScorer(Scorer):
         **keys: Unpack[KeyParams],
     ) -> None:
         judged = as_judge(judge, Model, lambda model: model)
-        scorer = CoreScorer.of([metric], judged, {"id_key": doc_uri_or_id, **keys}, READER)
+        scorer = CoreScorer.of([metric], judged, keys, SCHEMA)
         self._begin(scorer, name, aggregations)
 
     def _begin(self, scorer: CoreScorer, name: str | None, aggregations: Aggregations) -> None:
@@ -173,5 +173,5 @@ class ParameterScorer(MetricScorer):
         **params: Unpack[WrapperParams],
     ) -> None:
         judged = as_judge(judge, Model, lambda model: model)
-        scorer = CoreScorer.single(self.core_class, {"id_key": doc_uri_or_id, **params}, READER, judge=judged)
+        scorer = CoreScorer.single(self.core_class, params, SCHEMA, judge=judged)
         self._begin(scorer, name, aggregations)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlflow.entities import SpanType
 from mlflow.tracing.constant import TraceMetadataKey
 
-from ctxmetrics.adapting.records import TEXT_KEYS, Place, Reader, look_up
+from ctxmetrics.fields import SCHEMAS, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,15 +53,9 @@ def _retrievals(trace: Trace | None) -> Iterator[tuple[str, Any]]:
 
 def _documents(outputs: Any) -> Any:
     """Return the documents; some retrievers give a mapping that holds them."""
-    if not isinstance(outputs, dict) or any(key in outputs for key in TEXT_KEYS):
+    if not isinstance(outputs, dict) or isinstance(text_of(outputs), str):
         return outputs
-    return next((outputs[key] for key in READER.places["retrieved_contexts"].keys if key in outputs), outputs)
-
-
-def doc_uri_or_id(document: Any) -> Any:
-    """Return what MLflow knows a document by."""
-    places = ("metadata.doc_uri", "doc_uri", "id")
-    return next((found for place in places if (found := look_up(document, place)) is not None), None)
+    return next((outputs[key] for key in SCHEMA.places["retrieved_contexts"].keys if key in outputs), outputs)
 
 
 def _evaluation(record: Mapping[str, Any]) -> str | None:
@@ -69,22 +64,10 @@ def _evaluation(record: Mapping[str, Any]) -> str | None:
     return None if trace is None else trace.info.request_metadata.get(TraceMetadataKey.SOURCE_RUN)
 
 
-READER = Reader(
-    places={
-        "user_input": Place.of("inputs", "question query input request prompt"),
-        "response": Place.of("outputs", "answer output result content"),
-        "retrieved_contexts": Place.of(
-            "outputs", "documents contexts context source_documents retrieved_documents"
-        ),
-        "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
-        "reference": Place.of("expectations", "expected_response ground_truth answer"),
-        "reference_contexts": Place.of(
-            "expectations", "expected_retrieved_context documents contexts context"
-        ),
-        "reference_context_ids": Place.of("expectations", "reference_ids"),
-    },
+# Reads rows of an evaluation data set and their traces.
+SCHEMA = replace(
+    SCHEMAS["mlflow"],
     retrievals=_retrievals,
     evaluation=_evaluation,
     hint="There is no RETRIEVER span in its trace either.",
 )
-"""Reads samples out of rows of an evaluation data set and their traces."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
 
 from ctxmetrics._version import __version__
-from ctxmetrics.adapting.records import OPTIONS, Place, Reader
 from ctxmetrics.adapting.scorer import Scorer
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.fields import OPTIONS, Place, Schema
 from ctxmetrics.judges.run import part_of
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
@@ -131,7 +131,7 @@ class MetricEvaluator(Evaluator[Any, Any, Any]):
         given = {item.name: getattr(self, item.name) for item in fields(self)}
         params = {item.name: given[item.name] for item in fields(self.core_class) if item.name != "judge"}
         keys = {name: given[name] for name in _KEYS if given[name] is not None}
-        return Scorer.single(self.core_class, {**params, **keys}, READER, judge=judge)
+        return Scorer.single(self.core_class, {**params, **keys}, SCHEMA, judge=judge)
 
     def get_default_evaluation_name(self) -> str:
         """Return what the report calls the score."""
@@ -188,7 +188,8 @@ def _record(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
     return {**metadata, **ctx.attributes, **sides, "id": ctx.name, "error": None}
 
 
-READER = Reader(
+# Reads cases and what a task made of them.
+SCHEMA = Schema(
     places={
         "user_input": Place.of("inputs", "question query input prompt"),
         "response": Place.of("output", "answer output result"),
@@ -202,4 +203,3 @@ READER = Reader(
     },
     hint="Neither the case's metadata nor the task's attributes have any.",
 )
-"""Reads samples out of cases and what a task made of them."""

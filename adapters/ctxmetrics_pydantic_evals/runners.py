@@ -9,7 +9,7 @@ from pydantic_evals import Case, Dataset
 
 import ctxmetrics_pydantic_evals
 from ctxmetrics.testing.runners import Runner
-from ctxmetrics_pydantic_evals.evaluators import READER
+from ctxmetrics_pydantic_evals.evaluators import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     wrapper = getattr(ctxmetrics_pydantic_evals, f"{type(metric).__name__}Evaluator")
     params = {item.name: getattr(metric, item.name) for item in fields(metric)}
-    records: list[Any] = [READER.record(sample) for sample in samples]
+    records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     cases: list[Case[Any, Any, Any]] = [
         Case(
             name=str(number),

@@ -19,9 +19,10 @@ from ctxmetrics.adapting.batch import score_each
 from ctxmetrics.adapting.metric import Settings, Wrapper
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.fields import FIELDS
 from ctxmetrics.judges.llm import LLMJudge
 from ctxmetrics.judges.run import Run, current_run, part_of, using
-from ctxmetrics.samples import FIELDS, Sample
+from ctxmetrics.samples import Sample
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Feed:
-    """Gives the samples in order, each checked.
+    """Gives the samples in order, each checked. Those that have an id have one of their own.
 
     Of a list, every sample is checked at once, before anything is paid. Any other iterable is read as the run goes
     on, so it may be of any length.
@@ -36,7 +36,7 @@ class Feed:
 
     Raises:
         ParameterError: It is no iterable of samples.
-        SampleError: A sample of the list is malformed.
+        SampleError: A sample of the list is malformed, or has the id of another.
         MissingFieldError: No sample of the list has a field that a metric needs.
     """
 
@@ -54,6 +54,7 @@ class Feed:
         self._metrics = metrics
         self._lacking = {(metric.name, name) for metric in metrics for name in metric.requires}
         self._number = 0
+        self._places: dict[str, int] = {}
         self.listed = isinstance(samples, (list, tuple))
         self.total = len(samples) if isinstance(samples, Sized) else None
         self._iterator: Iterator[Sample | Mapping[str, Any]] = iter(samples)
@@ -73,6 +74,8 @@ class Feed:
             raise SampleError(
                 f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
             ) from error
+        if self.listed and isinstance(sample, Sample):
+            return sample  # checked at the beginning
         return None if sample is None else self._checked(sample)
 
     def check_fields(self) -> None:
@@ -97,9 +100,27 @@ class Feed:
             raise SampleError(
                 f"Sample {self._number} must be a Sample or a mapping of its fields, not {type(sample).__name__}."
             )
+        check_id(sample, self._number, self._places)
         if self._lacking:
             self._lacking = {needed for needed in self._lacking if getattr(sample, needed[1]) is None}
         return sample
+
+
+def check_id(sample: Sample, number: int, places: dict[str, int]) -> None:
+    """Note where a sample with an id stands.
+
+    Args:
+        sample: The sample; without an id, nothing is noted.
+        number: Where it stands.
+        places: Where those before it stand, by id.
+
+    Raises:
+        SampleError: One before it has its id: their results could not be told apart.
+    """
+    if sample.id is not None and (first := places.setdefault(sample.id, number)) != number:
+        raise SampleError(
+            f"Samples {first} and {number} have the same id {sample.id[:80]!r}. Give each sample an id of its own, or none."
+        )
 
 
 class Source(Protocol):

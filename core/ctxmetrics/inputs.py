@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.aegis import is_payload, read_payload
 from ctxmetrics.errors import InputFileError
+from ctxmetrics.fields import SCHEMAS, list_keys
 from ctxmetrics.samples import Sample
-from ctxmetrics.schemas import SCHEMAS, list_keys
 
 if TYPE_CHECKING:
     import os
@@ -86,7 +86,7 @@ def read_samples(path: str | os.PathLike[str], schema: str = "ragas") -> SampleF
 
     Args:
         path: A ``.jsonl``, ``.json`` or ``.csv`` file.
-        schema: Whose words the keys are (`ctxmetrics.schemas.SCHEMAS`).
+        schema: Whose words the keys are (`ctxmetrics.fields.SCHEMAS`).
 
     Raises:
         InputFileError: The file is missing, empty, of an unknown kind or not what its ending promises.

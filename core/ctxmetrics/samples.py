@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.errors import AmbiguousFieldError, SampleError, UnknownFieldError
+from ctxmetrics.errors import SampleError
+from ctxmetrics.fields import (
+    FIELDS,
+    TEXT_KEYS,
+    TEXTS_OF,
+    check_keys,
+    ids_of,
+    is_document,
+    read_row,
+    relevant,
+    text_of,
+)
 from ctxmetrics.scores import EMPTY, frozen, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing_extensions import Self
 
 _TEXT_FIELDS = ("user_input", "response", "reference")
-_TEXT_LISTS = ("retrieved_contexts", "reference_contexts")
+# Longest text of a field: more is no chunk, but a file that was never cut.
 MAX_CHARACTERS = 10_000_000
-"""Longest text of a field: more is no chunk, but a file that was never cut."""
-_ID_LISTS = ("retrieved_context_ids", "reference_context_ids")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +34,8 @@ class Sample:
     """One question with what was retrieved for it.
 
     Every field is optional; a metric names those it needs. Lists are stored as tuples, ids as strings
-    (``1`` and ``"1"`` are the same id).
+    (``1`` and ``"1"`` are the same id). A context may also be a document, as `ctxmetrics.fields` says: its text is
+    stored, and where every document has an id and no ids are given, these are the ids.
 
     Attributes:
         id: A name for the sample; carried to its results.
@@ -42,6 +51,7 @@ class Sample:
 
     Raises:
         SampleError: A field has the wrong type; the message names the sample, the field and the fix.
+        UnknownFieldError: There is no such field; the message names the nearest one.
     """
 
     id: str | None = None
@@ -64,13 +74,19 @@ class Sample:
             user_input: str | None = None,
             response: str | None = None,
             reference: str | None = None,
-            retrieved_contexts: Iterable[str] | None = None,
-            reference_contexts: Iterable[str] | None = None,
-            retrieved_context_ids: Iterable[str | int] | None = None,
-            reference_context_ids: Iterable[str | int] | None = None,
+            retrieved_contexts: Iterable[Any] | None = None,
+            reference_contexts: Iterable[Any] | None = None,
+            retrieved_context_ids: Iterable[Any] | None = None,
+            reference_context_ids: Iterable[Any] | None = None,
             labels: Mapping[str, Any] | None = None,
             metadata: Mapping[str, Any] | None = None,
         ) -> None: ...
+
+    else:
+
+        def __new__(cls, *_: Any, **given: Any) -> Self:  # noqa: D102 - see the class
+            check_keys(given, FIELDS, _who(given.get("id")), "ragas")
+            return object.__new__(cls)
 
     def __post_init__(self) -> None:
         who = _who(self.id)
@@ -79,12 +95,22 @@ class Sample:
         for name in _TEXT_FIELDS:
             if (value := getattr(self, name)) is not None:
                 _set(self, name, _text(value, f"{who}: field '{name}'"))
-        for name in _TEXT_LISTS:
-            if (value := getattr(self, name)) is not None:
-                _set(self, name, _items(value, f"{who}: field '{name}'", _text))
-        for name in _ID_LISTS:
-            if (value := getattr(self, name)) is not None:
-                _set(self, name, _items(value, f"{who}: field '{name}'", _id))
+        for ids, texts in TEXTS_OF.items():
+            where = f"{who}: field '{texts}'"
+            if (documents := _items(getattr(self, texts), where, ids)) is not None:
+                passages = (
+                    _passage(item, f"{where}, item {index}") for index, item in enumerate(documents, 1)
+                )
+                _set(self, texts, tuple(passages))
+            where = f"{who}: field '{ids}'"
+            found = _items(getattr(self, ids), where, ids)
+            if (found := ids_of(documents) if found is None else found) is not None:
+                named = ((ids_of([item]) or [item])[0] for item in found)
+                _set(
+                    self,
+                    ids,
+                    tuple(_id(item, f"{where}, item {index}") for index, item in enumerate(named, 1)),
+                )
         for name in ("labels", "metadata"):
             value = getattr(self, name)
             if not hasattr(value, "items") and value is not None:
@@ -99,53 +125,27 @@ class Sample:
 
         Args:
             mapping: The fields.
-            schema: Whose words they are: one of `ctxmetrics.schemas.SCHEMAS`.
+            schema: Whose words they are: one of `ctxmetrics.fields.SCHEMAS`.
             where: What error messages call the sample while it has no id, such as ``"line 7"``.
 
         Raises:
             UnknownFieldError: A key is no field of the schema; the message names the nearest one.
             AmbiguousFieldError: A key means different things in different systems.
-            SampleError: A field has the wrong type.
+            SampleError: A field has the wrong type, or the schema cannot carry what the mapping holds: facts.
             ParameterError: No such schema.
         """
-        from ctxmetrics.schemas import translate
-
-        return cls(**translate(mapping, schema, where=where))
+        values = read_row(mapping, schema, where)
+        try:
+            return cls(**values)
+        except SampleError as error:
+            if where is None or values.get("id") is not None:
+                raise
+            raise type(error)(f"{where}: {str(error).removeprefix('Sample: ')}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, as plain JSON-ready data."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: plain(value) for name, value in values.items() if value is not None and value != EMPTY}
-
-
-FIELDS = tuple(item.name for item in fields(Sample))
-"""The names of all fields of a sample."""
-
-
-def check_keys(keys: Iterable[str], known: Iterable[str], who: str, schema: str) -> None:
-    """Refuse keys nobody knows.
-
-    Raises:
-        AmbiguousFieldError: The key is ``context``, which means the retrieved text in some systems and the ideal
-            one in others.
-        UnknownFieldError: Any other unknown key.
-    """
-    known = frozenset(known)
-    for key in keys:
-        if key in known:
-            continue
-        if key == "context":
-            raise AmbiguousFieldError(
-                f"{who}: field 'context' means the retrieved text in some systems and the ideal one in others. "
-                "Name the system with schema= (for example 'aegis' or 'deepeval'), "
-                "or write 'retrieved_contexts' or 'reference_contexts'."
-            )
-        near = difflib.get_close_matches(str(key), sorted(known), n=1, cutoff=0.3)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        raise UnknownFieldError(
-            f"{who}: unknown field '{str(key)[:80]}' (schema '{schema}').{hint} "
-            "Anything of your own belongs into 'metadata'."
-        )
 
 
 def _set(sample: Sample, name: str, value: object) -> None:
@@ -183,9 +183,22 @@ def _id(value: object, where: str) -> str:
     return _text(str(value), where)
 
 
-def _items(values: object, where: str, item: Callable[[object, str], str]) -> tuple[str, ...]:
+def _passage(value: object, where: str) -> str:
+    text = text_of(value)
+    if not isinstance(text, str):
+        kind = _kind(value if text is None else text)
+        keys = ", ".join(TEXT_KEYS)
+        raise SampleError(
+            f"{where} must be a string, not {kind}. A document has its text under one of: {keys}."
+        )
+    return _text(text, where)
+
+
+def _items(values: Any, where: str, ids: str) -> list[Any] | None:
+    if values is None:
+        return None
     if isinstance(values, (str, bytes)):
         raise SampleError(f"{where} must be a list, not one string. Write [text] for a single one.")
-    if isinstance(values, (Mapping, set, frozenset)) or not isinstance(values, Iterable):
-        raise SampleError(f"{where} must be a list, not {_kind(values)}.")
-    return tuple(item(value, f"{where}, item {index}") for index, value in enumerate(values, 1))
+    if is_document(values) or isinstance(values, (set, frozenset)) or not isinstance(values, Iterable):
+        raise SampleError(f"{where} must be a list, not {_kind(values)}. Write [document] for a single one.")
+    return relevant(values) if ids.startswith("reference") else list(values)

@@ -23,7 +23,7 @@ def score_table(table: Table, metrics: Sequence[Metric], *, schema: str = "ragas
         table: A pyarrow, pandas or polars table whose columns are the fields of a sample.
         metrics: The metrics; each becomes a column of its name (missing values are missing), and where a value is
             missing anywhere, a column ``NAME.reason_code``.
-        schema: Whose words the columns are (`ctxmetrics.schemas.SCHEMAS`).
+        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`).
         **options: As for `evaluate`.
 
     Returns:

@@ -46,6 +46,7 @@ _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
 _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
+_HALVES = re.compile("[\ud800-\udfff]")
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _DROPPED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
@@ -151,6 +152,7 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
     """Return where the sentences of `split_sentences` stand in the text."""
     if not has_content(text):
         return ()
+    text = _HALVES.sub("\ufffd", text)  # sentencex takes whole characters only; every place stays the same
     language = language or detect_language(text)
     pieces: list[Span] = []
     for block in _cut(text, Span(0, len(text)), _LIST_ITEM):

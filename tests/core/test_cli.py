@@ -707,3 +707,24 @@ def test_agree_with_a_dead_judge_exits_3(tmp_path: Path) -> None:
     run = ctxmetrics("agree", file, "--judge", "openai/m", "--base-url", dead_address(), **KEY)
     assert run.returncode == 3, run
     assert "no verdict at all for context_recall: connection_error" in run.stderr
+
+
+def test_facts_of_an_mlflow_file_are_not_left_out(tmp_path: Path) -> None:
+    row = {
+        "inputs": {"question": "q"},
+        "outputs": {"answer": "a", "documents": ["Paris is big."]},
+        "expectations": {"expected_response": "Paris is big.", "expected_facts": ["Rome is old."]},
+    }
+    file = written(tmp_path, "rows.jsonl", row)
+    message = refused("score", file, "--schema", "mlflow")
+    assert "rows.jsonl, line 1: 'expectations.expected_facts' holds facts, which are not read yet" in message
+    del row["expectations"]["expected_facts"]
+    scored = ctxmetrics("score", written(tmp_path, "rows.jsonl", row), "--schema", "mlflow")
+    assert (scored.returncode, "context_recall       1.0000" in scored.stdout) == (0, True), scored
+
+
+def test_two_samples_of_one_id_in_a_file(tmp_path: Path) -> None:
+    file = written(tmp_path, "twice.jsonl", GOOD, {**GOOD, "id": "b"}, GOOD)
+    run = ctxmetrics("score", file)
+    assert run.returncode in (2, 3), run
+    assert "Samples 1 and 3 have the same id 'a'" in run.stderr

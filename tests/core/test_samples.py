@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from dataclasses import fields as fields_of
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics import Sample
+from ctxmetrics import ContextRecall, Sample, evaluate
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
-from ctxmetrics.schemas import SCHEMAS
+from ctxmetrics.fields import FIELDS, SCHEMAS
+from ctxmetrics.text import split_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def test_lists_become_tuples_and_ids_become_strings() -> None:
@@ -174,5 +179,176 @@ def test_several_reference_answers_are_refused() -> None:
 
 
 def test_a_document_without_text_is_refused() -> None:
-    with pytest.raises(SampleError, match="item 1 has no text"):
+    with pytest.raises(
+        SampleError,
+        match=r"item 1 must be a string, not dict\. A document has its text under",
+    ):
         Sample.from_dict({"documents": [{"title": "c"}]}, "langchain")
+
+
+class Doc:
+    """A document as LangChain, Haystack and others make them."""
+
+    def __init__(self, page_content: str, id: str | None = None) -> None:  # noqa: A002 - as theirs
+        self.page_content, self.id = page_content, id
+
+
+DOCUMENTS = [
+    (["one", "two"], None),
+    ([{"page_content": "one", "id": 1}, {"text": "two", "id": 2}], ("1", "2")),
+    ([{"content": "one", "doc_id": "a"}, {"context": "two", "source": "b"}], ("a", "b")),
+    ([Doc("one", "a"), Doc("two", "b")], ("a", "b")),
+    ([Doc("one", "a"), Doc("two")], None),
+    ([(Doc("one", "a"), 0.9), ({"chunk": "two", "id": "b"}, 0.1)], ("a", "b")),
+    ([["one", 0.9], ["two", 0.1]], None),
+]
+
+
+@pytest.mark.parametrize(("documents", "ids"), DOCUMENTS)
+def test_a_sample_a_row_and_a_record_read_the_same_documents(
+    documents: list[Any], ids: tuple[str, ...] | None
+) -> None:
+    read = [
+        Sample(retrieved_contexts=documents),
+        Sample.from_dict({"retrieved_contexts": documents}),
+        Sample.from_dict({"outputs": {"documents": documents}}, "langchain"),
+        Sample.from_dict({"outputs": {"documents": documents}}, "mlflow"),
+        Sample(
+            **SCHEMAS["langchain"].read({"outputs": {"documents": documents}}, {}, ["retrieved_contexts"])
+        ),
+    ]
+    assert {(sample.retrieved_contexts, sample.retrieved_context_ids) for sample in read} == {
+        (("one", "two"), ids)
+    }
+    if ids:
+        record = {"outputs": {"documents": documents}}
+        only_ids = SCHEMAS["langchain"].read(record, {}, ["retrieved_context_ids"])
+        assert Sample(**only_ids).retrieved_context_ids == ids
+
+
+def test_mlflow_knows_a_document_by_its_uri_in_a_row_and_in_a_record() -> None:
+    record = {"outputs": {"documents": [{"text": "t", "id": "chunk", "metadata": {"doc_uri": "page"}}]}}
+    assert Sample.from_dict(record, "mlflow").retrieved_context_ids == ("page",)
+    read = SCHEMAS["mlflow"].read(record, {}, ["retrieved_context_ids"])
+    assert Sample(**read).retrieved_context_ids == ("page",)
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([["one", "two"]], "item 1 must be a string, not list"),  # a list of lists is no list of pairs
+        ([{"page_content": None}], "item 1 must be a string, not dict"),
+        (Doc("one"), r"must be a list, not Doc. Write \[document\]"),
+        ({"page_content": "one"}, r"must be a list, not dict. Write \[document\]"),
+    ],
+)
+def test_what_is_no_list_of_documents(documents: Any, message: str) -> None:
+    with pytest.raises(SampleError, match=message):
+        Sample(retrieved_contexts=documents)
+
+
+def test_a_document_in_the_place_of_a_sample() -> None:
+    with pytest.raises(
+        UnknownFieldError, match=r"^Sample 1: 'page_content' makes this a document, not a sample"
+    ):
+        evaluate([{"page_content": "one"}], [ContextRecall()], progress=False)
+
+
+def test_a_list_written_as_a_text_is_no_single_text() -> None:
+    with pytest.raises(
+        SampleError, match=r"'retrieved_contexts' is a list that is written as a text.*json\.loads"
+    ):
+        Sample.from_dict({"context": '[{"page_content": "one"}]'}, "aegis")
+
+
+def test_what_a_label_grades_zero_should_not_have_been_retrieved() -> None:
+    labelled = [
+        {"document_id": "a", "query_relevance_label": 0},
+        {"document_id": "b", "query_relevance_label": 3},
+    ]
+    assert Sample.from_dict({"retrieval_ground_truth": labelled}, "azure").reference_context_ids == ("b",)
+    graded = {"expected_reference": [{"id": "a", "relevance": 1}, {"id": "b", "relevance": 0.0}, {"id": "c"}]}
+    assert Sample.from_dict(graded, "axion").reference_context_ids == ("a", "c")
+    texts = [{"text": "one", "relevance": False}, {"text": "two", "relevance": True}]
+    assert Sample(reference_contexts=texts).reference_contexts == ("two",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "schema", "path"),
+    [
+        (
+            {"outputs": "a", "expectations": {"expected_response": "r", "expected_facts": ["f", "g"]}},
+            "mlflow",
+            "expectations.expected_facts",
+        ),
+        ({"expectations": {"expected_facts": ["f"]}}, "mlflow", "expectations.expected_facts"),
+        (
+            {"reference_outputs": {"answer": "r", "expected_facts": ["f"]}},
+            "langchain",
+            "reference_outputs.expected_facts",
+        ),
+        ({"reference": "r", "reference_facts": ["f"]}, "ragas", "reference_facts"),
+        ({"expected_output": "r", "expected_facts": ["f"]}, "deepeval", "expected_facts"),
+    ],
+)
+def test_facts_that_no_field_carries_are_an_error_that_names_them(
+    fields: dict[str, Any], schema: str, path: str
+) -> None:
+    with pytest.raises(SampleError, match=f"^line 7: '{path}' holds facts, which are not read yet"):
+        Sample.from_dict(fields, schema, where="line 7")
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_nothing_that_a_schema_maps_is_dropped(schema: str) -> None:
+    rules = SCHEMAS[schema]
+    for field, place in rules.places.items():
+        for key in place.keys:
+            value: Any = ["marked"] if field.startswith(("retrieved", "reference_")) else "marked"
+            value = {"k": "marked"} if field == "metadata" else value
+            for part in reversed(f"{place.side}.{key}".strip(".").split(".")):
+                value = {part: value}
+            assert "marked" in str(Sample.from_dict(value, schema).to_dict()), (field, key)
+    for key in rules.carried - {"additional_input"}:
+        assert Sample.from_dict({key: "marked"}, schema).metadata == {key: "marked"}
+    for side in {place.side for place in rules.places.values()} - {""}:
+        row = {side: {"of_my_own": "marked"}, "metadata": {"more": 1}}
+        assert Sample.from_dict(row, schema).metadata == {side: {"of_my_own": "marked"}, "more": 1}
+
+
+def test_python_names_the_nearest_field_too() -> None:
+    with pytest.raises(
+        UnknownFieldError, match=r"^Sample 's1': unknown field 'referense'.*Did you mean 'reference'"
+    ):
+        Sample(id="s1", referense="x")  # type: ignore[call-arg]
+
+
+def test_the_names_of_the_fields_are_those_of_a_sample() -> None:
+    assert tuple(item.name for item in fields_of(Sample)) == FIELDS
+
+
+SAME_ID = [{"id": "a", "reference": "x", "retrieved_contexts": ["x"]}] * 2
+
+
+def test_two_samples_of_one_id_are_refused_before_anything_is_judged() -> None:
+    message = "^Samples 1 and 2 have the same id 'a'. Give each sample an id of its own, or none.$"
+    with pytest.raises(SampleError, match=message):
+        evaluate(SAME_ID, [ContextRecall()], progress=False)
+    unnamed = [{**fields, "id": None} for fields in SAME_ID]
+    assert len(evaluate(unnamed, [ContextRecall()], progress=False)) == 2
+
+
+def test_two_samples_of_one_id_in_a_stream_are_refused_where_the_second_stands() -> None:
+    taken: list[int] = []
+
+    def stream() -> Iterator[dict[str, Any]]:
+        for number, fields in enumerate([*SAME_ID, *SAME_ID], 1):
+            taken.append(number)
+            yield fields
+
+    with pytest.raises(SampleError, match=r"^Samples 1 and 2 have the same id 'a'"):
+        evaluate(stream(), [ContextRecall()], progress=False)
+    assert taken == [1, 2]
+
+
+def test_half_a_character_does_not_stop_the_splitter() -> None:
+    assert split_sentences("Half \ud83d here. More.") == ("Half \ud83d here.", "More.")

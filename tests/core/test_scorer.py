@@ -18,12 +18,12 @@ from ctxmetrics import (
     ScriptedJudge,
 )
 from ctxmetrics.adapting.model import ForeignModel, as_judge, check_kind, fingerprint, no_answer
-from ctxmetrics.adapting.records import Place, Reader
 from ctxmetrics.adapting.scorer import Scorer, compact, is_failure
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.fields import Place, Schema
 from ctxmetrics.stats import mean_interval
 
-READER = Reader(
+SCHEMA = Schema(
     places={
         "user_input": Place.of("asked", "question"),
         "retrieved_contexts": Place.of("said", "documents"),
@@ -36,7 +36,7 @@ RECORD = {"said": {"ids": ["a", "b"]}, "expected": {"ids": ["a", "c"]}}
 
 
 def scorer(*metrics, **keys):
-    return Scorer.of(metrics, None, keys, READER)
+    return Scorer.of(metrics, None, keys, SCHEMA)
 
 
 @pytest.mark.parametrize("call", [Scorer.scores, lambda *args: asyncio.run(Scorer.ascores(*args))])
@@ -90,7 +90,7 @@ def test_names_must_differ_and_a_mapping_gives_them():
         {"low": IDBasedContextRecall(threshold=0.1), "high": IDBasedContextRecall(threshold=0.9)},
         None,
         {},
-        READER,
+        SCHEMA,
     )
     assert {name: score.passed for name, score in named.scores(RECORD).items()} == {
         "low": True,
@@ -102,7 +102,7 @@ def test_names_must_differ_and_a_mapping_gives_them():
 def test_a_judge_is_for_judged_metrics_without_one():
     scripted, own = ScriptedJudge({"joint": ["{}"]}), LexicalJudge(min_coverage=0.9)
     made = Scorer.of(
-        [ContextRecall(), ContextPrecision(judge=own), IDBasedContextRecall()], scripted, {}, READER
+        [ContextRecall(), ContextPrecision(judge=own), IDBasedContextRecall()], scripted, {}, SCHEMA
     )
     judges = [getattr(metric, "judge", "none") for metric in made.metrics.values()]
     assert judges == [scripted, own, "none"]
@@ -110,19 +110,19 @@ def test_a_judge_is_for_judged_metrics_without_one():
 
 def test_a_single_metric_takes_everything_by_keyword():
     params = {"top_k": 1, "threshold": 0.5, "strict": True, "key": "mine", "retrieved_ids_key": "hits"}
-    made = Scorer.single(IDBasedContextRecall, params, READER)
+    made = Scorer.single(IDBasedContextRecall, params, SCHEMA)
     assert dict(made.metrics) == {"mine": IDBasedContextRecall(top_k=1, threshold=0.5, strict=True)}
     assert dict(made.keys) == {"retrieved_ids_key": "hits"}
-    assert list(Scorer.single(IDBasedContextRecall, {"top_k": 1}, READER).metrics) == [
+    assert list(Scorer.single(IDBasedContextRecall, {"top_k": 1}, SCHEMA).metrics) == [
         "id_based_context_recall(top_k=1)"
     ]
     with pytest.raises(ParameterError, match=r"no parameter 'ids_key'.*Did you mean '.*id.*_key'"):
-        Scorer.single(IDBasedContextRecall, {"ids_key": "x"}, READER)
+        Scorer.single(IDBasedContextRecall, {"ids_key": "x"}, SCHEMA)
 
 
 def test_equal_by_metrics_and_keys_and_safe_to_copy():
     def build(**keys):
-        return Scorer.of([IDBasedContextRecall()], None, keys, READER)
+        return Scorer.of([IDBasedContextRecall()], None, keys, SCHEMA)
 
     assert build() == build()
     assert hash(build()) == hash(build())
@@ -157,7 +157,7 @@ def test_compact_is_json_and_holds_no_texts():
         "said": {"documents": ["The secret chunk stands here."]},
         "expected": {"answer": "The secret chunk stands here. So does gold."},
     }
-    score = Scorer.of([recall], None, {}, READER).scores(record)[recall.name]
+    score = Scorer.of([recall], None, {}, SCHEMA).scores(record)[recall.name]
     told = compact(score)
     assert json.loads(json.dumps(told)) == told
     assert (told["count"], told["verdicts"]) == ("1 of 2 sentences supported", {"s1": True, "s2": False})

@@ -13,13 +13,11 @@ import pytest
 from typer.main import get_command
 
 from ctxmetrics import LLMJudge, OpenAIModel, aevaluate, evaluate
-from ctxmetrics.adapting.records import OPTIONS
 from ctxmetrics.agreement import agree
 from ctxmetrics.cli import app
+from ctxmetrics.fields import FIELDS, OPTIONS, SCHEMAS, Place
 from ctxmetrics.inputs import read_samples
 from ctxmetrics.metrics import METRICS
-from ctxmetrics.samples import FIELDS
-from ctxmetrics.schemas import SCHEMAS
 from ctxmetrics.scores import ReasonCode, VerdictCode
 
 ROOT = Path(__file__).parents[2]
@@ -146,8 +144,11 @@ def test_the_table_of_schemas_is_the_one_in_the_code() -> None:
         "|---" * (len(COLUMNS) + 1) + "|",
     ]
     for name, schema in SCHEMAS.items():
-        keys = {own: [key for key, field in schema.fields.items() if field == own] for own in COLUMNS}
-        row = (", ".join(f"`{key}`" for key in keys[own]) for own in COLUMNS)
+        row = []
+        for own in COLUMNS:
+            place = schema.places.get(own, Place("", ()))
+            side = f"in `{place.side}`: " if place.side else ""
+            row.append(side + ", ".join(f"`{key}`" for key in place.keys))
         lines.append(f"| `{name}` | " + " | ".join(row) + " |")
     assert between(MIGRATING, "schemas") == "\n".join(lines).replace("|  |", "| |").replace("|  |", "| |")
 
@@ -163,7 +164,7 @@ def test_the_table_of_langchains_keys_is_the_one_in_the_code() -> None:
             ", ".join(f"`{key}`" for key in dict.fromkeys((field, *place.keys))),
             f"`{OPTIONS[field]}=`",
         ]
-        for field, place in documents.READER.places.items()
+        for field, place in documents.SCHEMA.places.items()
     ]
     assert cells(between(MIGRATING, "places")) == expected
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.engine import aevaluate
 from ctxmetrics.errors import CtxMetricsError, SampleError
+from ctxmetrics.feed import check_id
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
 
@@ -29,7 +30,8 @@ async def score_each(metric: Metric, inputs: Sequence[Mapping[str, Any]], **opti
     Raises:
         CtxMetricsError: Something is wrong with every sample; this is the first one's.
     """
-    found = [_read(fields, number) for number, fields in enumerate(inputs, 1)]
+    places: dict[str, int] = {}
+    found = [_read(fields, number, places) for number, fields in enumerate(inputs, 1)]
     samples = [item for item in found if isinstance(item, Sample)]
     if found and not samples:
         raise next(item for item in found if isinstance(item, CtxMetricsError))
@@ -42,8 +44,10 @@ async def score_each(metric: Metric, inputs: Sequence[Mapping[str, Any]], **opti
     ]
 
 
-def _read(fields: Mapping[str, Any], number: int) -> Sample | CtxMetricsError:
+def _read(fields: Mapping[str, Any], number: int, places: dict[str, int]) -> Sample | CtxMetricsError:
     try:
-        return Sample.from_dict(fields, where=f"Sample {number}")
+        sample = Sample.from_dict(fields, where=f"Sample {number}")
+        check_id(sample, number, places)
     except SampleError as error:
         return error
+    return sample

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.adapting.params import MetricParams, build_metric
-from ctxmetrics.adapting.records import KeyParams
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError
 from ctxmetrics.explain import count
+from ctxmetrics.fields import KeyParams
 from ctxmetrics.judges.run import part_of
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.redact import safe_text
@@ -21,7 +21,7 @@ from ctxmetrics.scores import FrozenDict, Score
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ctxmetrics.adapting.records import Reader
+    from ctxmetrics.fields import Schema
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
 
@@ -47,12 +47,12 @@ class Scorer:
     Attributes:
         metrics: The metrics by the caller's names for them.
         keys: Where things stand in records: see `KeyParams`.
-        reader: Reads the records of one framework.
+        schema: Reads the records of one framework.
     """
 
     metrics: Mapping[str, Metric]
     keys: Mapping[str, Any]
-    reader: Reader = field(compare=False, repr=False)
+    schema: Schema = field(compare=False, repr=False)
 
     @classmethod
     def of(
@@ -60,7 +60,7 @@ class Scorer:
         metrics: Sequence[Metric] | Mapping[str, Metric],
         judge: Judge | None,
         keys: Mapping[str, Any],
-        reader: Reader,
+        schema: Schema,
     ) -> Scorer:
         """Check and put together what a caller gave.
 
@@ -68,7 +68,7 @@ class Scorer:
             metrics: Metrics of different names, or a mapping from names to metrics.
             judge: For judged metrics that have none.
             keys: Where things stand.
-            reader: Reads the records.
+            schema: Reads the records.
 
         Raises:
             ParameterError: Two metrics have one name, or a key is unknown or of the wrong type.
@@ -78,25 +78,25 @@ class Scorer:
             raise ParameterError(
                 "metrics= needs metrics of different names. Give a mapping to name them yourself."
             )
-        reader.check(keys)
+        schema.check(keys)
         judged = {
             name: metric.with_judge(judge)
             if judge is not None and isinstance(metric, JudgedMetric)
             else metric
             for name, metric in named.items()
         }
-        return cls(FrozenDict(judged), FrozenDict(keys), reader)
+        return cls(FrozenDict(judged), FrozenDict(keys), schema)
 
     @classmethod
     def single(
-        cls, metric: type[Metric], params: Mapping[str, Any], reader: Reader, **settings: Any
+        cls, metric: type[Metric], params: Mapping[str, Any], schema: Schema, **settings: Any
     ) -> Scorer:
         """Put together one metric by its parameters.
 
         Args:
             metric: Its class.
             params: Its parameters, where things stand, and ``key``: the caller's name for it, else its own.
-            reader: Reads the records.
+            schema: Reads the records.
             **settings: Further parameters; those that are None are left to the metric.
 
         Raises:
@@ -107,7 +107,7 @@ class Scorer:
             name: value for name, value in params.items() if name not in {*KeyParams.__optional_keys__, "key"}
         }
         built = build_metric(metric, rest, also=("key", *KeyParams.__optional_keys__), **settings)
-        return cls.of({params.get("key") or built.name: built}, None, keys, reader)
+        return cls.of({params.get("key") or built.name: built}, None, keys, schema)
 
     @property
     def name(self) -> str:
@@ -121,13 +121,14 @@ class Scorer:
         alone.
 
         Args:
-            record: A mapping with sides, or with the fields themselves: see `ctxmetrics.adapting.records`.
+            record: A mapping with sides, or with the fields themselves: see `ctxmetrics.fields`.
             strict: Raise the first failure when all fail.
         """
         import asyncio
 
         async def score(metric: Metric) -> Score:
-            return await metric.ascore(self.reader.read(record, self.keys, metric.requires, metric.uses))
+            fields = self.schema.read(record, self.keys, metric.requires, metric.uses)
+            return await metric.ascore(Sample(**fields))
 
         with part_of(self._evaluation(record)):
             outcomes = await asyncio.gather(*map(score, self.metrics.values()), return_exceptions=True)
@@ -140,7 +141,7 @@ class Scorer:
         }
 
     def _evaluation(self, record: Mapping[str, Any]) -> _Evaluation | None:
-        name = self.reader.evaluation(record)
+        name = self.schema.evaluation(record)
         return None if name is None else _named(id(self.reader), name)
 
     def scores(self, record: Mapping[str, Any], strict: bool = True) -> dict[str, Score]:
@@ -165,7 +166,9 @@ class Scorer:
     def _sample(self, record: Mapping[str, Any], metric: Metric) -> Sample:
         """Read what is there; a record that cannot be read lacks everything, and its score says so."""
         try:
-            return self.reader.read(record, self.keys, (), (*metric.requires, *metric.uses))
+            # no id: one example may be run several times
+            fields = self.schema.read(record, self.keys, (), (*metric.requires, *metric.uses))
+            return Sample(**{**fields, "id": None})
         except CtxMetricsError:
             return Sample()
 

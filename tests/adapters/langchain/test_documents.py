@@ -7,6 +7,7 @@ from langchain_core.documents import Document
 
 from ctxmetrics import IDBasedContextRecall
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.samples import Sample
 from ctxmetrics_langchain import (
     ContextRecallEvaluator,
     ContextUtilizationEvaluator,
@@ -15,7 +16,7 @@ from ctxmetrics_langchain import (
     NonLLMContextRecallEvaluator,
     RetrievalEvaluator,
 )
-from ctxmetrics_langchain.documents import READER, to_record
+from ctxmetrics_langchain.documents import SCHEMA, to_record
 
 DOCUMENTS = [Document("one", id="d1"), Document("two", id="d2")]
 SERVER = [
@@ -38,11 +39,11 @@ SHAPES = {
 
 
 def contexts_of(record, **keys):
-    return READER.read(record, keys, ("retrieved_contexts",)).retrieved_contexts
+    return Sample(**SCHEMA.read(record, keys, ("retrieved_contexts",))).retrieved_contexts
 
 
 def ids_of(record, **keys):
-    return READER.read(record, keys, ("retrieved_context_ids",)).retrieved_context_ids
+    return Sample(**SCHEMA.read(record, keys, ("retrieved_context_ids",))).retrieved_context_ids
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -149,7 +150,10 @@ def test_no_contexts_anywhere_is_a_clear_error_and_never_zero(child_runs, make_r
 
 
 def test_a_document_without_text():
-    with pytest.raises(SampleError, match=r"Field 'retrieved_contexts', item 2: a dict has no text"):
+    with pytest.raises(
+        SampleError,
+        match=r"field 'retrieved_contexts', item 2 must be a string, not dict\. A document has its text under",
+    ):
         contexts_of({"outputs": {"documents": ["one", {"title": "two"}]}})
 
 
@@ -220,17 +224,17 @@ def test_reference_ids_from_reference_documents(make_run, case):
 
 @pytest.mark.parametrize("key", ["user_input", "question", "input", "query"])
 def test_usual_names_of_the_question(key):
-    assert READER.read({"inputs": {key: "q"}}, {}, ("user_input",)).user_input == "q"
+    assert Sample(**SCHEMA.read({"inputs": {key: "q"}}, {}, ("user_input",))).user_input == "q"
 
 
 @pytest.mark.parametrize("key", ["response", "answer", "output", "result"])
 def test_usual_names_of_the_answer(key):
-    assert READER.read({"outputs": {key: "a"}}, {}, ("response",)).response == "a"
+    assert Sample(**SCHEMA.read({"outputs": {key: "a"}}, {}, ("response",))).response == "a"
 
 
 @pytest.mark.parametrize("key", ["reference", "answer", "output", "ground_truth"])
 def test_usual_names_of_the_reference(key):
-    assert READER.read({"reference_outputs": {key: "r"}}, {}, ("reference",)).reference == "r"
+    assert Sample(**SCHEMA.read({"reference_outputs": {key: "r"}}, {}, ("reference",))).reference == "r"
 
 
 def test_every_key_can_be_named(make_run, case):
@@ -257,7 +261,7 @@ def test_every_key_can_be_named(make_run, case):
         "retrieved_context_ids",
         "reference_context_ids",
     )
-    sample = READER.read(to_record(run, example), keys, fields)
+    sample = Sample(**SCHEMA.read(to_record(run, example), keys, fields))
     assert [getattr(sample, name) for name in fields] == [
         "who?", "Eiffel built it.", ("Eiffel built it.",), "Eiffel built it.", ("Eiffel built it.",), ("a",), ("a",),
     ]  # fmt: skip
@@ -302,15 +306,15 @@ def test_a_named_key_does_not_fall_back_to_the_usual_ones(case):
 
 def test_in_a_flat_mapping_the_answer_is_never_the_reference():
     record = {"question": "q", "answer": "a", "documents": ["one"]}
-    assert READER.read(record, {}, ("response",)).response == "a"
+    assert Sample(**SCHEMA.read(record, {}, ("response",))).response == "a"
     with pytest.raises(MissingFieldError, match="no reference"):
-        READER.read(record, {}, ("reference",))
+        SCHEMA.read(record, {}, ("reference",))
 
 
 def test_a_flat_mapping_with_every_field():
     record = {"id": 7, "user_input": "q", "response": "a", "retrieved_contexts": ["one"], "reference": "r",
               "reference_contexts": ["two"], "retrieved_context_ids": ["d1"], "reference_context_ids": ["d2"]}  # fmt: skip
-    sample = READER.read(record, {}, [name for name in record if name != "id"])
+    sample = Sample(**SCHEMA.read(record, {}, [name for name in record if name != "id"]))
     assert sample.to_dict() == {**record, "id": "7"}
 
 
@@ -339,5 +343,5 @@ def test_wrong_keys_raise_at_once(evaluator, keys, message):
 
 
 def test_a_text_where_a_list_of_documents_is_meant():
-    with pytest.raises(SampleError, match="a float has no text"):
+    with pytest.raises(SampleError, match="item 1 must be a string, not float"):
         contexts_of({"outputs": {"documents": 0.5}})

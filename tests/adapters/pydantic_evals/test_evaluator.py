@@ -17,8 +17,8 @@ from pydantic_evals import Case, Dataset
 
 import ctxmetrics_pydantic_evals
 from ctxmetrics import ContextRecall, LexicalJudge, ScriptedJudge
-from ctxmetrics.adapting.records import KeyParams
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.fields import KeyParams
 from ctxmetrics.metrics import METRICS
 from ctxmetrics_pydantic_evals import (
     EVALUATORS,

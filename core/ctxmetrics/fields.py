@@ -1,0 +1,664 @@
+"""Where the fields of a sample stand: in a file's row, in a table's row, in a framework's record.
+
+What a system calls the fields is data: a `Schema`. Its two ways to read, `read_row` and `Schema.read`, look at the same
+places. A record may have sides (inputs, outputs, what was expected), as tracing frameworks keep them, or hold the
+fields themselves.
+
+A document is a text, a mapping with its text under a usual key, an object with an attribute of that name, or a pair of
+one of these and a number (its score). `text_of` and `ids_of` are the one rule for its text and its id.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral, Real
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypedDict, Union
+
+from ctxmetrics.errors import (
+    AmbiguousFieldError,
+    MissingFieldError,
+    ParameterError,
+    SampleError,
+    UnknownFieldError,
+)
+from ctxmetrics.redact import safe_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# See `KeyParams`.
+Key = Union[str, Callable[[Mapping[str, Any]], Any]]  # noqa: UP007 - a runtime alias; `str | Callable[..]` is none on 3.10
+
+# Each field that metrics look at, and the parameter that names its key.
+OPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "user_input": "question_key",
+        "response": "answer_key",
+        "reference": "reference_key",
+        "retrieved_contexts": "contexts_key",
+        "reference_contexts": "reference_contexts_key",
+        "retrieved_context_ids": "retrieved_ids_key",
+        "reference_context_ids": "reference_ids_key",
+    }
+)
+# The names of all fields of a sample.
+FIELDS = ("id", *OPTIONS, "labels", "metadata")
+# Lists of ids, and the lists of documents that they belong to.
+TEXTS_OF: Mapping[str, str] = MappingProxyType(
+    {"retrieved_context_ids": "retrieved_contexts", "reference_context_ids": "reference_contexts"}
+)
+# Where a document's text is looked for, and its id.
+TEXT_KEYS = ("page_content", "text", "content", "context", "chunk")
+ID_KEYS = ("id", "doc_id", "document_id", "source")
+# Where a label says how relevant a document is: those of grade 0 are not what should have been retrieved.
+_GRADES = ("relevance", "query_relevance_label")
+# Facts instead of a reference text. No metric reads them yet, and none of them may be left out.
+_FACTS = ("reference_facts", "expected_facts")
+_SHOWN_KEYS = 10
+
+
+class KeyParams(TypedDict, total=False):
+    """Where things stand when not in their usual places.
+
+    ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``reference_contexts_key``,
+    ``retrieved_ids_key``, ``reference_ids_key``: a key or dotted path in the field's side, a path from the whole
+    record (``inputs.contexts``), or a function of the record. ``id_key``: a document's id, as a metadata key or a
+    function of the document; else its ``id``. ``retriever``: where several retrievers ran and no key holds what
+    they found, those that count: ``"all"`` (the default; joined in the order in which they began), ``"last"``, the
+    name of one, or a function of a name.
+    """
+
+    question_key: Key
+    answer_key: Key
+    contexts_key: Key
+    reference_key: Key
+    reference_contexts_key: Key
+    retrieved_ids_key: Key
+    reference_ids_key: Key
+    id_key: Key | Callable[[Any], Any]
+    retriever: str | Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a field of a sample stands in a record.
+
+    Attributes:
+        side: Name of its side; empty where the record holds the field itself.
+        keys: Its usual keys there beside its own name, in the order they are looked for. A key with dots is a path.
+    """
+
+    side: str
+    keys: tuple[str, ...]
+
+    @classmethod
+    def of(cls, side: str, keys: str) -> Place:
+        """Write the keys as one text."""
+        return cls(side, tuple(keys.split()))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Schema:
+    """Where one system keeps the fields, and how they are read.
+
+    Attributes:
+        places: Where each field stands. In a mapping without sides, a key belongs to the first field that lists it: an
+            ``answer`` is the response there, never the reference.
+        single_string: Whether a row may have one document or text where a list is meant; a record always may.
+        carried: Keys of a row that no metric needs; they go into the metadata.
+        id_keys: Where a document's id is looked for.
+        retrievals: What retrievers found in the record's ``run``, each as its name and its documents, in the order in
+            which they began; asked where no key holds what was retrieved.
+        hint: Added to the message when nothing retrieved is found.
+        evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
+    """
+
+    places: Mapping[str, Place]
+    single_string: bool = False
+    carried: frozenset[str] = frozenset()
+    id_keys: tuple[str, ...] = ID_KEYS
+    retrievals: Callable[[Any], Iterable[tuple[str, Any]]] | None = None
+    hint: str = ""
+    evaluation: Callable[[Mapping[str, Any]], str | None] = lambda _: None
+
+    def check(self, keys: Mapping[str, Any]) -> None:
+        """Raise unless the caller's keys are known, and strings or functions.
+
+        Raises:
+            ParameterError: Names the key, and the nearest known one.
+        """
+        for name, key in keys.items():
+            if name not in KeyParams.__optional_keys__:
+                raise ParameterError(f"Unknown parameter '{name}'.{_near(name, KeyParams.__optional_keys__)}")
+            if not isinstance(key, str) and not callable(key):
+                raise ParameterError(f"{name}={key!r} must be a string or a function.")
+
+    def read(
+        self,
+        record: Mapping[str, Any],
+        keys: Mapping[str, Any],
+        requires: Iterable[str],
+        uses: Iterable[str] = (),
+    ) -> dict[str, Any]:
+        """Read the fields that a metric looks at out of a framework's record; of several keys the first counts.
+
+        Args:
+            record: See the module. Its ``id`` names the sample, its ``error`` says why there is nothing.
+            keys: The caller's; see `KeyParams`.
+            requires: Fields that must be there.
+            uses: Fields that are taken along where they are.
+
+        Returns:
+            The arguments of a `Sample`.
+
+        Raises:
+            MissingFieldError: A required field is nowhere, or one whose key was named.
+            SampleError: A document has no id, or the reference is given as facts.
+        """
+        required, name = tuple(requires), record.get("id")
+        who = "The sample" if name is None else f"Sample {name!r}"
+        values = {field: self._value(record, keys, field) for field in (*required, *uses)}
+        if "reference" in values and "reference_key" not in keys:
+            self._refuse_facts(record, who)
+        for field, value in values.items():
+            if value is None and (field in required or OPTIONS[field] in keys):
+                raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
+        return {"id": name, **values}
+
+    def row(self, mapping: Mapping[str, Any], schema: str, where: str | None) -> dict[str, Any]:
+        """Read all fields out of a row; see `read_row`."""
+        name = next((value for _, value in self._spots(mapping, "id")), None)
+        who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
+        self._refuse_facts(mapping, who)
+        check_keys(mapping, self._known, who, schema)
+        values = self._all(mapping, who)
+        for ids, texts in TEXTS_OF.items():
+            if self.single_string and texts in values:
+                values[texts] = self._one(values[texts], f"{who}: field '{texts}'")
+            if ids not in values and (found := ids_of(values.get(texts), self.id_keys)):
+                values[ids] = found
+        if isinstance(reference := values.get("reference"), list):
+            if len(reference) != 1:
+                raise SampleError(
+                    f"{who}: field 'reference' holds {len(reference)} answers. Give one sample an answer."
+                )
+            values["reference"] = reference[0]
+        carried = {key: mapping[key] for key in self.carried if mapping.get(key) is not None}
+        if carried := {**carried, **self._others(mapping)}:
+            values["metadata"] = {**(values.get("metadata") or {}), **carried}
+        return values
+
+    def record(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Write a sample's fields (`Sample.to_dict`) as a record with all its sides: what `read` reads."""
+        sides: dict[str, dict[str, Any]] = {place.side: {} for place in self.places.values()}
+        for name, place in self.places.items():
+            if name in fields:
+                sides[place.side][name] = fields[name]
+        return sides
+
+    @cached_property
+    def _keys(self) -> dict[str, tuple[str, ...]]:
+        """The keys of each field in its place, its own name first."""
+        given = {field: place.keys for field, place in self.places.items()}
+        return {field: tuple(dict.fromkeys((field, *given.get(field, ())))) for field in FIELDS}
+
+    @cached_property
+    def flat_keys(self) -> dict[str, tuple[str, ...]]:
+        """The keys of each field in a mapping without sides: those that no earlier field lists."""
+        owners: dict[str, str] = {}
+        for field in (*self.places, *FIELDS):
+            for key in self._keys[field]:
+                owners.setdefault(key, field)
+        return {
+            field: tuple(key for key in keys if owners[key] == field) for field, keys in self._keys.items()
+        }
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """The keys that a row may have."""
+        heads = {key.partition(".")[0] for keys in self.flat_keys.values() for key in keys}
+        return frozenset(heads | {place.side for place in self.places.values() if place.side} | self.carried)
+
+    def _spots(
+        self, record: Mapping[str, Any], field: str, key: str | None = None
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield where a field stands and what stands there, in the order in which it counts."""
+        place = self.places.get(field)
+        own, flat = (self._keys[field], self.flat_keys[field]) if key is None else ((key,), (key,))
+        if place and place.side:
+            side = record.get(place.side)
+            holder = {"input": side, "output": side} if isinstance(side, str) else side
+            for path in own:
+                value = look_up(holder, path)
+                bare = key is None and path == "output" and isinstance(value, (list, tuple))
+                if value is not None and not bare:
+                    yield f"{place.side}.{path}", value
+        for path in flat:
+            if (value := look_up(record, path)) is not None:
+                yield path, value
+
+    def _all(self, mapping: Mapping[str, Any], who: str) -> dict[str, Any]:
+        """Return every field that stands in a row; what stands there twice must be equal."""
+        values: dict[str, Any] = {}
+        for field in FIELDS:
+            (origin, value), *others = [*self._spots(mapping, field)] or [("", self._bare(mapping, field))]
+            for key, other in others:
+                if other != value:
+                    raise SampleError(
+                        f"{who}: both '{origin}' and '{key}' are given for '{field}'. Keep one of them."
+                    )
+            if value is not None:
+                values[field] = value
+        return values
+
+    def _bare(self, record: Mapping[str, Any], field: str) -> Any:
+        """Return a list that is all there is on a field's side: it holds documents, and no text."""
+        if field not in TEXTS_OF.values() or field not in self.places:
+            return None
+        side = record.get(self.places[field].side)
+        side = look_up(side, "output") if hasattr(side, "items") else side
+        return side if isinstance(side, (list, tuple)) else None
+
+    def _others(self, mapping: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return what the sides of a row hold beside the fields, by side."""
+        found: dict[str, dict[str, Any]] = {}
+        for side in {place.side for place in self.places.values() if place.side}:
+            held: Any = mapping.get(side)
+            if hasattr(held, "items"):
+                known = {
+                    key.partition(".")[0]
+                    for field, place in self.places.items()
+                    if place.side == side
+                    for key in self._keys[field]
+                }
+                if rest := {key: value for key, value in held.items() if key not in known}:
+                    found[side] = rest
+        return found
+
+    def _one(self, value: Any, where: str) -> Any:
+        """Return a single document or text as a list of one."""
+        if isinstance(value, str) and value.lstrip()[:2] in ('["', "[{"):
+            raise SampleError(f"{where} is a list that is written as a text. Read it with json.loads first.")
+        return listed(value)
+
+    def _refuse_facts(self, record: Mapping[str, Any], who: str) -> None:
+        """Raise where the reference is given as facts: leaving them out would change the number.
+
+        Raises:
+            SampleError: Names the key.
+        """
+        place = self.places.get("reference", Place("", ()))
+        usual = self._keys["reference"][:2][-1]
+        own = f"{place.side}.{usual}" if place.side else usual
+        for path in (*(f"{place.side}.{key}" for key in _FACTS if place.side), *_FACTS):
+            if look_up(record, path):
+                raise SampleError(
+                    f"{who}: '{path}' holds facts, which are not read yet, so they would not be counted. Write them "
+                    f"as sentences into '{own}', one fact each, and remove '{path}'."
+                )
+
+    def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
+        found = self._find(record, keys, field)
+        if field in TEXTS_OF:
+            given = found is not None  # a given id may stand for itself, the text of a document may not
+            if not given:
+                found = self._find(record, keys, TEXTS_OF[field])
+            if found is None:
+                return None
+            return [
+                item
+                if given and isinstance(item, (str, int))
+                else self._id(item, keys.get("id_key"), field, number)
+                for number, item in enumerate(listed(found), 1)
+            ]
+        return listed(found) if field in TEXTS_OF.values() and found is not None else found
+
+    def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
+        """Return what stands under the field's keys; else other documents; else a bare list of its side."""
+        key = keys.get(OPTIONS[field])
+        if callable(key):
+            return key(record)
+        for _, value in self._spots(record, field, key):
+            return value
+        if key is not None or field not in TEXTS_OF.values():
+            return None
+        if field == "retrieved_contexts" and (more := self._retrieved(record, keys)) is not None:
+            return more
+        return self._bare(record, field)
+
+    def _retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> list[Any] | None:
+        """Join the documents of the retrievers that count."""
+        found = list(self.retrievals(record.get("run"))) if self.retrievals else []
+        if not found:
+            return None
+        wanted = keys.get("retriever", "all")
+        chosen = {"all": found, "last": found[-1:]}.get(wanted)
+        if chosen is None:
+            chosen = [item for item in found if (wanted(item[0]) if callable(wanted) else item[0] == wanted)]
+        if not chosen:
+            raise SampleError(f"retriever={wanted!r} is none of: {', '.join(name for name, _ in found)}.")
+        for name, documents in chosen:
+            if documents is None:
+                raise SampleError(
+                    f"The retriever run {name!r} holds no documents: it failed, or hides its outputs."
+                )
+        return [document for _, documents in chosen for document in listed(documents)]
+
+    def _id(self, item: Any, key: Any, field: str, number: int) -> Any:
+        document = _unscored(item)
+        if callable(key):
+            found = key(document)
+        else:
+            found = None if key is None else look_up(look_up(document, "metadata"), key)
+            found = _first(document, (key,) if key else self.id_keys) if found is None else found
+        if found is None:
+            raise SampleError(
+                f"Field '{field}', item {number}: a {type(document).__name__} has no {key or 'id'}. Say with id_key= "
+                f"where ids stand (a metadata key, or a function of the document), or with "
+                f"{OPTIONS[field]}= where a list of ids is."
+            )
+        return found
+
+    def _looked(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
+        place = self.places[field]
+        side = record.get(place.side)
+        holder = side if isinstance(side, Mapping) else record
+        there = ", ".join(str(key)[:40] for key in list(holder)[:_SHOWN_KEYS]) or "nothing"
+        tried = keys.get(OPTIONS[field]) or " / ".join(self._keys[field])
+        if error := record.get("error"):
+            return f"the run failed ({safe_text(error)})."
+        hint = f" {self.hint}" if field.startswith("retrieved") and self.hint else ""
+        return f"no {tried} in its {place.side if holder is side else 'fields'} (there is: {there}).{hint} Name it with {OPTIONS[field]}=."
+
+
+def read_row(mapping: Mapping[str, Any], schema: str = "ragas", where: str | None = None) -> dict[str, Any]:
+    """Read a row of a file or a table: every field that a system's words name.
+
+    Args:
+        mapping: The row.
+        schema: Whose words the keys are: one of `SCHEMAS`. Our own names are understood in each.
+        where: What error messages call the sample while it has no id, such as ``"line 7"``.
+
+    Returns:
+        The arguments of a `Sample`.
+
+    Raises:
+        ParameterError: No such schema.
+        UnknownFieldError: A key is no field of the schema; the message names the nearest one.
+        AmbiguousFieldError: A key means different things in different systems.
+        SampleError: Two keys name the same field and differ, or the schema cannot carry what the row holds.
+    """
+    if schema not in SCHEMAS:
+        raise ParameterError(f"schema={schema!r} is unknown. Choose from: {', '.join(SCHEMAS)}.")
+    if not hasattr(mapping, "items"):
+        raise SampleError(f"{where or 'Sample'} must be a mapping of fields, not {type(mapping).__name__}.")
+    return SCHEMAS[schema].row(mapping, schema, where)
+
+
+def check_keys(keys: Iterable[str], known: Iterable[str], who: str, schema: str) -> None:
+    """Refuse keys that no field has.
+
+    Raises:
+        AmbiguousFieldError: The key is ``context``, which means the retrieved text in some systems and the ideal
+            one in others.
+        UnknownFieldError: Any other unknown key.
+    """
+    known = frozenset(known)
+    for key in keys:
+        if key in known:
+            continue
+        if key == "context":
+            raise AmbiguousFieldError(
+                f"{who}: field 'context' means the retrieved text in some systems and the ideal one in others. "
+                "Name the system with schema= (for example 'aegis' or 'deepeval'), "
+                "or write 'retrieved_contexts' or 'reference_contexts'."
+            )
+        if key == "page_content":
+            raise UnknownFieldError(
+                f"{who}: 'page_content' makes this a document, not a sample. A sample holds its documents in the "
+                "list 'retrieved_contexts', beside 'user_input' and 'reference'."
+            )
+        raise UnknownFieldError(
+            f"{who}: unknown field '{str(key)[:80]}' (schema '{schema}').{_near(str(key), known)} "
+            "Anything of your own belongs into 'metadata'."
+        )
+
+
+def text_of(item: Any) -> Any:
+    """Return the text of a document (see the module), or None where it has none."""
+    document = _unscored(item)
+    return document if isinstance(document, str) else _first(document, TEXT_KEYS)
+
+
+def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS) -> list[Any] | None:
+    """Return the ids of documents, or None unless each of them has one."""
+    ids = [_first(_unscored(item), keys) for item in listed(documents)] if documents else []
+    usable = (isinstance(found, (str, Integral)) and not isinstance(found, bool) for found in ids)
+    return ids if ids and all(usable) else None
+
+
+def relevant(items: Iterable[Any]) -> list[Any]:
+    """Return what should have been retrieved: all but the documents and ids that a label grades 0 or less."""
+    graded = ((item, None if isinstance(item, str) else _first(item, _GRADES)) for item in items)
+    return [item for item, grade in graded if not isinstance(grade, Real) or float(grade) > 0]
+
+
+def look_up(holder: Any, path: str) -> Any:
+    """Return what stands at a dotted path of mappings and objects, or None; a key may hold dots itself."""
+    if hasattr(holder, "items") and path in holder:
+        return holder[path]
+    head, _, rest = path.partition(".")
+    if hasattr(holder, "items"):
+        value = holder.get(head)
+    else:
+        value = None if isinstance(holder, (str, list, tuple)) else getattr(holder, head, None)
+    return look_up(value, rest) if rest else value
+
+
+def listed(found: Any) -> Any:
+    """Return a single document or text as a list of one, and lists as they are."""
+    return [found] if is_document(found) or not hasattr(found, "__iter__") else found
+
+
+def is_document(found: Any) -> bool:
+    """Whether something is one document or text and no list of them."""
+    return isinstance(found, (str, Mapping)) or any(hasattr(found, key) for key in TEXT_KEYS)
+
+
+def _first(item: Any, keys: tuple[str, ...]) -> Any:
+    return next((value for key in keys if (value := look_up(item, key)) is not None), None)
+
+
+def _unscored(item: Any) -> Any:
+    """Return the document of a (document, score) pair; JSON gives pairs back as lists."""
+    pair = isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)  # noqa: PLR2004 - a pair
+    return item[0] if pair else item
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.3)
+    return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def list_keys(schema: Schema) -> frozenset[str]:
+    """Return the schema's keys whose value is a list or an object: in CSV, their cells hold JSON."""
+    structured = (*TEXTS_OF, *TEXTS_OF.values(), "labels", "metadata")
+    return frozenset(key for field in structured for key in schema.flat_keys[field])
+
+
+def _words(*, single_string: bool = False, carried: str = "", **keys: str) -> Schema:
+    return Schema(
+        places={field: Place.of("", words) for field, words in keys.items()},
+        single_string=single_string,
+        carried=frozenset(carried.split()),
+    )
+
+
+# Every schema by name. ``ragas`` is ours as well.
+SCHEMAS: Mapping[str, Schema] = MappingProxyType(
+    {
+        "ragas": _words(
+            user_input="user_input",
+            response="response",
+            reference="reference",
+            retrieved_contexts="retrieved_contexts",
+            reference_contexts="reference_contexts",
+            retrieved_context_ids="retrieved_context_ids",
+            reference_context_ids="reference_context_ids",
+            carried="rubrics reference_tool_calls multi_responses persona_name query_style query_length",
+        ),
+        "ragas_v1": _words(
+            user_input="question", response="answer", reference="ground_truth", retrieved_contexts="contexts"
+        ),
+        "deepeval": _words(
+            id="name",
+            user_input="input",
+            response="actual_output",
+            reference="expected_output",
+            retrieved_contexts="retrieval_context",
+            reference_contexts="context metadata.reference_contexts",
+            retrieved_context_ids="metadata.retrieved_context_ids additional_metadata.retrieved_context_ids",
+            reference_context_ids="metadata.reference_context_ids additional_metadata.reference_context_ids",
+            metadata="additional_metadata",
+            carried="tools_called expected_tools comments token_cost completion_time tags flaky source_file "
+            "custom_column_key_values multimodal expectations expected_labels",
+        ),
+        "axion": _words(
+            user_input="query",
+            response="actual_output",
+            reference="expected_output",
+            retrieved_contexts="retrieved_content",
+            reference_contexts="additional_input.reference_contexts",
+            retrieved_context_ids="actual_ranking",
+            reference_context_ids="expected_reference",
+            carried="additional_input acceptance_criteria additional_output latency document_text",
+        ),
+        "aegis": _words(
+            user_input="prompt input",
+            response="output",
+            reference="golden_answer",
+            retrieved_contexts="context",
+            single_string=True,
+            carried="threshold",
+        ),
+        "langchain": Schema(
+            places={
+                "user_input": Place.of("inputs", "question input query"),
+                "response": Place.of("outputs", "answer output result"),
+                "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
+                "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
+                "reference": Place.of("reference_outputs", "ground_truth answer output"),
+                "reference_contexts": Place.of("reference_outputs", "documents contexts context"),
+                "reference_context_ids": Place.of("reference_outputs", "reference_ids"),
+            },
+            single_string=True,
+        ),
+        "autoevals": _words(
+            user_input="input",
+            response="output",
+            reference="expected",
+            retrieved_contexts="context",
+            single_string=True,
+        ),
+        "opik": _words(
+            user_input="input", response="output", reference="expected_output", retrieved_contexts="context"
+        ),
+        "openevals": _words(
+            user_input="inputs",
+            response="outputs",
+            reference="reference_outputs",
+            retrieved_contexts="context",
+            single_string=True,
+        ),
+        "ragchecker": _words(
+            id="query_id",
+            user_input="query",
+            response="response",
+            reference="gt_answer",
+            retrieved_contexts="retrieved_context",
+        ),
+        "continuous_eval": _words(
+            user_input="question",
+            response="answer",
+            reference="ground_truth_answers",
+            retrieved_contexts="retrieved_context",
+            reference_contexts="ground_truth_context",
+        ),
+        "langwatch": _words(
+            user_input="input",
+            response="output",
+            reference="expected_output",
+            retrieved_contexts="contexts",
+            reference_contexts="expected_contexts",
+        ),
+        "llamaindex": _words(
+            user_input="query",
+            response="response",
+            reference="reference",
+            retrieved_contexts="contexts retrieved_texts",
+            reference_contexts="expected_texts",
+            retrieved_context_ids="retrieved_ids",
+            reference_context_ids="expected_ids",
+        ),
+        "haystack": _words(
+            user_input="question",
+            response="answer",
+            reference="ground_truth_answer",
+            retrieved_contexts="contexts retrieved_documents",
+            reference_contexts="ground_truth_documents",
+        ),
+        "giskard": _words(
+            user_input="question",
+            response="answer",
+            reference="reference_answer",
+            retrieved_contexts="documents",
+            reference_contexts="reference_context",
+            single_string=True,
+        ),
+        "trulens": _words(
+            user_input="query",
+            response="response",
+            reference="expected_response",
+            retrieved_contexts="retrieved_context_chunks context",
+            reference_contexts="expected_chunks",
+            single_string=True,
+        ),
+        "azure": _words(
+            user_input="query",
+            response="response",
+            reference="ground_truth",
+            retrieved_contexts="context",
+            retrieved_context_ids="retrieved_documents",
+            reference_context_ids="retrieval_ground_truth",
+            single_string=True,
+        ),
+        "mlflow": Schema(
+            places={
+                "user_input": Place.of("inputs", "question query input request prompt"),
+                "response": Place.of("outputs", "answer output result content"),
+                "retrieved_contexts": Place.of(
+                    "outputs", "documents contexts context source_documents retrieved_documents"
+                ),
+                "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
+                "reference": Place.of("expectations", "expected_response ground_truth answer"),
+                "reference_contexts": Place.of(
+                    "expectations", "expected_retrieved_context documents contexts context"
+                ),
+                "reference_context_ids": Place.of("expectations", "reference_ids"),
+            },
+            single_string=True,
+            id_keys=("metadata.doc_uri", "doc_uri", *ID_KEYS),
+        ),
+        "promptfoo": _words(
+            user_input="query",
+            response="output",
+            reference="value",
+            retrieved_contexts="context",
+            single_string=True,
+        ),
+    }
+)
