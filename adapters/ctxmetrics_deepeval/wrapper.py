@@ -35,15 +35,11 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
 
+_PLACES = SCHEMAS["deepeval"].places.items()
 # Where each of our fields lives in a test case: retrieval_context, metadata.reference_context_ids ..
-_HOME = {own: place.keys[0] for own, place in SCHEMAS["deepeval"].places.items()}
+_HOME = {own: place.keys[0] for own, place in _PLACES}
 # The same by the test case's own fields: input, expected_output, name, metadata ..
-FIELDS = {
-    key: own
-    for own, place in SCHEMAS["deepeval"].places.items()
-    for key in (own, *place.keys)
-    if key in LLMTestCase.model_fields
-}
+FIELDS = {key: own for own, at in _PLACES for key in (own, *at.keys) if key in LLMTestCase.model_fields}
 # Everything that a measurement leaves behind. It is set, and taken back, as a whole.
 _MEASURED = "score reason success evaluation_cost input_tokens output_tokens verbose_logs result"
 _NO_RESULT: dict[str, Any] = dict.fromkeys([*_MEASURED.split(), "_error", "_measuring"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
@@ -19,7 +19,6 @@ from ctxmetrics.adapting.batch import score_each
 from ctxmetrics.adapting.metric import Settings, Wrapper
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.fields import FIELDS
 from ctxmetrics.judges.llm import LLMJudge
 from ctxmetrics.judges.run import Run, current_run, part_of, using
 from ctxmetrics.samples import Sample
@@ -154,7 +153,7 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
         return self.core
 
 
-_FIELDS = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in FIELDS]
+_FIELDS = [Parameter(item.name, Parameter.KEYWORD_ONLY, default=None) for item in fields(Sample)]
 for _method in (RagasMetric.ascore, RagasMetric.score):  # integrations look there for what to pass
     _method.__signature__ = Signature([Parameter("self", Parameter.POSITIONAL_ONLY), *_FIELDS])  # type: ignore[union-attr]  # any function has it
 

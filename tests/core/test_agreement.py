@@ -63,9 +63,9 @@ def test_answers_are_counted_by_who_said_yes():
 
 
 def test_the_order_of_contexts_is_kept():
-    (found,) = agree([sample(1, context_useful=[False, True])] * 2, judge=says()).agreements
+    (found,) = agree([sample(n, context_useful=[False, True]) for n in (1, 2)], judge=says()).agreements
     assert (found.both, found.neither, found.answers) == (2, 2, 4)
-    (found,) = agree([sample(1, context_useful=[True, False])] * 2, judge=says()).agreements
+    (found,) = agree([sample(n, context_useful=[True, False]) for n in (1, 2)], judge=says()).agreements
     assert (found.judge_only, found.people_only, found.answers) == (2, 2, 4)
 
 

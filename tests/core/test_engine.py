@@ -183,7 +183,7 @@ def test_what_every_sample_lacks_raises(kind):
 def test_one_judgement_serves_all_metrics_and_equal_samples_share_it():
     with honest() as server:
         results = evaluate(
-            [sample(1)] * 20, [ContextRecall(), ContextPrecision()], judge=server_judge(server)
+            [sample(1, id=None)] * 20, [ContextRecall(), ContextPrecision()], judge=server_judge(server)
         )
         assert server.count == 1
     assert values(results) == [1.0] * 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,11 @@ def load(path, count=None):
 
 def handbook():
     return load(HANDBOOK)
+
+
+def unnamed(samples):
+    """Without ids, a sample may be there several times."""
+    return [replace(sample, id=None) for sample in samples]
 
 
 @pytest.fixture
@@ -90,7 +96,7 @@ def test_claims_are_asked_for_once_a_text(server):
 
 def test_equal_samples_are_paid_once():
     judge = ScriptedJudge(answer_from(), name="labels")
-    counted = estimate(handbook()[:3] * 10, METRICS, judge=judge)
+    counted = estimate(unnamed(handbook()[:3]) * 10, METRICS, judge=judge)
     assert (counted.samples, counted.calls, counted.reused) == (30, 3, 57)
 
 
@@ -115,7 +121,7 @@ def test_what_the_cache_holds_is_free_and_the_cache_stays_as_it_is(server, tmp_p
 def test_with_a_cache_nothing_is_paid_twice_however_much_is_judged_between(tmp_path, monkeypatch):
     monkeypatch.setattr("ctxmetrics.judges.llm.MEMORY", 2)
     judge = ScriptedJudge(answer_from(), name="labels")
-    twice = handbook()[:20] * 2
+    twice = unnamed(handbook()[:20]) * 2
     kept = estimate(twice, METRICS, judge=judge, cache=tmp_path).calls
     assert kept == estimate(twice[:20], METRICS, judge=judge).calls
     assert estimate(twice, METRICS, judge=judge).calls == 2 * kept  # nothing else is remembered so long

@@ -44,7 +44,7 @@ def test_lack_of_data_raises_nothing() -> None:
     assert (feedback.value, feedback.error.error_code) == (None, "missing_field")
     feedback = ContextRecallScorer()(outputs={"documents": [3]}, expectations={"reference": "A b."})
     assert (feedback.value, feedback.error.error_code) == (None, "metric_error")
-    assert "a int has no text" in feedback.error.error_message
+    assert "item 1 must be a string, not int" in feedback.error.error_message
 
 
 @pytest.mark.parametrize(
