@@ -31,10 +31,14 @@ def _retrievals(run: Any) -> Iterator[tuple[str, Any]]:
             yield from _retrievals(child)
 
 
+def _experiment(_: Any) -> str | None:
+    return (get_tracing_context()["metadata"] or {}).get("experiment")
+
+
 # Reads runs and examples, or mappings with the same sides, or flat ones.
 SCHEMA = replace(
     SCHEMAS["langchain"],
     retrievals=_retrievals,
-    evaluation=lambda _: (get_tracing_context()["metadata"] or {}).get("experiment"),
+    evaluation=_experiment,
     hint="There is no retriever run below it either (evaluate_existing loads those with load_nested=True).",
 )

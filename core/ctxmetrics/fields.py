@@ -123,7 +123,7 @@ class Schema:
     id_keys: tuple[str, ...] = ID_KEYS
     retrievals: Callable[[Any], Iterable[tuple[str, Any]]] | None = None
     hint: str = ""
-    evaluation: Callable[[Mapping[str, Any]], str | None] = lambda _: None
+    evaluation: Callable[[Mapping[str, Any]], str | None] | None = None
 
     def check(self, keys: Mapping[str, Any]) -> None:
         """Raise unless the caller's keys are known, and strings or functions.

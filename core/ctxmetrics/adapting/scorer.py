@@ -141,8 +141,8 @@ class Scorer:
         }
 
     def _evaluation(self, record: Mapping[str, Any]) -> _Evaluation | None:
-        name = self.schema.evaluation(record)
-        return None if name is None else _named(id(self.reader), name)
+        name = self.schema.evaluation(record) if self.schema.evaluation else None
+        return None if name is None else _named(id(self.schema), name)
 
     def scores(self, record: Mapping[str, Any], strict: bool = True) -> dict[str, Score]:
         """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `ascores`."""
