@@ -16,6 +16,7 @@ from ctxmetrics.adapting import foreign
 from ctxmetrics.adapting.model import ForeignModel
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.base import Reply, checked_usage
+from ctxmetrics.redact import mask_logs_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -55,6 +56,7 @@ class RagasModel(ForeignModel):
         self.llm: Any = llm
         # Instructor asks again about a reply that does not fit; so does the judge, and one of them is enough.
         again = isinstance(llm, InstructorLLM)
+        mask_logs_of("instructor")  # it logs what a server answers, as errors
         self._asked: Any = foreign.with_arguments(llm, max_retries=0) if again else llm
         layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
         skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER

@@ -6,11 +6,14 @@ process: `OpenAIModel` adds its own, `remember_keys_of` finds those that other l
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import traceback
 from base64 import b64encode
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from html import unescape
 from itertools import islice
@@ -119,15 +122,39 @@ def remember_keys_of(thing: object) -> None:
             continue
         seen[id(item)] = item  # alive, so that its address stays its own
         for name, value in _parts(item):
-            reveal = getattr(value, "get_secret_value", None)
-            found = reveal() if callable(reveal) and not isinstance(value, type) else value
+            secret = hasattr(value, "get_secret_value") and not isinstance(value, type)
+            found = value.get_secret_value() if secret else value
             if isinstance(found, bytes):
                 found = found.decode("latin-1")
             if not isinstance(found, str):
                 if not isinstance(found, _OPAQUE):
                     pending.append(found)
-            elif found is not value or _ATTRIBUTE.search(name):
-                remember_key(found.split()[-1] if found.strip() else None)  # of "Bearer KEY" the key
+            elif secret or _ATTRIBUTE.search(name):
+                scheme, *key = found.split(maxsplit=1) or ("",)
+                remember_key(key[0] if key else scheme)  # of "Bearer KEY" the key
+
+
+def mask_logs_of(package: str) -> None:
+    """Mask keys in what a package logs: some log the answers of servers.
+
+    Args:
+        package: Its name; loggers that it has made until now are meant.
+    """
+    for name in tuple(logging.root.manager.loggerDict):
+        if name == package or name.startswith(f"{package}."):
+            logging.getLogger(name).addFilter(_masked_record)
+
+
+def _masked_record(record: logging.LogRecord) -> bool:
+    with suppress(TypeError, ValueError):  # its arguments do not fit; the handler says so
+        text = record.getMessage()
+        if (hidden := masked(text)) != text:
+            record.msg, record.args = hidden, ()
+    if record.exc_info and record.exc_info[1] is not None:
+        text = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
+        if (hidden := masked(text)) != text:
+            record.exc_info, record.exc_text = None, hidden
+    return True
 
 
 def visible(text: str, keep: str = "") -> str:

@@ -22,7 +22,7 @@ from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges import run
 from ctxmetrics.judges.models import Key
 from ctxmetrics.prompts import get_pack, render, schema_of
-from ctxmetrics.redact import masked, remember_key, remember_keys_of
+from ctxmetrics.redact import mask_logs_of, masked, remember_key, remember_keys_of
 from ctxmetrics.testing import FAULTS, FakeOpenAIServer, Fault, answer_from
 from ctxmetrics.testing.chat import InvalidRequestError
 
@@ -233,7 +233,11 @@ def test_the_keys_of_clients_and_of_requests_are_found():
         method=AsyncOpenAI(api_key="of-the-method-5").with_options,
     )
     held.itself = held
+    held.note = b"an ordinary text of bytes"
     remember_keys_of(held)
+    assert masked("an ordinary text of bytes, http://localhost, content-length") == (
+        "an ordinary text of bytes, http://localhost, content-length"
+    )
     names = ("request-1", "settings-2", "client-3", "secret-4", "method-5")
     assert masked(" ".join(f"of-the-{name}" for name in names)) == " ".join("[key]" for _ in names)
 
@@ -273,3 +277,16 @@ def test_a_reply_that_repeats_the_key_is_kept_without_it_and_decides_the_same():
     assert score.value == 0.5
     assert score.verdicts[1].reason == "your key is [key]"
     assert_hidden(key, json.dumps(score.to_dict()), repr(score))
+
+
+def test_the_log_of_a_client_library_is_masked(caplog):
+    logger = logging.getLogger("somebodys.client")
+    remember_key(ODD)
+    mask_logs_of("somebodys")
+    logger.error("failed with %s", ODD, exc_info=RuntimeError(f"no: {ODD}"))
+    logger.warning("plain %d", 5)
+    first, second = caplog.records
+    assert first.getMessage() == "failed with [key]"
+    assert first.exc_text.endswith("RuntimeError: no: [key]")
+    assert ODD not in caplog.text
+    assert second.getMessage() == "plain 5"
