@@ -85,10 +85,12 @@ def stays_on_the_loopback() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def forgets_judgements() -> None:
-    """Start each test as a new process would: with nothing judged yet."""
+    """Start each test as a new process would: with nothing judged and nobody warned yet."""
+    from ctxmetrics.adapting import embedded
     from ctxmetrics.judges.llm import forget
 
     forget()
+    embedded.forget()
 
 
 @pytest.fixture(autouse=True)

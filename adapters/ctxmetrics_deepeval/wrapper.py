@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import weakref
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -12,13 +14,17 @@ from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
 from deepeval.metrics.utils import construct_verbose_logs
 from deepeval.test_case import LLMTestCase, SingleTurnParams
+from deepeval.test_run import global_test_run_manager
+from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
 
+from ctxmetrics._pictures import refusal
 from ctxmetrics._version import __version__
+from ctxmetrics.adapting.embedded import RunNotice, notices_of
 from ctxmetrics.adapting.params import MetricParams, build_metric
-from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
+from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError, SampleError
 from ctxmetrics.explain import count
-from ctxmetrics.fields import SCHEMAS
+from ctxmetrics.fields import SCHEMAS, text_of
 from ctxmetrics.judges.llm import LLMJudge
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.redact import safe_text
@@ -27,7 +33,7 @@ from ctxmetrics.scores import Score, Usage
 from ctxmetrics_deepeval.model import DeepEvalModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from deepeval.models import DeepEvalBaseLLM
     from typing_extensions import Unpack
@@ -43,6 +49,8 @@ FIELDS = {key: own for own, at in _PLACES for key in (own, *at.keys) if key in L
 # Everything that a measurement leaves behind. It is set, and taken back, as a whole.
 _MEASURED = "score reason success evaluation_cost input_tokens output_tokens verbose_logs result"
 _NO_RESULT: dict[str, Any] = dict.fromkeys([*_MEASURED.split(), "_error", "_measuring"])
+# What DeepEval takes for a picture in a text: it also loads a file or an address that stands in the id's place.
+_PICTURE = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
 
 
 class MissingParamsError(MissingTestCaseParamsError, MissingFieldError):
@@ -58,8 +66,8 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
     for DeepEval's own missing parameters, which it can be told to skip.
 
     One object may measure many test cases at once: each call returns its own score, and the attributes are
-    those of the call that began last, all of the same one. Pictures in a test case are not looked at. On a
-    span of a trace DeepEval hands no metadata on: metrics by id need a test case.
+    those of the call that began last, all of the same one. A test case with a picture in a text that the metric
+    reads has no score (``not_text``). On a span of a trace DeepEval hands no metadata on: metrics by id need a test case.
 
     Args:
         threshold: The pass mark on the score's own scale. ``"convention"``: the convention's, else 0.5. None:
@@ -140,12 +148,14 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
         """
         with _measurement(self) as scores:
             scores.append(self.core.score(_sample(test_case, self.core, self._places)))
+        _run_notice().check(self.core, scores[0])
         return scores[0].value
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]
         """Score a test case. Raises as `measure` does."""
         with _measurement(self) as scores:
             scores.append(await self.core.ascore(_sample(test_case, self.core, self._places)))
+        _run_notice().check(self.core, scores[0])
         return scores[0].value
 
     def is_successful(self) -> bool | None:
@@ -197,6 +207,20 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
 _OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
 
 
+_NOTICES = notices_of("ctxmetrics_deepeval", "model=")
+_last_run: list[tuple[Any, RunNotice]] = []
+
+
+def _run_notice() -> RunNotice:
+    """Return the notice of DeepEval's current run: an ``evaluate()``, or all tests of a process."""
+    run = None if get_is_running_deepeval() else global_test_run_manager.test_run
+    if run is None:
+        return _NOTICES.of(None)
+    if not _last_run or _last_run[0][0]() is not run:
+        _last_run[:] = [(weakref.ref(run), _NOTICES.new())]
+    return _last_run[0][1]
+
+
 @contextmanager
 def _measurement(metric: DeepEvalMetric) -> Iterator[list[Score]]:
     """Clear the metric, and leave the score that is put into the list as a whole."""
@@ -204,6 +228,8 @@ def _measurement(metric: DeepEvalMetric) -> Iterator[list[Score]]:
     metric.__dict__.update(_NO_RESULT, _measuring=scores, skipped=False)
     try:
         yield scores
+    except NotTextError as error:
+        scores.append(metric.core.build(Sample(), None, reason_code=error.code, message=str(error)))
     except CtxMetricsError:
         raise
     except Exception as error:  # noqa: BLE001 - at a TypeError DeepEval measures again, unguarded
@@ -249,6 +275,7 @@ def _sample(test_case: LLMTestCase, metric: Metric, places: tuple[str, ...]) -> 
     contexts are ``context``, else ``metadata["reference_contexts"]``.
 
     Raises:
+        NotTextError: A text that the metric reads holds a picture.
         SampleError: It is no ``LLMTestCase``, or a field has the wrong type.
         MissingParamsError: It lacks a field that the metric needs; the message names the test case's fields.
     """
@@ -260,8 +287,21 @@ def _sample(test_case: LLMTestCase, metric: Metric, places: tuple[str, ...]) -> 
         values["reference_contexts"] = metadata.get("reference_contexts")
     if metadata.get("retrieved_context_ids") is None:  # else from the documents
         values["retrieval_context"] = test_case.retrieval_context
+    _check_texts(values, {*metric.requires, *metric.uses})
     sample = Sample.from_dict(values, schema="deepeval")
     missing = [f"'{_HOME[name]}'" for name in metric.requires if getattr(sample, name) is None]
     if missing:
         raise MissingParamsError(f"{' and '.join(missing)} cannot be None for the '{metric.name}' metric")
     return sample
+
+
+def _check_texts(values: dict[str, Any], read: Collection[str]) -> None:
+    for place, value in values.items():
+        if FIELDS.get(place, place) not in read:
+            continue  # sources of documents, for their ids
+        listed = isinstance(value, list)
+        for number, item in enumerate(value if listed else [value], 1):
+            text = text_of(item)
+            if isinstance(text, str) and (found := _PICTURE.search(text)):
+                where = f"field '{place}'" + (f", item {number}" if listed else "")
+                raise NotTextError(refusal(where, found.group()))

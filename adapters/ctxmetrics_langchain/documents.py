@@ -40,5 +40,7 @@ SCHEMA = replace(
     SCHEMAS["langchain"],
     retrievals=_retrievals,
     evaluation=_experiment,
+    package="ctxmetrics_langchain",
+    judge_option="judge=chat_model",
     hint="There is no retriever run below it either (evaluate_existing loads those with load_nested=True).",
 )

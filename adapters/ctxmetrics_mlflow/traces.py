@@ -69,5 +69,6 @@ SCHEMA = replace(
     SCHEMAS["mlflow"],
     retrievals=_retrievals,
     evaluation=_evaluation,
+    package="ctxmetrics_mlflow",
     hint="There is no RETRIEVER span in its trace either.",
 )

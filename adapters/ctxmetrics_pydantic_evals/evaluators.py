@@ -190,6 +190,8 @@ def _record(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
 
 # Reads cases and what a task made of them.
 SCHEMA = Schema(
+    package="ctxmetrics_pydantic_evals",
+    judge_option="judge= (a model of pydantic-ai, or its name)",
     places={
         "user_input": Place.of("inputs", "question query input prompt"),
         "response": Place.of("output", "answer output result"),

@@ -6,8 +6,9 @@
     evaluate(dataset, metrics=[ContextRecall(), ContextPrecision()])
 
 No LLM and no key are needed; give ``llm=`` any LLM of Ragas, or ``judge="framework"`` to judge with that of
-``evaluate(llm=..)``. The same objects have the methods of ``ragas.metrics.collections``. The aliases are Ragas' own
-names, so that only the import changes.
+``evaluate(llm=..)``. The same objects have the methods of ``ragas.metrics.collections``. `LLMContextRecall`,
+`context_recall` and the other names that Ragas gives to metrics with an LLM judge with that of ``evaluate(llm=..)``
+by default, so that only the import changes.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = [
     "ContextResult", "ContextUtilization", "IDBasedContextPrecision", "IDBasedContextRecall", "JudgedMetric",
     "LLMContextPrecisionWithReference", "LLMContextPrecisionWithoutReference", "LLMContextRecall",
     "NonLLMContextPrecision", "NonLLMContextPrecisionWithReference", "NonLLMContextRecall", "RagasMetric",
-    "RagasModel",
+    "RagasModel", "context_precision", "context_recall",
 ]  # fmt: skip
 
 _CUT = {"threshold": "min_similarity=0.5", "distance_measure": "similarity='levenshtein'"}
@@ -80,7 +81,43 @@ class IDBasedContextPrecision(RagasMetric):
     core_class = core.IDBasedContextPrecision
 
 
-LLMContextRecall = ContextRecall
-LLMContextPrecisionWithReference = ContextPrecisionWithReference = ContextPrecision
-LLMContextPrecisionWithoutReference = ContextPrecisionWithoutReference = ContextUtilization
-NonLLMContextPrecisionWithReference = NonLLMContextPrecision
+class LLMContextRecall(ContextRecall):
+    """`ContextRecall`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
+
+    judged_by = "framework"
+
+
+class LLMContextPrecisionWithReference(ContextPrecision):
+    """`ContextPrecision`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
+
+    judged_by, framework_name = "framework", "llm_context_precision_with_reference"
+
+
+class LLMContextPrecisionWithoutReference(ContextUtilization):
+    """`ContextUtilization`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
+
+    judged_by, framework_name = "framework", "llm_context_precision_without_reference"
+
+
+class ContextPrecisionWithReference(ContextPrecision):
+    """`ContextPrecision`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
+
+    judged_by, framework_name = "framework", "context_precision_with_reference"
+
+
+class ContextPrecisionWithoutReference(ContextUtilization):
+    """`ContextUtilization`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
+
+    judged_by, framework_name = "framework", "context_precision_without_reference"
+
+
+class NonLLMContextPrecisionWithReference(NonLLMContextPrecision):
+    """`NonLLMContextPrecision` under Ragas' name."""
+
+    framework_name = "non_llm_context_precision_with_reference"
+
+
+context_recall = ContextRecall(judge="framework")
+"""Ragas' instance: judged by the LLM of ``evaluate(llm=..)``."""
+context_precision = ContextPrecision(judge="framework")
+"""Ragas' instance: judged by the LLM of ``evaluate(llm=..)``."""

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cache, partial
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
@@ -16,6 +16,7 @@ from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
 from ctxmetrics.adapting.batch import score_each
+from ctxmetrics.adapting.embedded import RunNotice, notices_of
 from ctxmetrics.adapting.metric import Settings, Wrapper
 from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import ParameterError
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 _FRAMEWORK: Literal["framework"] = "framework"
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
+_NOTICES = notices_of("ctxmetrics_ragas", 'llm=, or judge="framework" for the LLM of evaluate(llm=..)')
+_notice: ContextVar[RunNotice | None] = ContextVar("ctxmetrics_ragas_notice", default=None)
 
 
 class ContextResult(MetricResult):
@@ -90,6 +93,7 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
         # As in Ragas, the first try is one of the "retries".
         _run.set(Run(max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries))
+        _notice.set(_NOTICES.new())
         if self._model is not None and isinstance(self._model.llm, BaseRagasLLM):
             self._model.llm.set_run_config(run_config)
 
@@ -136,7 +140,10 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
             CtxMetricsError: Something is wrong with every sample; this is the first one's.
         """
         options = {"progress": False, "timeout": (_run.get() or current_run()).timeout, **options}
-        return [ContextResult(score) for score in await score_each(self._judging(), inputs, **options)]
+        scores, notice = await score_each(self._judging(), inputs, **options), _NOTICES.new()
+        for score in scores:
+            notice.check(self._judging(), score)
+        return [ContextResult(score) for score in scores]
 
     def batch_score(self, inputs: list[dict[str, Any]], **options: Any) -> list[MetricResult]:
         """Score samples, anywhere. See `abatch_score`."""
@@ -147,7 +154,9 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
         # A tracer among the callbacks stands for one evaluate(); without one, the metric is called by itself.
         # The last handler is one that evaluate() makes for itself; a metric that is called by itself has none.
         with using(_run.get() or current_run()), part_of([None, *getattr(callbacks, "handlers", ())][-1]):
-            return await self._judging().ascore(sample)
+            score = await self._judging().ascore(sample)
+        (_notice.get() or _NOTICES.of(None)).check(self._judging(), score)
+        return score
 
     def _judging(self) -> Metric:
         return self.core
@@ -162,17 +171,23 @@ class JudgedMetric(RagasMetric):
     """A metric whose verdicts come from a judge.
 
     Args:
-        judge: A judge of `ctxmetrics`; ``"framework"``: the LLM of ``evaluate(llm=..)``. By default the embedded
-            one, and nobody asks for an LLM.
+        judge: A judge of `ctxmetrics`; ``"framework"``: the LLM of ``evaluate(llm=..)``. By default `judged_by`, else
+            the embedded judge, and no LLM is asked for.
         llm: The LLM to judge with: ``llm_factory(..)``, a ``BaseRagasLLM``, or a LangChain model.
         **settings: See `RagasMetric`.
     """
 
-    def __new__(cls, *_: Any, judge: Any = None, **__: Any) -> Self:
+    judged_by: ClassVar[Literal["framework"] | None] = None
+    """The ``judge=`` of a metric that is given neither a judge nor an LLM."""
+
+    def __new__(cls, *_: Any, judge: Any = None, llm: Any = None, core: Any = None, **__: Any) -> Self:
         """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
+        if judge is None and llm is None and getattr(core, "judge", None) is None:
+            judge = cls.judged_by
         kind: Any = _waiting(cls.public or cls) if isinstance(judge, str) and judge == _FRAMEWORK else cls
         metric: Self = super().__new__(kind)
         vars(metric)["_given"] = ContextVar("ctxmetrics_ragas_model", default=None)
+        vars(metric)["_looked"] = ContextVar("ctxmetrics_ragas_looked", default=False)
         return metric
 
     def __init__(
@@ -203,36 +218,56 @@ class JudgedMetric(RagasMetric):
 class _Waiting(JudgedMetric, MetricWithLLM):  # type: ignore[misc]  # as above
     """A judged metric that waits for ``evaluate()`` to set its ``llm``.
 
-    ``evaluate()`` reads ``llm``, sets it where it is None, calls ``init``, and sets it back to None at its end, also
-    while another ``evaluate()`` uses the same object. So what is set just before ``init`` belongs to that run: it is
-    kept in the run's context and the object waits for the next one.
+    ``evaluate()`` reads ``llm``, sets it where it is None, calls ``init``, submits ``single_turn_ascore`` for every
+    sample, and sets ``llm`` back to None at its end, also while another ``evaluate()`` uses the same object. So an LLM
+    that is set after it was read belongs to that run: it is kept in the run's context and with what the run submits,
+    and the object waits for the next one. An LLM that is set by hand, without a look at the old one, stays.
     """
 
     judge_label = _FRAMEWORK
     _given: ContextVar[RagasModel | None]
-    _set_last, _latest = False, None
+    _looked: ContextVar[bool]
+    _lent = False
 
     @property
     def llm(self) -> Any:
-        self._set_last = False
+        self._looked.set(self._model is None)
         return self._model and self._model.llm
 
     @llm.setter
     def llm(self, llm: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]  # an attribute there
-        self._set_last = True
+        self._lent = self._looked.get()
         self._model = None if llm is None else RagasModel(llm)
         self._given.set(None)
+        self._looked.set(False)
 
     def init(self, run_config: RunConfig) -> None:
         super().init(run_config)
-        self._latest = self._model
         self._given.set(self._model)
-        self._model = None if self._set_last else self._model
+        if self._lent:
+            self._model = None
+
+    @property
+    def single_turn_ascore(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # a method there
+        """Score one of Ragas' samples with the LLM of the run that asks for this, in whichever context it is called."""
+        model, score = self._given.get(), super().single_turn_ascore
+
+        async def single_turn_ascore(
+            sample: SingleTurnSample, callbacks: Any = None, timeout: Any = None
+        ) -> float:
+            if model is not None:
+                self._given.set(model)
+            return await score(sample, callbacks, timeout)
+
+        return single_turn_ascore
 
     def _judging(self) -> Any:
-        model = self._given.get() or self._model or self._latest
+        model = self._given.get() or self._model
         if model is None:
-            raise ParameterError(f"{self.name} has no LLM yet: give evaluate(llm=..), or llm= to the metric.")
+            raise ParameterError(
+                f"{self.name} has no LLM yet. Give llm= to {type(self).__name__}(..), or score it in "
+                "ragas.evaluate(.., llm=..); judge=LexicalJudge() takes the embedded judge, which needs none."
+            )
         return self._judged_by(LLMJudge(model))
 
 

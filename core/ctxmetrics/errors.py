@@ -26,6 +26,10 @@ class CtxMetricsError(ValueError):
     results: Any = None
 
 
+class EmbeddedJudgeWarning(UserWarning):
+    """The embedded judge answers in a framework, and was not asked for by name. Shown once a run."""
+
+
 class ParameterError(CtxMetricsError):
     """A metric, judge or function was given a parameter it cannot use."""
 
@@ -48,6 +52,12 @@ class AmbiguousFieldError(SampleError):
     """A key means different things in different systems, and no schema was named."""
 
     code = "ambiguous_field"
+
+
+class NotTextError(SampleError):
+    """A field holds a picture, or other content that is no text; scores say so with the code as their reason."""
+
+    code = "not_text"
 
 
 class MissingFieldError(CtxMetricsError):

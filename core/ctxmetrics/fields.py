@@ -115,6 +115,8 @@ class Schema:
             which they began; asked where no key holds what was retrieved.
         hint: Added to the message when nothing retrieved is found.
         evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
+        package: The adapter's package, which warnings name as their place.
+        judge_option: What a user of the adapter writes for an LLM judge.
     """
 
     places: Mapping[str, Place]
@@ -124,6 +126,8 @@ class Schema:
     retrievals: Callable[[Any], Iterable[tuple[str, Any]]] | None = None
     hint: str = ""
     evaluation: Callable[[Mapping[str, Any]], str | None] | None = None
+    package: str = "ctxmetrics"
+    judge_option: str = "judge=LLMJudge(model)"
 
     def check(self, keys: Mapping[str, Any]) -> None:
         """Raise unless the caller's keys are known, and strings or functions.

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.errors import SampleError
+from ctxmetrics._pictures import in_value, refusal
+from ctxmetrics.errors import NotTextError, SampleError
 from ctxmetrics.fields import (
     FIELDS,
     TEXT_KEYS,
@@ -162,6 +163,8 @@ def _kind(value: object) -> str:
 
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str):
+        if picture := in_value(value):
+            raise NotTextError(refusal(where, picture))
         raise SampleError(f"{where} must be a string, not {_kind(value)}.")
     if len(value) > MAX_CHARACTERS:
         raise SampleError(
@@ -184,6 +187,8 @@ def _id(value: object, where: str) -> str:
 
 
 def _passage(value: object, where: str) -> str:
+    if not isinstance(value, str) and (picture := in_value(value)):
+        raise NotTextError(refusal(where, picture))
     text = text_of(value)
     if not isinstance(text, str):
         kind = _kind(value if text is None else text)

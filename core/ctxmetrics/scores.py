@@ -14,6 +14,7 @@ ReasonCode = Literal[
     "no_response",  # the same for metrics that compare with the response
     "no_retrieved_contexts",  # nothing was retrieved, and the convention calls that undefined
     "missing_field",  # the sample lacks a field that other samples have
+    "not_text",  # a field holds a picture, or other content that is no text
     "not_judged",  # the judge gave no usable verdict for at least one unit or context
     "cancelled",  # the run was stopped before this sample was reached
     "metric_error",  # the metric itself failed; the message says how

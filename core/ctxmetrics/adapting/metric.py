@@ -35,10 +35,13 @@ class Wrapper:
 
     Attributes:
         core: The core metric. It is frozen, and so are its parameters here.
-        name: The key of the results; the core metric's name unless another one was given.
+        name: The key of the results; `framework_name`, else the core metric's name, with the parameters that change
+            the number, unless another one was given.
     """
 
     core_class: ClassVar[type[Metric]]
+    framework_name: ClassVar[str | None] = None
+    """The framework's own name for the metric, in the place of the core metric's."""
     renamed: ClassVar[Mapping[str, str]] = {}
     """Parameters of the framework's own metric, and what to write instead."""
     public: ClassVar[Any] = None
@@ -71,7 +74,8 @@ class Wrapper:
                 f"{type(self).__name__}: core= must be a {self.core_class.__name__}, and brings all its parameters."
             )
         self.core = core
-        self.name = settings.get("name") or core.name
+        own_name = (self.framework_name or core.base_name) + core.name.removeprefix(core.base_name)
+        self.name = settings.get("name") or own_name
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.renamed or name in {item.name for item in fields(self.core_class)}:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics.adapting.embedded import notices_of
 from ctxmetrics.adapting.params import MetricParams, build_metric
 from ctxmetrics.bridge import run_sync
-from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError
+from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError
 from ctxmetrics.explain import count
 from ctxmetrics.fields import KeyParams
 from ctxmetrics.judges.run import part_of
@@ -118,7 +119,7 @@ class Scorer:
         """Score a record, one score a name.
 
         A metric that fails gives a score without a value (``missing_field``, ``metric_error``) and leaves the others
-        alone.
+        alone. So does one that finds a picture where it reads text (``not_text``), also where it is the only one.
 
         Args:
             record: A mapping with sides, or with the fields themselves: see `ctxmetrics.fields`.
@@ -128,21 +129,25 @@ class Scorer:
 
         async def score(metric: Metric) -> Score:
             fields = self.schema.read(record, self.keys, metric.requires, metric.uses)
-            return await metric.ascore(Sample(**fields))
+            found = await metric.ascore(Sample(**fields))
+            notice.check(metric, found)
+            return found
 
-        with part_of(self._evaluation(record)):
+        evaluation = self.schema.evaluation(record) if self.schema.evaluation else None
+        notice = notices_of(self.schema.package, self.schema.judge_option).of(evaluation)
+        with part_of(None if evaluation is None else _named(id(self.schema), evaluation)):
             outcomes = await asyncio.gather(*map(score, self.metrics.values()), return_exceptions=True)
-        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        failures = [
+            outcome
+            for outcome in outcomes
+            if isinstance(outcome, BaseException) and not isinstance(outcome, NotTextError)
+        ]
         if strict and len(failures) == len(outcomes):
             raise failures[0]
         return {
             name: outcome if isinstance(outcome, Score) else _failed(metric, outcome)
             for (name, metric), outcome in zip(self.metrics.items(), outcomes, strict=True)
         }
-
-    def _evaluation(self, record: Mapping[str, Any]) -> _Evaluation | None:
-        name = self.schema.evaluation(record) if self.schema.evaluation else None
-        return None if name is None else _named(id(self.schema), name)
 
     def scores(self, record: Mapping[str, Any], strict: bool = True) -> dict[str, Score]:
         """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `ascores`."""
@@ -199,6 +204,8 @@ def _named(reader: int, name: str) -> _Evaluation:  # noqa: ARG001 - one object 
 
 
 def _failed(metric: Metric, error: BaseException) -> Score:
+    if isinstance(error, NotTextError):
+        return metric.build(Sample(), None, reason_code=error.code, message=str(error))
     code = "missing_field" if isinstance(error, MissingFieldError) else "metric_error"
     message = f"{type(error).__name__}: {safe_text(error)}"
     return metric.build(Sample(), None, reason_code=code, message=message)

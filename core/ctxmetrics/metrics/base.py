@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ctxmetrics._pictures import in_context, in_text, refusal
 from ctxmetrics._version import __version__
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
@@ -136,6 +137,18 @@ class Metric(ABC):
                 f"{who} has no {' and no '.join(missing)}, which {self.name} needs. "
                 "Fill the field, map it with schema=, or leave the metric out."
             )
+
+    def check_texts(self, sample: Sample) -> Score | None:
+        """Return the score of a sample that has a picture where the metric reads text; None where it has none."""
+        for name in (*self.requires, *self.uses):
+            value = getattr(sample, name)
+            listed = isinstance(value, tuple)
+            texts = (self.top(value) if name == "retrieved_contexts" else value) if listed else (value or "",)
+            for number, text in enumerate(texts or (), 1):
+                if found := (in_context if listed else in_text)(text):
+                    message = refusal(f"field '{name}'" + (f", item {number}" if listed else ""), found)
+                    return self.build(sample, None, reason_code="not_text", message=message)
+        return None
 
     def top(self, retrieved: Sequence[str] | None) -> tuple[str, ...]:
         """Return the retrieved items that count."""

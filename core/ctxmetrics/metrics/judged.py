@@ -90,6 +90,8 @@ class JudgedMetric(Metric):
 
     async def _judged(self, sample: Sample) -> Score:
         self.check_sample(sample)
+        if (refused := self.check_texts(sample)) is not None:
+            return refused
         judge = self.judge or default_judge()
         self.check_judge(judge)
         answer: str = getattr(sample, self.answer_field)

@@ -48,6 +48,8 @@ class StringMetric(Metric):
         from ctxmetrics.similarity import passes, shared_matrix
 
         self.check_sample(sample)
+        if (refused := self.check_texts(sample)) is not None:
+            return refused
         retrieved, reference = self.top(sample.retrieved_contexts), tuple(sample.reference_contexts or ())
         empty = self.empty_side(retrieved=bool(retrieved), reference=bool(reference))
         if empty is not None:

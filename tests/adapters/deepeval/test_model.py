@@ -352,7 +352,10 @@ def test_no_picture_tag_is_handed_over_whoever_wrote_the_prompt() -> None:
 def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
     kind: str, own: str, tmp_path: Path
 ) -> None:
-    """DeepEval's models read the file or URL that such a tag names and send it along."""
+    """DeepEval's models read the file or URL that such a tag names and send it along.
+
+    In a test case DeepEval takes the tag for a picture, and the metric refuses it: see test_pictures.py.
+    """
     secret = tmp_path / "secret.png"
     secret.write_bytes(b"do not send this")
     chunk = f"The valve [DEEPEVAL:{kind}:{secret}] is closed by hand."
@@ -366,12 +369,13 @@ def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
             "contexts": [{"id": "c1", "useful": True, "reason": None}],
         })  # fmt: skip
 
-    case = LLMTestCase(input="q", expected_output="The valve is closed by hand.", retrieval_context=[chunk])
+    sample = Sample(user_input="q", reference="The valve is closed by hand.", retrieved_contexts=[chunk])
     with FakeOpenAIServer(respond) as server:
-        metric = ContextRecallMetric(model=local(server) if own == "local" else openai(server))
-        assert metric.measure(case) == 1.0
+        model = DeepEvalModel(local(server) if own == "local" else openai(server))
+        score = ContextRecall(judge=LLMJudge(model)).score(sample)
+        assert score.value == 1.0
         (request,) = server.requests
-    (span,) = metric.result.verdicts[0].evidence
+    (span,) = score.verdicts[0].evidence
     assert span.quote == chunk[: chunk.index(" by hand")]
     assert f"[DEEPEVAL:{kind}:" not in request.text
     assert "secret.png" in request.text

@@ -1,0 +1,104 @@
+"""Finds pictures, and sound, video and files, in the forms in which frameworks hold them.
+
+The judges and the string measures read text. What stands here in a field's place is found before anything is judged,
+so that no placeholder, address or encoded picture is scored as if it were the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmetrics.redact import safe_text
+
+_MADE_BY_DEEPEVAL = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
+"""What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so."""
+_WHOLE_TEXT = re.compile(r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*")
+"""A data URI, or MLflow's address of an attachment."""
+_ADDRESS = re.compile(
+    r"\s*[^\s\x00-\x1f]+\.(?:jpe?g|png|gif|webp|bmp|tiff?|svg)(?:[?#]\S*)?\s*", re.IGNORECASE
+)
+"""A lone path or URL of a picture: Ragas' multimodal metrics load it."""
+_LONGEST_ADDRESS = 4096
+_KINDS = frozenset(
+    [
+        "image",
+        "image_url",
+        "image-url",
+        "image_file",
+        "input_image",
+        "audio",
+        "audio_url",
+        "audio-url",
+        "input_audio",
+        "video",
+        "video_url",
+        "video-url",
+        "document-url",
+        "file",
+        "input_file",
+        "media",
+        "binary",
+        "uploaded-file",
+    ]
+)
+"""The ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) of content that is no text."""
+_MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "content_type")
+_TEXTS = ("page_content", "text", "content")
+_LONGEST_SHOWN = 60
+
+
+def in_text(text: str) -> str | None:
+    """Return the placeholder, address or beginning of an encoded picture that a text holds; None where it has none."""
+    found = _MADE_BY_DEEPEVAL.search(text) if "[DEEPEVAL:" in text else _WHOLE_TEXT.fullmatch(text)
+    return found and found.group().strip()[:_LONGEST_SHOWN]
+
+
+def in_context(text: str) -> str | None:
+    """Return the same of a context, which may also be nothing but the path or URL of a picture."""
+    if len(text) <= _LONGEST_ADDRESS and (found := _ADDRESS.fullmatch(text)):
+        return found.group().strip()[-_LONGEST_SHOWN:]
+    return in_text(text)
+
+
+def in_value(value: object) -> str | None:
+    """Return what a framework's object, mapping or list holds that is no text; None where it holds none.
+
+    Messages and lists are looked into. A picture that comes with a text of its own, such as a caption, is that text.
+    """
+    if isinstance(value, str):
+        return in_text(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "bytes"
+    if isinstance(value, (list, tuple)):
+        return next((found for item in value if (found := in_value(item))), None)
+    content = _get(value, "content")
+    if isinstance(content, (list, tuple, bytes)) and (found := in_value(content)):
+        return found
+    if any(isinstance(text := _get(value, key), str) and text.strip() for key in _TEXTS):
+        return None
+    kind = next((kind for key in ("kind", "type") if (kind := _get(value, key)) in _KINDS), None)
+    media = next((media for key in _MEDIA_TYPES if isinstance(media := _get(value, key), str)), "text/")
+    return kind or (None if media.startswith("text/") else media)
+
+
+def refusal(where: str, found: str) -> str:
+    """Return the message about a place in which something that is no text was found."""
+    return (
+        f"{where} holds a picture or other content that is no text ({safe_text(found)}), and only text is judged. Write "
+        "down in words what it shows, or leave the sample out; metrics by id need no text."
+    )
+
+
+def _get(holder: object, key: str) -> Any:
+    if isinstance(holder, Mapping):
+        return _hashable(holder.get(key))
+    try:
+        return _hashable(getattr(holder, key, None))
+    except Exception:  # noqa: BLE001 - a property of a foreign object may raise anything
+        return None
+
+
+def _hashable(value: Any) -> Any:
+    return value if isinstance(value, (str, bytes, list, tuple)) else None

@@ -1,0 +1,226 @@
+"""Pictures in the types of each framework, through its real runner: None with a reason, never a score."""
+
+from __future__ import annotations
+
+import base64
+import math
+import tempfile
+import uuid
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, HumanMessage
+from pydantic_ai.messages import AudioUrl, BinaryContent, DocumentUrl, ImageUrl
+
+from ctxmetrics import ContextRecall, NonLLMContextRecall, Sample, evaluate
+from ctxmetrics.errors import SampleError
+
+REFERENCE = "The tower is in Paris."
+PIXEL = base64.b64encode(b"\x89PNG not a real one").decode()
+DATA_URI = f"data:image/png;base64,{PIXEL}"
+TEXT = {"type": "text", "text": REFERENCE}
+MESSAGES = {
+    "image_url block": HumanMessage(content=[TEXT, {"type": "image_url", "image_url": {"url": DATA_URI}}]),
+    "standard image block": HumanMessage(
+        content=[TEXT, {"type": "image", "base64": PIXEL, "mime_type": "image/png"}]
+    ),
+    "image by url": AIMessage(content=[TEXT, {"type": "image", "url": "https://example.org/a.png"}]),
+    "audio": HumanMessage(content=[TEXT, {"type": "audio", "base64": PIXEL, "mime_type": "audio/wav"}]),
+    "file": HumanMessage(content=[TEXT, {"type": "file", "base64": PIXEL, "mime_type": "application/pdf"}]),
+    "anthropic's own block": HumanMessage(
+        content=[
+            TEXT,
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
+        ]
+    ),
+}
+BLOCKS = {name: message.content for name, message in MESSAGES.items()}
+PARTS = {
+    "ImageUrl": ImageUrl(url="https://example.org/picture"),
+    "AudioUrl": AudioUrl(url="https://example.org/a.mp3"),
+    "DocumentUrl": DocumentUrl(url="https://example.org/a.pdf"),
+    "BinaryContent": BinaryContent(data=b"\x89PNG", media_type="image/png"),
+}
+TEXTS = {"data URI": DATA_URI, "path": "images/tesla.jpg", "URL": "https://example.org/a.PNG?size=2"}
+
+
+# ---- LangChain ----
+
+
+@pytest.mark.parametrize("name", [*MESSAGES, *TEXTS])
+@pytest.mark.parametrize("field", ["retrieved_contexts", "reference", "user_input"])
+def test_langsmith_evaluate(name: str, field: str) -> None:
+    from langsmith import Client, evaluate
+    from langsmith.schemas import Example
+
+    from ctxmetrics_langchain import ContextRecallEvaluator
+
+    if field != "retrieved_contexts" and name in ("path", "URL"):
+        pytest.skip("a name of a file may be an answer")
+    picture = MESSAGES.get(name) or TEXTS[name]
+    block = BLOCKS.get(name, picture)  # LangSmith keeps an example's messages as what they hold
+    question = block if field == "user_input" else "Where?"
+    answer = block if field == "reference" else REFERENCE
+    documents = [Document(REFERENCE), picture] if field == "retrieved_contexts" else [REFERENCE]
+    rows: Any = evaluate(
+        lambda _: {"documents": documents},
+        [Example(id=uuid.uuid4(), inputs={"question": question}, outputs={"answer": answer})],
+        [ContextRecallEvaluator()],
+        upload_results=False,
+        client=Client(api_key="none", auto_batch_tracing=False),
+    )
+    ((result,),) = [row["evaluation_results"]["results"] for row in rows]
+    assert result.score is None
+    assert result.evaluator_info["reason_code"] == "not_text"
+    assert field in result.comment
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_lcel(name: str) -> None:
+    from ctxmetrics_langchain import ContextRecallEvaluator
+
+    runnable = ContextRecallEvaluator().as_runnable()
+    found = runnable.invoke({"documents": [MESSAGES[name]], "reference": REFERENCE})
+    assert found["score"] is None
+    assert found["comment"].startswith("not_text: Sample: field 'retrieved_contexts', item 1 holds a picture")
+
+
+def test_a_message_and_a_document_with_text_only_are_scored() -> None:
+    from ctxmetrics_langchain import ContextRecallEvaluator
+
+    runnable = ContextRecallEvaluator().as_runnable()
+    caption = {"type": "image", "text": REFERENCE, "image_path": "a.png"}  # what a parser read in a picture
+    kept = Document(REFERENCE, metadata={"type": "image", "image_base64": DATA_URI})
+    for document in (HumanMessage(REFERENCE), HumanMessage([TEXT]), caption, kept, "See a.png. " + REFERENCE):
+        assert runnable.invoke({"documents": [document], "reference": REFERENCE})["score"] == 1.0
+
+
+# ---- pydantic-evals ----
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("field", ["retrieved_contexts", "reference", "user_input"])
+def test_pydantic_evals(name: str, field: str) -> None:
+    from pydantic_evals import Case, Dataset
+
+    from ctxmetrics_pydantic_evals import ContextRecallEvaluator
+
+    part = PARTS[name]
+    asked: Any = {"question": ["What is this?", part]} if field == "user_input" else "Where?"
+    expected: Any = [REFERENCE, part] if field == "reference" else REFERENCE
+    documents = [REFERENCE, part] if field == "retrieved_contexts" else [REFERENCE]
+    cases: list[Case[Any, Any, Any]] = [Case(name="one", inputs=asked, expected_output={"answer": expected})]
+    dataset = Dataset(name="pictures", cases=cases, evaluators=[ContextRecallEvaluator()])
+    (case,) = dataset.evaluate_sync(lambda _: {"documents": documents}, progress=False).cases
+    assert not case.scores
+    (failure,) = case.evaluator_failures
+    assert "not_text: " in failure.error_message
+    assert f"field '{field}'" in failure.error_message
+
+
+# ---- MLflow ----
+
+
+@pytest.mark.parametrize("name", [*BLOCKS, "data URI", "attachment"])
+def test_mlflow_evaluate(name: str) -> None:
+    import mlflow
+    from mlflow.tracing.attachments import Attachment
+
+    from ctxmetrics_mlflow import ContextRecallScorer
+
+    address = Attachment(content_type="image/png", content_bytes=b"\x89PNG").ref("tr-1")
+    picture = BLOCKS.get(name) or {"data URI": DATA_URI, "attachment": address}[name]
+    rows = [
+        {
+            "inputs": {"question": "Where?"},
+            "outputs": {"documents": [{"page_content": REFERENCE}, {"content": picture}]},
+            "expectations": {"expected_response": REFERENCE},
+        }
+    ]
+    before = mlflow.get_tracking_uri()
+    with tempfile.TemporaryDirectory() as folder:
+        mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+        try:
+            found: Any = mlflow.genai.evaluate(data=rows, scorers=[ContextRecallScorer()])
+        finally:
+            mlflow.set_tracking_uri(before)
+    ((feedback,),) = [
+        [item for item in assessments if item["assessment_name"] == "context_recall"]
+        for assessments in found.result_df["assessments"]
+    ]
+    assert feedback["feedback"]["value"] is None
+    assert feedback["feedback"]["error"]["error_code"] == "not_text"
+
+
+# ---- Ragas ----
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_ragas_evaluate(name: str) -> None:
+    """What Ragas' multimodal metrics take: a context that is a path, a URL or an encoded picture."""
+    from ragas import EvaluationDataset, SingleTurnSample
+    from ragas import evaluate as theirs
+
+    from ctxmetrics_ragas import ContextRecall as Recall
+    from ctxmetrics_ragas import IDBasedContextRecall
+    from ctxmetrics_ragas import NonLLMContextRecall as StringRecall
+
+    contexts = [REFERENCE, TEXTS[name]]
+    samples = [
+        SingleTurnSample(
+            user_input="Where?",
+            reference=REFERENCE,
+            retrieved_contexts=found,
+            reference_contexts=found,
+            retrieved_context_ids=["a"],
+            reference_context_ids=["a"],
+        )
+        for found in (contexts, [REFERENCE])
+    ]
+    result: Any = theirs(
+        EvaluationDataset(samples),
+        metrics=[Recall(), StringRecall(), IDBasedContextRecall()],
+        show_progress=False,
+    )
+    pictured, plain = result.scores
+    assert math.isnan(pictured["context_recall"])
+    assert math.isnan(pictured["non_llm_context_recall"])
+    assert pictured["id_based_context_recall"] == 1.0
+    assert set(plain.values()) == {1.0}
+    told = result.traces[0]["context_recall"]["score"]["output"]
+    assert told["reason_code"] == "not_text"
+
+
+# ---- the core, which all of them go through ----
+
+
+@pytest.mark.parametrize("text", [*TEXTS.values(), f"A tower: [DEEPEVAL:IMAGE:{'0af3' * 8}]"])
+def test_the_core_scores_no_placeholder(text: str) -> None:
+    pictured = Sample(
+        reference=REFERENCE, retrieved_contexts=[REFERENCE, text], reference_contexts=[REFERENCE]
+    )
+    plain = Sample(reference=REFERENCE, retrieved_contexts=[REFERENCE], reference_contexts=[REFERENCE])
+    results = evaluate([pictured, plain], [ContextRecall(), NonLLMContextRecall()], progress=False)
+    for name in ("context_recall", "non_llm_context_recall"):
+        first, second = (row[name] for row in results)
+        assert (first.value, first.reason_code, first.verdicts) == (None, "not_text", ())
+        assert "field 'retrieved_contexts', item 2 holds a picture" in first.message
+        assert second.value == 1.0
+    assert ContextRecall(top_k=1).score(pictured).value == 1.0  # the picture is not looked at
+
+
+@pytest.mark.parametrize("picture", [*PARTS.values(), MESSAGES["file"], b"\x89PNG"])
+def test_a_sample_takes_no_picture_object(picture: Any) -> None:
+    with pytest.raises(SampleError, match="item 1 holds a picture"):
+        Sample(retrieved_contexts=[picture])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[DEEPEVAL:IMAGE:/etc/passwd]", "data: image/png, a table", "The file logo.png", "logo.png is it."],
+)
+def test_a_text_about_pictures_is_a_text(text: str) -> None:
+    assert (
+        ContextRecall().score(Sample(reference=text, retrieved_contexts=[f"{text} It is so."])).value == 1.0
+    )
