@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ADAPTERS = sorted(path for path in (ROOT / "adapters").iterdir() if (path / "__init__.py").is_file())
-MOST_CODE_LINES = 300
+MOST_CODE_LINES = 310
 LONGEST_TEXT = 200
 """Characters: a message fits, a prompt does not."""
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.engine import aevaluate
-from ctxmetrics.errors import CtxMetricsError, SampleError
+from ctxmetrics.errors import CtxMetricsError, NotTextError, SampleError
 from ctxmetrics.feed import check_id
 from ctxmetrics.redact import safe_text
 from ctxmetrics.samples import Sample
@@ -39,7 +39,12 @@ async def score_each(metric: Metric, inputs: Sequence[Mapping[str, Any]], **opti
     return [
         next(results)[metric.name]
         if isinstance(item, Sample)
-        else metric.build(Sample(), None, reason_code="metric_error", message=safe_text(item))
+        else metric.build(
+            Sample(),
+            None,
+            reason_code=item.code if isinstance(item, NotTextError) else "metric_error",
+            message=safe_text(item),
+        )
         for item in found
     ]
 
