@@ -173,7 +173,10 @@ def test_every_name_of_ragas_has_the_class_that_the_table_says() -> None:
     ragas = pytest.importorskip("ctxmetrics_ragas", reason="the ragas extra is not installed")
     section = MIGRATING.split("## From Ragas")[1].split("\n\n")[2]
     rows = cells(section)
-    assert len(rows) == 6
-    for theirs, _, keys in rows:
-        names = {getattr(ragas, name)().name for name in re.findall(r"`(\w+)`", theirs)}
-        assert names == set(re.findall(r"`(\w+)`", keys))
+    assert len(rows) == 9
+    for theirs, here, keys in rows:
+        found = [getattr(ragas, name) for name in re.findall(r"`(\w+)`", theirs or here)]
+        metrics = [item() if isinstance(item, type) else item for item in found]
+        assert [metric.name for metric in metrics] == re.findall(r"`(\w+)`", keys)
+        asks = "LLM of `evaluate(llm=...)`" in here
+        assert {metric.judge_label == "framework" for metric in metrics} == {asks}
