@@ -11,8 +11,9 @@ from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
 
 from ctxmetrics.adapting.calling import call_either
-from ctxmetrics.adapting.foreign import describe, token_usage
+from ctxmetrics.adapting.foreign import describe, token_usage, unread_reply
 from ctxmetrics.adapting.model import ForeignModel
+from ctxmetrics.adapting.raw import any_reply, content_of
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.base import Prompt, Reply
 
@@ -21,16 +22,17 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-# Exceptions with which a client gives up on a reply that did come.
-_UNREADABLE = {"ValidationError": "invalid_reply", "LengthFinishReasonError": "truncated"}
+_VALIDATE_TEXT = frozenset({"GPTModel", "OpenAIModel", "AzureOpenAIModel", "OllamaModel", "GeminiModel", "GrokModel"})
+"""DeepEval's own models that validate a structured reply from its text. The others change the text before."""
 
 
 class DeepEvalModel(ForeignModel):
     """A ``DeepEvalBaseLLM`` as a model: ``LLMJudge(DeepEvalModel(llm))``.
 
-    The schema is handed over where the LLM says that it uses one, or takes ``schema=`` and is not DeepEval's
-    own: of those, what only parses the text itself loses commas inside strings. Replies may be text, an
-    object of the schema, a dict, or a pair of one of these and its cost.
+    A schema is handed over to DeepEval's own models where they ask for structured output and validate the reply's
+    text, and to any other LLM that takes ``schema=``. DeepEval's other models parse the text themselves, which changes
+    commas inside strings and hides repeated keys: they are asked for text. Replies may be text, an object of the
+    schema, a dict, or a pair of one of these and its cost.
 
     Args:
         llm: The LLM, or a model name as DeepEval's own metrics take it. Two that answer differently need
@@ -59,20 +61,20 @@ class DeepEvalModel(ForeignModel):
         # LLM copies is still found in the text as it was retrieved.
         text = prompt.text.replace("[DEEPEVAL:", "[\u2060DEEPEVAL:")
         ways = (self.llm.a_generate, self.llm.generate)
-        options = {"schema": schema} if _wants_schema(self.llm, ways) else {}
+        options = {"schema": any_reply(schema)} if _wants_schema(self.llm, ways) else {}
         try:
             answer = await call_either(*(partial(way, text, **options) for way in ways))
-        except Exception as error:
-            code = "invalid_reply" if "invalid JSON" in str(error) else _UNREADABLE.get(type(error).__name__)
-            if code is None:
-                raise
-            raise JudgeError("Your last reply could not be read.", reason_code=code) from None
+        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
+            if type(error).__name__ == "ValidationError":  # of an LLM that parses replies in its own way
+                raise JudgeError("Your last reply could not be read.", reason_code="invalid_reply") from None
+            return unread_reply(error)
         content, cost = answer if isinstance(answer, tuple) else (answer, None)
         money = getattr(cost, "value", cost) if isinstance(cost, (int, float)) else None
-        return Reply(content=content or "", usage=replace(token_usage(cost), cost=money))
+        return Reply(content=content_of(content) or "", usage=replace(token_usage(cost), cost=money))
 
 
 def _wants_schema(llm: DeepEvalBaseLLM, ways: Iterable[Callable[..., Any]]) -> bool:
     if type(llm).__module__.startswith("deepeval."):
-        return bool(llm.supports_structured_outputs() or llm.supports_json_mode())
+        names = {kind.__name__ for kind in type(llm).__mro__}
+        return bool(names & _VALIDATE_TEXT and llm.supports_structured_outputs())
     return all("schema" in signature(way).parameters for way in ways)

@@ -7,25 +7,34 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.runnables.config import ensure_config
 
-from ctxmetrics.adapting.foreign import describe, message_reply
-from ctxmetrics.adapting.model import ForeignModel, check_kind, no_answer
+from ctxmetrics.adapting.foreign import describe, langchain_reply, message_reply, unread_reply
+from ctxmetrics.adapting.model import ForeignModel, check_kind
+from ctxmetrics.errors import JudgeError
+from ctxmetrics.judges.strict import response_format
 
 if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
     from pydantic import BaseModel
 
     from ctxmetrics.judges.base import Prompt, Reply
+
+_REFUSED = (400, 422)
+"""Statuses of a server that does not take the request."""
 
 
 class ChatModel(ForeignModel):
     """A chat model of LangChain as a model: ``LLMJudge(ChatModel(chat_model))``.
 
-    It is asked for a call of one tool with the reply's schema where it can call tools, else for text. Whatever comes
-    back is handed on as it came: the judge checks it. Callbacks, tags and metadata of the surrounding run reach it.
+    A model of OpenAI's form is asked for JSON of the reply's schema (``response_format``), which leaves the reply's text
+    as it came; where its server refuses that, and for other models that can call tools, for a call of one tool; else
+    for text. LangChain parses the arguments of a tool call itself: keys that are given twice are not noticed there.
+    Callbacks, tags and metadata of the surrounding run reach the model.
 
     Args:
         chat_model: The model. Those of equal class and parameters share judgements.
-        tools: Whether to ask for a tool call; None: where the model has ``bind_tools``.
+        tools: Ask for a tool call (True) or for text (False); None: the first of the above that the model takes.
 
     Raises:
         ParameterError: It is no chat model.
@@ -34,22 +43,53 @@ class ChatModel(ForeignModel):
     def __init__(self, chat_model: BaseChatModel, *, tools: bool | None = None) -> None:
         check_kind(chat_model, BaseChatModel, "ChatModel")
         self.chat_model = chat_model
-        self.tools = type(chat_model).bind_tools is not BaseChatModel.bind_tools if tools is None else tools
+        calls_tools = type(chat_model).bind_tools is not BaseChatModel.bind_tools
+        self.tools = calls_tools if tools is None else tools
+        self._takes_format = tools is None and _is_openai(chat_model)
         super().__init__(chat_model, describe("langchain", [chat_model]) + ("" if self.tools else " text"))
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the chat model, in the loop this runs in.
 
         Raises:
-            JudgeError: It refused, or its reply was cut off. What its client raises passes through.
+            JudgeError: It refused, its reply was cut off, or the answer holds several choices. What its client raises
+                passes through.
         """
-        asked: Any = self._with_tool(schema) if self.tools else self.chat_model
-        with no_answer(IndexError):  # LangChain trips over a reply without choices
-            message = await asked.ainvoke([SystemMessage(prompt.system), HumanMessage(prompt.user)])
-        return message_reply(message)
+        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        if self._takes_format:
+            try:
+                return await self._ask(messages, response_format=response_format(schema))
+            except Exception as error:
+                if not self.tools or getattr(error, "status_code", None) not in _REFUSED:
+                    raise
+            reply = await self._call_tool(messages, schema)
+            self._takes_format = False  # the tool call was taken, so it was the format that was refused
+            return reply
+        return await (self._call_tool(messages, schema) if self.tools else self._ask(messages))
 
-    def _with_tool(self, schema: type[BaseModel]) -> Any:
+    async def _ask(self, messages: list[BaseMessage], **options: Any) -> Reply:
+        config = ensure_config()
+        run = {key: config.get(key) for key in ("callbacks", "tags", "metadata", "run_name")}
+        try:
+            result = await self.chat_model.agenerate([messages], **run, **options)
+        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
+            return unread_reply(error)
+        return langchain_reply(result, asked=getattr(self.chat_model, "n", None) or 1)
+
+    async def _call_tool(self, messages: list[BaseMessage], schema: type[BaseModel]) -> Reply:
         """Bind the schema as a tool: other ways of asking lose a reply that does not fit."""
         bind: Any = self.chat_model.with_structured_output
         named = "method" in inspect.signature(bind).parameters
-        return bind(schema, include_raw=True, **({"method": "function_calling"} if named else {})).pick("raw")
+        options = {"method": "function_calling"} if named else {}
+        asked: Any = bind(schema, include_raw=True, **options).pick("raw")
+        try:
+            return message_reply(await asked.ainvoke(messages))
+        except JudgeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
+            return unread_reply(error)
+
+
+def _is_openai(chat_model: BaseChatModel) -> bool:
+    """Whether a class sends ``response_format`` as OpenAI understands it, and returns the text unchanged."""
+    return any(kind.__name__ == "BaseChatOpenAI" for kind in type(chat_model).__mro__)

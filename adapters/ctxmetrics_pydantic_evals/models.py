@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart, TextPart, ToolC
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.tools import ToolDefinition
 
-from ctxmetrics.adapting.foreign import check_finished, describe, token_usage
+from ctxmetrics.adapting.foreign import check_finished, describe, token_usage, unread_reply
 from ctxmetrics.adapting.model import ForeignModel, as_judge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Reply
@@ -48,15 +48,15 @@ class PydanticAIModel(ForeignModel):
         """
         tool = ToolDefinition(name="reply", parameters_json_schema=schema.model_json_schema())
         asked = ModelRequest(parts=[SystemPromptPart(prompt.system), UserPromptPart(prompt.user)])
-        response = await model_request(
-            self.model,
-            [asked],
-            model_request_parameters=ModelRequestParameters(
-                output_mode="tool" if self.tools else "text",
-                output_tools=[tool] if self.tools else [],
-                allow_text_output=not self.tools,
-            ),
+        parameters = ModelRequestParameters(
+            output_mode="tool" if self.tools else "text",
+            output_tools=[tool] if self.tools else [],
+            allow_text_output=not self.tools,
         )
+        try:
+            response = await model_request(self.model, [asked], model_request_parameters=parameters)
+        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
+            return unread_reply(error)
         check_finished(getattr(response, "finish_reason", None))
         calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
         texts = [part.content for part in response.parts if isinstance(part, TextPart)]

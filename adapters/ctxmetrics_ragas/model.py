@@ -14,6 +14,7 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
 from ctxmetrics.adapting import foreign
 from ctxmetrics.adapting.model import ForeignModel
+from ctxmetrics.adapting.raw import any_reply, content_of
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.base import Reply, checked_usage
 from ctxmetrics.redact import mask_logs_of
@@ -70,7 +71,13 @@ class RagasModel(ForeignModel):
         """
         if isinstance(self.llm, InstructorBaseRagasLLM):
             return await self._ask_instructor(prompt.text, schema)
-        return foreign.langchain_reply(await self._ask_langchain(StringPromptValue(text=prompt.text)))
+        try:
+            result = await self._ask_langchain(StringPromptValue(text=prompt.text))
+        except JudgeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
+            return foreign.unread_reply(error)
+        return foreign.langchain_reply(result)
 
     async def _ask_langchain(self, value: StringPromptValue) -> Any:
         if not isinstance(self.llm, BaseRagasLLM):
@@ -85,7 +92,7 @@ class RagasModel(ForeignModel):
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
         from anyio import to_thread
 
-        asking: dict[str, Any] = {"prompt": text, "response_model": schema}
+        asking: dict[str, Any] = {"prompt": text, "response_model": any_reply(schema)}
         try:
             if getattr(self.llm, "is_async", True):
                 found = await self._asked.agenerate(**asking)
@@ -94,10 +101,16 @@ class RagasModel(ForeignModel):
                 found = await to_thread.run_sync(ask, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - it is raised again, unless the judge can read the reply itself
             return foreign.unread_reply(error)
-        counted = foreign.token_usage(getattr(getattr(found, "_raw_response", None), "usage", None))
-        usage = checked_usage(counted, sent=text, received=str(found))
-        self._report(text, str(found), usage)
-        return Reply(content=found, usage=usage)
+        answer = getattr(found, "_raw_response", None)
+        if getattr(answer, "choices", None):
+            reply = foreign.completion_reply(answer)
+        else:  # of another form than OpenAI's
+            counted = foreign.token_usage(getattr(answer, "usage", None))
+            reply = Reply(content=content_of(found), usage=counted)
+        said = str(reply.content)
+        usage = checked_usage(reply.usage, sent=text, received=said)
+        self._report(text, said, usage)
+        return Reply(content=reply.content, usage=usage)
 
     def _report(self, text: str, reply: str, usage: Usage) -> None:
         """Tell Ragas' callbacks: they count tokens, and an Instructor LLM tells them nothing."""

@@ -17,7 +17,7 @@ from ctxmetrics import (
     LexicalJudge,
     ScriptedJudge,
 )
-from ctxmetrics.adapting.model import ForeignModel, as_judge, check_kind, fingerprint, no_answer
+from ctxmetrics.adapting.model import ForeignModel, as_judge, check_kind, fingerprint
 from ctxmetrics.adapting.scorer import Scorer, compact, is_failure
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.fields import Place, Schema
@@ -202,16 +202,6 @@ def test_a_judge_may_be_given_in_three_ways():
         as_judge("gpt", Foreign, Wrapped)
     with pytest.raises(ParameterError, match="Wrapped: str is no Foreign"):
         Wrapped("x")
-
-
-def test_exceptions_over_a_reply_without_an_answer_are_named():
-    from ctxmetrics.errors import JudgeError
-
-    with pytest.raises(JudgeError) as caught, no_answer(IndexError):
-        raise IndexError("list index out of range")
-    assert caught.value.reason_code == "invalid_reply"
-    with pytest.raises(KeyError), no_answer(IndexError):
-        raise KeyError("x")
 
 
 def test_fingerprints_are_of_content_but_for_secrets_and_nameless_objects():

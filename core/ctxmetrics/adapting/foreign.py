@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import weakref
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -30,6 +31,12 @@ _NO_PARAMETER = re.compile(
 )
 """Names of attributes that hold a secret, or change no answer."""
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
+_NO_COMPLETION = (
+    "Unexpected response type from OpenAI-compatible endpoint",  # langchain-openai
+    "No choices in OpenAI response",  # Instructor
+    "Invalid response from openai",  # pydantic-ai
+)
+"""How messages begin with which libraries report a body that is no chat completion."""
 _PLAIN = (str, int, float, bool, type(None))
 
 _unnamed: dict[int, str] = {}
@@ -75,12 +82,71 @@ def check_finished(finish_reason: object, refusal: object = None) -> None:
     """Raise where a reply is no answer.
 
     Raises:
-        JudgeError: It was cut off by a length limit, or the model declined.
+        JudgeError: It was cut off by a length limit, or the model or a content filter declined.
     """
-    if refusal:
+    reason = str(finish_reason).lower()
+    if refusal or reason == "content_filter":
         raise JudgeError("the model refused to answer", reason_code="refused")
-    if str(finish_reason).lower() in _CUT_OFF:
+    if reason in _CUT_OFF:
         raise JudgeError("the reply was cut off by a length limit", reason_code="truncated")
+
+
+def only_choice(choices: Sequence[Any], asked: int = 1) -> Any:
+    """Return the first choice of an answer.
+
+    Args:
+        choices: The choices, or other alternatives.
+        asked: How many the client asked for.
+
+    Raises:
+        JudgeError: There is none; or there are more than were asked for, and it is not known which one is meant.
+    """
+    if not choices:
+        raise JudgeError("the answer holds no choices", reason_code="server_error", retryable=True)
+    if len(choices) > asked:
+        raise JudgeError(
+            f"the answer holds {len(choices)} choices where {asked} was asked for",
+            reason_code="invalid_reply",
+        )
+    return choices[0]
+
+
+def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
+    """Return the reply in an object of OpenAI's form: the arguments of its tool calls, else its text.
+
+    Args:
+        completion: The chat completion.
+        usage: What it cost, where the caller knows better.
+
+    Raises:
+        JudgeError: It was cut off, the model declined, or it holds no choice or several.
+    """
+    choice = only_choice(completion.choices)
+    message = choice.message
+    check_finished(choice.finish_reason, getattr(message, "refusal", None))
+    calls = getattr(message, "tool_calls", None) or ()
+    content = "\n".join(call.function.arguments for call in calls) or message.content
+    return Reply(content=content or "", usage=usage or token_usage(completion.usage))
+
+
+def langchain_reply(result: Any, *, asked: int = 1) -> Reply:
+    """Return the reply in an ``LLMResult`` of LangChain.
+
+    Args:
+        result: The result of one prompt.
+        asked: How many choices the LLM asks for.
+
+    Raises:
+        JudgeError: It was cut off, the model declined, or it holds no choice or several.
+    """
+    generation = only_choice(result.generations[0], asked)
+    message = getattr(generation, "message", None)
+    if message is not None and getattr(message, "usage_metadata", None):
+        return message_reply(message)
+    usage = token_usage((result.llm_output or {}).get("token_usage"))
+    if message is None:
+        return Reply(content=generation.text, usage=usage)
+    return replace(message_reply(message), usage=usage)
 
 
 def message_reply(message: Any) -> Reply:
@@ -105,37 +171,38 @@ def message_reply(message: Any) -> Reply:
     )
 
 
-def langchain_reply(result: Any) -> Reply:
-    """Return the reply in an ``LLMResult`` of LangChain.
-
-    Raises:
-        JudgeError: It was cut off by a length limit, or the model declined.
-    """
-    generation = result.generations[0][0]
-    message = getattr(generation, "message", None)
-    finish_reason = getattr(message, "response_metadata", {}).get("finish_reason")
-    check_finished(finish_reason, getattr(message, "additional_kwargs", {}).get("refusal"))
-    counted = getattr(message, "usage_metadata", None) or (result.llm_output or {}).get("token_usage")
-    return Reply(content=generation.text, usage=token_usage(counted))
-
-
 def unread_reply(error: Exception) -> Reply:
-    """Return the reply that a client gave up on and that its exception carries, as Instructor's do.
+    """Return the reply that a client gave up on and that its exception carries, as Instructor's and OpenAI's do.
 
     Raises:
-        JudgeError: The reply was cut off by a length limit, or the model declined.
+        JudgeError: The reply was cut off, the model declined, or what came was no answer of the API.
         Exception: The one that was given, or what caused it: it carries no reply.
     """
-    completion: Any = getattr(error, "last_completion", None)
-    choice: Any = next(iter(getattr(completion, "choices", None) or ()), None)
-    message = getattr(choice, "message", None)
-    check_finished(getattr(choice, "finish_reason", None), getattr(message, "refusal", None))
-    if message is None:
-        raise error if error.__cause__ is None else error.__cause__
-    calls = getattr(message, "tool_calls", None) or ()
-    content = "\n".join(call.function.arguments for call in calls) or getattr(message, "content", None)
-    usage = token_usage(getattr(error, "total_usage", None), calls=getattr(error, "n_attempts", 1))
-    return Reply(content=content or "", usage=usage)
+    kind = type(error).__name__
+    completion: Any = getattr(error, "last_completion", None) or getattr(error, "completion", None)
+    if getattr(completion, "choices", None):
+        counted, calls = getattr(error, "total_usage", None), getattr(error, "n_attempts", 1)
+        return completion_reply(completion, usage=token_usage(counted or completion.usage, calls=calls))
+    if kind == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
+        check_finished("content_filter")
+    cause = error.__cause__ or error
+    if _is_no_answer(cause):
+        raise JudgeError(
+            "the server's answer is no chat completion", reason_code="server_error", retryable=True
+        ) from None
+    raise cause
+
+
+def _is_no_answer(error: BaseException) -> bool:
+    """Whether a client tripped over a body that is no chat completion.
+
+    OpenAI's client returns such a body as a string, and what uses it then expects an object with a first choice.
+    """
+    return (
+        isinstance(error, IndexError)
+        or (isinstance(error, AttributeError) and isinstance(error.obj, str))
+        or str(error).startswith(_NO_COMPLETION)
+    )
 
 
 def with_arguments(model: Any, **arguments: object) -> Any:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge, Model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 _unnamed: dict[int, tuple[object, str]] = {}
 
@@ -87,21 +86,6 @@ def check_kind(inner: object, kind: type, wrapper: str) -> None:
         raise ParameterError(
             f"{wrapper}: {type(inner).__name__} is no {kind.__name__}. Give the object itself, with nothing around it."
         )
-
-
-@contextmanager
-def no_answer(*errors: type[Exception]) -> Iterator[None]:
-    """Take exceptions with which a client trips over a reply without an answer for what they are.
-
-    Raises:
-        JudgeError: One of them was raised; the model is asked again.
-    """
-    try:
-        yield
-    except errors as error:
-        raise JudgeError(
-            f"the reply holds no answer ({type(error).__name__})", reason_code="invalid_reply"
-        ) from None
 
 
 def fingerprint(parameters: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from ctxmetrics.judges.base import Reply, checked_usage
 from ctxmetrics.judges.clients import client_for
 from ctxmetrics.judges.failures import UnusableReplyError, classify, from_status
 from ctxmetrics.judges.manners import FORMS, Form, Manners, manners_of
-from ctxmetrics.judges.strict import strict_schema
+from ctxmetrics.judges.strict import response_format
 from ctxmetrics.redact import remember_key, safe_text
 from ctxmetrics.scores import Usage, frozen
 
@@ -206,8 +206,7 @@ def request_body(
     if form == "json_object":
         body["response_format"] = {"type": "json_object"}
     elif form == "json_schema":
-        wanted = {"name": schema.__name__, "strict": True, "schema": strict_schema(schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": wanted}
+        body["response_format"] = response_format(schema)
     if model.temperature is not None and manners.takes("temperature"):
         body["temperature"] = model.temperature
     if model.seed is not None and manners.takes("seed"):

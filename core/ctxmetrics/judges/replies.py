@@ -325,9 +325,9 @@ def _entries(entries: Sequence[Any], known: Mapping[str, str]) -> dict[str, list
 
 
 def _yes_or_no(value: Any, pack: Pack) -> bool | None:
-    """Return a boolean or a plain word for one; numbers are no verdicts: 2 and -1 would be."""
-    if isinstance(value, bool):
-        return value
+    """Return the verdict that a boolean, the number 1 or 0, or the language's word for yes or no stands for."""
+    if isinstance(value, (bool, int, float)):
+        return bool(value) if value in (0, 1) else None
     if isinstance(value, str):
         word = value.strip().strip(".!").casefold()
         if word in pack.yes:

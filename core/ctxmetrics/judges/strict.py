@@ -16,6 +16,12 @@ _NAMED = frozenset({"properties", "$defs", "definitions"})
 """Keywords whose value maps names of the caller's to schemas."""
 
 
+def response_format(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the field of a request that asks for JSON of a reply's schema."""
+    wanted = {"name": model.__name__, "strict": True, "schema": strict_schema(model)}
+    return {"type": "json_schema", "json_schema": wanted}
+
+
 @lru_cache(maxsize=64)
 def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Derive the schema of a reply: every object closed, every property required.

@@ -24,6 +24,8 @@ def canned(kind: str, seconds: float) -> HttpResponse | None:
     """Give the answer of a transport fault that needs no reply from the responder."""
     if kind == "html":
         return HttpResponse(status=200, body=_HTML, content_type="text/html; charset=utf-8")
+    if kind == "no_content":
+        return HttpResponse(status=204, body=b"")
     if kind in {"429", "429_retry_after"}:
         return rate_limited(seconds if kind == "429_retry_after" else None)
     if kind == "500":

@@ -31,6 +31,7 @@ TRANSPORT_FAULTS: tuple[str, ...] = (
     "trickle",
     "cut_body",
     "html",
+    "no_content",
 )
 """Faults of the server or the connection; the responder's reply does not matter (but in "trickle")."""
 
@@ -178,11 +179,15 @@ def _dumps(value: object) -> str:
 
 def _think(text: str) -> str:
     """A draft that says the opposite comes first: whoever takes the first JSON object gets it wrong."""
+    return f"<think>First guess: {_contradiction(text)}\nNo, that is not right.</think>\n\n{text}"
+
+
+def _contradiction(text: str) -> str:
+    """The reply with every verdict changed to its opposite."""
     try:
-        draft = _dumps(_map_flags(json.loads(text), _opposite))
+        return _dumps(_map_flags(json.loads(text), _opposite))
     except ValueError:
-        draft = '{"draft": true}'
-    return f"<think>First guess: {draft}\nNo, that is not right.</think>\n\n{text}"
+        return '{"draft": true}'
 
 
 def _single_quotes(text: str) -> str:
@@ -217,6 +222,7 @@ _REPLY_FAULTS: dict[str, Callable[[Reply], Reply]] = {
         reply, content=(reply.content or "")[: len(reply.content or "") // 2], finish_reason="length"
     ),
     "no_choices": lambda reply: replace(reply, no_choices=True),
+    "two_choices": lambda reply: replace(reply, others=(_contradiction(reply.content or ""),)),
 }
 
 # ---- faults of the JSON value ----

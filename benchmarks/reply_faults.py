@@ -1,0 +1,281 @@
+"""The same reply on every path: what becomes of each faulty reply in the core, the command line and every framework.
+
+    python benchmarks/run.py reply_faults [--paths core cli ..] [--write-docs]
+
+The golden cases that are tagged ``malformed`` hold recorded replies. A server on the loopback plays them to the real
+client of each path, so that each path reads them in the way its framework hands them on. An outcome is the score with
+the verdict and code of every unit or context; each path's outcomes are compared with those of the core. Beside the
+golden cases there are faults that no recorded text can hold: of the server's answer and of the message around the text.
+
+``--write-docs`` puts the table into ``docs/faults.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+HERE = Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parent))
+
+import _docs
+from ctxmetrics import LLMJudge, OpenAIModel
+from ctxmetrics.testing import FakeOpenAIServer, Fault
+from ctxmetrics.testing.answers import read_question
+from ctxmetrics.testing.golden import Case, load_cases, make_metric, make_sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ctxmetrics.metrics import Metric
+    from ctxmetrics.samples import Sample
+
+KEY = "sk-fake"
+NAME = "fake-judge"
+GOOD = "recall-reply-plain-text"
+"""The golden case whose good reply the server's own faults spoil."""
+SERVER_FAULTS = {
+    "html": (1,),
+    "no_content": (1,),
+    "no_choices": (1,),
+    "two_choices": (1, None),
+    "null": (1, None),
+    "refusal_field": (1, None),
+    "length": (1, None),
+}
+"""Faults of the answer around the text, and in how many of a question's replies: in the first, in every one (None)."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a path gave for a case.
+
+    Attributes:
+        value: The score.
+        verdicts: Id, verdict and code of everything that was judged, in order; a claims step that failed is one entry.
+    """
+
+    value: float | None
+    verdicts: tuple[tuple[str, bool | None, str | None], ...]
+
+    def __str__(self) -> str:
+        codes = sorted({code for _, verdict, code in self.verdicts if code})
+        told = f" ({', '.join(codes)})" if codes else ""
+        return f"{'no value' if self.value is None else format(self.value, '.4g')}{told}"
+
+
+# --- the cases, and the server that plays their replies ---
+
+
+def cases() -> list[Case]:
+    """The golden cases of faulty replies, then one a fault of the server."""
+    golden = load_cases()
+    found = [case for case in golden if "malformed" in case.tags]
+    (good,) = (case for case in golden if case.id == GOOD)
+    for fault, shares in SERVER_FAULTS.items():
+        for times in shares:
+            found.append(replace(good, id=_server_case(fault, times), tags=("malformed", f"kind:{fault}")))
+    return found
+
+
+def _server_case(fault: str, times: int | None) -> str:
+    return f"server-{fault}-{'every' if times is None else 'first'}-reply"
+
+
+def _mark(case: Case) -> str:
+    return f"[{case.id}]"
+
+
+class Recorded:
+    """A responder that gives each question the recorded replies of its case, one an attempt, the last repeating."""
+
+    def __init__(self, given: Sequence[Case]) -> None:
+        self._cases = {_mark(case): case for case in given}
+        self._asked: Counter[tuple[str, bool]] = Counter()
+        self._lock = threading.Lock()
+
+    def __call__(self, request: Any) -> str:
+        question = read_question(request.text)
+        marked = question.data["text" if question.step == "claims" else "question"]
+        case = self._cases[marked.rpartition(" ")[2]]
+        with self._lock:
+            place = (case.id, question.step == "claims")
+            attempt = self._asked[place]
+            self._asked[place] += 1
+        replies = case.judge.get(question.step) or case.judge["joint"]
+        reply = replies[min(attempt, len(replies) - 1)]
+        return reply if isinstance(reply, str) else json.dumps(reply)
+
+
+def serve(given: Sequence[Case]) -> FakeOpenAIServer:
+    """A server for these cases, with the faults of those that are the server's."""
+    faults = [
+        Fault(fault, contains=f"[{_server_case(fault, times)}]", times=times)
+        for fault, shares in SERVER_FAULTS.items()
+        for times in shares
+    ]
+    return FakeOpenAIServer(Recorded(given), faults=faults)
+
+
+class Recorder:
+    """A judge that notes what another one decided, by question."""
+
+    def __init__(self, judge: Any) -> None:
+        self._judge = judge
+        self.name, self.warnings = judge.name, judge.warnings
+        self.found: dict[str, tuple[Any, ...]] = {}
+
+    async def attribute(self, request: Any) -> Any:
+        return self._note(request.user_input, await self._judge.attribute(request))
+
+    async def rate(self, request: Any) -> Any:
+        return self._note(request.user_input, await self._judge.rate(request))
+
+    async def decompose(self, text: str, *, language: str) -> Any:
+        claims = await self._judge.decompose(text, language=language)
+        if claims.code:
+            self.found[text] = (("claims", None, claims.code),)
+        return claims
+
+    def _note(self, question: str, judgement: Any) -> Any:
+        self.found[question] = tuple((v.id, v.value, v.code) for v in judgement.verdicts)
+        return judgement
+
+
+# --- the paths: each scores samples with a metric and a judge that asks the server ---
+
+
+def _core(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
+    return _through("core", lambda url: OpenAIModel(NAME, base_url=url, api_key=KEY), metric, samples, url)
+
+
+def _through(
+    runner: str, make: Callable[[str], Any], metric: Metric, samples: Sequence[Sample], url: str
+) -> list[Outcome]:
+    """Score with a framework's runner, and its LLM as the judge's model."""
+    from ctxmetrics.testing.runners import installed_runners
+
+    judge = Recorder(LLMJudge(make(url), reuse=False))
+    (found,) = (known for known in installed_runners()[0] if known.name == runner)
+    values = found.score(metric.with_judge(judge), samples)
+    return [
+        Outcome(value, judge.found.get(sample.user_input) or judge.found.get(sample.reference) or ())
+        for sample, value in zip(samples, values, strict=True)
+    ]
+
+
+def _cli(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
+    with tempfile.TemporaryDirectory() as folder:
+        given, out = Path(folder) / "samples.jsonl", Path(folder) / "out.jsonl"
+        rows = [{**sample.to_dict(), "id": str(number)} for number, sample in enumerate(samples)]
+        given.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        arguments = ["--metric", metric.name, "--convention", metric.convention, "--judge", f"openai/{NAME}"]
+        command = [sys.executable, "-m", "ctxmetrics", "score", str(given), "--base-url", url, "--out", str(out)]
+        done = subprocess.run(
+            [*command, *arguments],
+            env={**os.environ, "OPENAI_API_KEY": KEY},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if not out.exists():
+            raise RuntimeError(done.stderr)
+        lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    found = {line["sample_id"]: line for line in lines}
+    return [_from_row(found[row["id"]]) for row in rows]
+
+
+def _from_row(row: dict[str, Any]) -> Outcome:
+    return Outcome(row["value"], tuple((v["id"], v["value"], v["code"]) for v in row["verdicts"]))
+
+
+def _instructor(url: str) -> Any:
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    from ctxmetrics_ragas import RagasModel
+
+    return RagasModel(llm_factory(NAME, client=AsyncOpenAI(base_url=url, api_key=KEY)))
+
+
+def _ragas_wrapper(url: str) -> Any:
+    from ragas.llms import LangchainLLMWrapper
+
+    from ctxmetrics_ragas import RagasModel
+
+    return RagasModel(LangchainLLMWrapper(_chat_openai(url)))
+
+
+def _deepeval(url: str, model: str) -> Any:
+    from deepeval.models import GPTModel, LocalModel
+
+    from ctxmetrics_deepeval import DeepEvalModel
+
+    kind = LocalModel if model == NAME else GPTModel
+    return DeepEvalModel(kind(model=model, base_url=url, api_key=KEY))
+
+
+def _chat(url: str, **options: Any) -> Any:
+    from ctxmetrics_langchain import ChatModel
+
+    return ChatModel(_chat_openai(url), **options)
+
+
+def _chat_openai(url: str) -> Any:
+    from langchain_openai import ChatOpenAI
+
+    return ChatOpenAI(model=NAME, base_url=url, api_key=KEY)
+
+
+def _pydantic_ai(url: str) -> Any:
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from ctxmetrics_pydantic_evals import PydanticAIModel
+
+    return PydanticAIModel(OpenAIChatModel(NAME, provider=OpenAIProvider(base_url=url, api_key=KEY)))
+
+
+PATHS: dict[str, Callable[[Any, Any, str], list[Outcome]]] = {
+    "core": _core,
+    "cli": _cli,
+    "ragas, Instructor": partial(_through, "ragas.collections", _instructor),
+    "ragas, LangChain wrapper": partial(_through, "ragas.evaluate", _ragas_wrapper),
+    "deepeval": partial(_through, "deepeval.evaluate", partial(_deepeval, model="gpt-4o")),
+    "langsmith": partial(_through, "langsmith.evaluate", _chat),
+    "lcel": partial(_through, "langchain.lcel", _chat),
+    "deepeval, JSON mode": partial(_through, "deepeval.evaluate", partial(_deepeval, model="gpt-3.5-turbo")),
+    "deepeval, LocalModel": partial(_through, "deepeval.evaluate", partial(_deepeval, model=NAME)),
+    "lcel, tools": partial(_through, "langchain.lcel", partial(_chat, tools=True)),
+    "pydantic-evals": partial(_through, "pydantic_evals.evaluate", _pydantic_ai),
+}
+
+
+def outcomes(path: str, given: Sequence[Case]) -> dict[str, Outcome]:
+    """Put cases through a path; return what came out, by case."""
+    found: dict[str, Outcome] = {}
+    groups: dict[Metric, list[Case]] = defaultdict(list)
+    for case in given:
+        groups[make_metric(replace(case, judge=None))].append(case)
+    for metric, group in groups.items():
+        with serve(group) as server:
+            rows = PATHS[path](metric, [_marked(case, metric) for case in group], server.base_url)
+        found.update((case.id, row) for case, row in zip(group, rows, strict=True))
+    return found
+
+
+def _marked(case: Case, metric: Metric) -> Sample:
+    """The case's sample, with what tells it from all others in each text that alone is asked about."""
+    sample = make_sample(case)
+    sample = replace(sample, user_input=f"{sample.user_input or 'What holds?'} {_mark(case)}")
+    return replace(sample, reference=f"{sample.reference} {_mark(case)}") if metric.needs_claims else sample
