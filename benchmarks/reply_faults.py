@@ -22,6 +22,7 @@ import threading
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +30,13 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parent))
 
 import _docs
+import _judging as judging
+
 from ctxmetrics import LLMJudge, OpenAIModel
 from ctxmetrics.testing import FakeOpenAIServer, Fault
 from ctxmetrics.testing.answers import read_question
 from ctxmetrics.testing.golden import Case, load_cases, make_metric, make_sample
+from ctxmetrics.testing.runners import CORE, aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,6 +58,15 @@ SERVER_FAULTS = {
     "length": (1, None),
 }
 """Faults of the answer around the text, and in how many of a question's replies: in the first, in every one (None)."""
+
+
+REQUIRED = ("core", "cli", "ragas, Instructor", "ragas, LangChain wrapper", "deepeval", "langsmith", "lcel")
+"""Paths on which every outcome is the core's, but for what `HIDDEN` lists."""
+HIDDEN = {
+    ("deepeval", "server-refusal_field-every-reply"): "deepeval/models/llms/openai_model.py:248 returns "
+    "message.parsed, which is None for a refusal as for an empty message",
+}
+"""What a framework hides from the adapter, by path and case, with the file and line that does (deepeval 4.3.1)."""
 
 
 @dataclass(frozen=True)
@@ -163,15 +176,19 @@ def _through(
     runner: str, make: Callable[[str], Any], metric: Metric, samples: Sequence[Sample], url: str
 ) -> list[Outcome]:
     """Score with a framework's runner, and its LLM as the judge's model."""
-    from ctxmetrics.testing.runners import installed_runners
-
     judge = Recorder(LLMJudge(make(url), reuse=False))
-    (found,) = (known for known in installed_runners()[0] if known.name == runner)
+    (found,) = (known for known in _runners(runner) if known.name == runner)
     values = found.score(metric.with_judge(judge), samples)
     return [
         Outcome(value, judge.found.get(sample.user_input) or judge.found.get(sample.reference) or ())
         for sample, value in zip(samples, values, strict=True)
     ]
+
+
+def _runners(name: str) -> list[Any]:
+    """The runners of the adapter that has this one: the other frameworks are not imported."""
+    package = {"langsmith": "langchain"}.get(name.partition(".")[0], name.partition(".")[0])
+    return [CORE] if name == "core" else import_module(f"ctxmetrics_{package}.runners").RUNNERS
 
 
 def _cli(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
@@ -180,7 +197,17 @@ def _cli(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
         rows = [{**sample.to_dict(), "id": str(number)} for number, sample in enumerate(samples)]
         given.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         arguments = ["--metric", metric.name, "--convention", metric.convention, "--judge", f"openai/{NAME}"]
-        command = [sys.executable, "-m", "ctxmetrics", "score", str(given), "--base-url", url, "--out", str(out)]
+        command = [
+            sys.executable,
+            "-m",
+            "ctxmetrics",
+            "score",
+            str(given),
+            "--base-url",
+            url,
+            "--out",
+            str(out),
+        ]
         done = subprocess.run(
             [*command, *arguments],
             env={**os.environ, "OPENAI_API_KEY": KEY},
@@ -268,7 +295,7 @@ def outcomes(path: str, given: Sequence[Case]) -> dict[str, Outcome]:
     for case in given:
         groups[make_metric(replace(case, judge=None))].append(case)
     for metric, group in groups.items():
-        with serve(group) as server:
+        with aside(dict(judging.QUIET), silent=False), serve(group) as server:
             rows = PATHS[path](metric, [_marked(case, metric) for case in group], server.base_url)
         found.update((case.id, row) for case, row in zip(group, rows, strict=True))
     return found
@@ -279,3 +306,65 @@ def _marked(case: Case, metric: Metric) -> Sample:
     sample = make_sample(case)
     sample = replace(sample, user_input=f"{sample.user_input or 'What holds?'} {_mark(case)}")
     return replace(sample, reference=f"{sample.reference} {_mark(case)}") if metric.needs_claims else sample
+
+
+def differences(path: str, found: dict[str, Outcome], core: dict[str, Outcome]) -> list[str]:
+    """Return a line for each case whose outcome on a path is not the core's. Of a row of ``--out`` the value and the
+    verdicts count; where they are not those that the judge gave (``relevance="supports"``), the value alone."""
+    lines = []
+    for id_, outcome in found.items():
+        wanted = core[id_]
+        same = outcome == wanted or (
+            path == "cli" and outcome.value == wanted.value and len(outcome.verdicts) != len(wanted.verdicts)
+        )
+        if not same:
+            lines.append(f"{id_}: {outcome}, in the core {wanted}")
+    return lines
+
+
+def kind_of(case: Case) -> str:
+    return next(tag.removeprefix("kind:") for tag in case.tags if tag.startswith("kind:"))
+
+
+def table(given: Sequence[Case], found: dict[str, dict[str, Outcome]]) -> str:
+    """Return the table as the docs have it: a line a kind of fault, a column a path."""
+    kinds: dict[str, list[Case]] = defaultdict(list)
+    for case in given:
+        kinds[kind_of(case)].append(case)
+    paths = [path for path in found if path != "core"]
+    head = ["the reply", "cases", "core", *paths]
+    lines = [head, ["---"] * len(head)]
+    for kind, group in kinds.items():
+        codes = Counter(
+            ", ".join(sorted({code for _, _, code in found["core"][case.id].verdicts if code})) or "read"
+            for case in group
+        )
+        outcome = "; ".join(f"{count} {code}" for code, count in codes.items())
+        cells = []
+        for path in paths:
+            part = {case.id: found[path][case.id] for case in group}
+            count = len(differences(path, part, found["core"]))
+            cells.append(f"{count} differ" if count else "equal")
+        lines.append([f"`{kind}`", str(len(group)), outcome, *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def run(argv: list[str]) -> dict[str, object]:
+    parser = argparse.ArgumentParser(prog="reply_faults")
+    parser.add_argument("--paths", nargs="*", choices=PATHS, default=list(REQUIRED))
+    parser.add_argument("--write-docs", action="store_true")
+    options = parser.parse_args(argv)
+    given = cases()
+    found = {path: outcomes(path, given) for path in dict.fromkeys(("core", *options.paths))}
+    shown = table(given, found)
+    print(shown)
+    lines = {path: differences(path, rows, found["core"]) for path, rows in found.items()}
+    for path, told in lines.items():
+        print(*(f"{path}: {line}" for line in told), sep="\n")
+    if options.write_docs:
+        _docs.write("reply_faults", shown)
+    return {
+        "benchmark": "reply_faults",
+        "cases": len(given),
+        "differences": {path: len(told) for path, told in lines.items()},
+    }

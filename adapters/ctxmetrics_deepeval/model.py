@@ -11,9 +11,9 @@ from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
 
 from ctxmetrics.adapting.calling import call_either
-from ctxmetrics.adapting.foreign import describe, token_usage, unread_reply
+from ctxmetrics.adapting.foreign import describe, only_choice, token_usage, unread_reply
 from ctxmetrics.adapting.model import ForeignModel
-from ctxmetrics.adapting.raw import any_reply, content_of
+from ctxmetrics.adapting.raw import any_reply, content_of, validated_texts
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.base import Prompt, Reply
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-_VALIDATE_TEXT = frozenset({"GPTModel", "OpenAIModel", "AzureOpenAIModel", "OllamaModel", "GeminiModel", "GrokModel"})
+_VALIDATE_TEXT = frozenset(
+    {"GPTModel", "OpenAIModel", "AzureOpenAIModel", "OllamaModel", "GeminiModel", "GrokModel"}
+)
 """DeepEval's own models that validate a structured reply from its text. The others change the text before."""
 
 
@@ -63,18 +65,25 @@ class DeepEvalModel(ForeignModel):
         ways = (self.llm.a_generate, self.llm.generate)
         options = {"schema": any_reply(schema)} if _wants_schema(self.llm, ways) else {}
         try:
-            answer = await call_either(*(partial(way, text, **options) for way in ways))
+            with validated_texts() as texts:
+                answer = await call_either(*(partial(way, text, **options) for way in ways))
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
             if type(error).__name__ == "ValidationError":  # of an LLM that parses replies in its own way
                 raise JudgeError("Your last reply could not be read.", reason_code="invalid_reply") from None
             return unread_reply(error)
+        if texts and _is_deepevals(self.llm):
+            only_choice(texts)  # DeepEval takes the first of several choices
         content, cost = answer if isinstance(answer, tuple) else (answer, None)
         money = getattr(cost, "value", cost) if isinstance(cost, (int, float)) else None
         return Reply(content=content_of(content) or "", usage=replace(token_usage(cost), cost=money))
 
 
 def _wants_schema(llm: DeepEvalBaseLLM, ways: Iterable[Callable[..., Any]]) -> bool:
-    if type(llm).__module__.startswith("deepeval."):
+    if _is_deepevals(llm):
         names = {kind.__name__ for kind in type(llm).__mro__}
         return bool(names & _VALIDATE_TEXT and llm.supports_structured_outputs())
     return all("schema" in signature(way).parameters for way in ways)
+
+
+def _is_deepevals(llm: DeepEvalBaseLLM) -> bool:
+    return type(llm).__module__.startswith("deepeval.")

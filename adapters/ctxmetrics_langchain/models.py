@@ -69,7 +69,7 @@ class ChatModel(ForeignModel):
 
     async def _ask(self, messages: list[BaseMessage], **options: Any) -> Reply:
         config = ensure_config()
-        run = {key: config.get(key) for key in ("callbacks", "tags", "metadata", "run_name")}
+        run: dict[str, Any] = {key: config.get(key) for key in ("callbacks", "tags", "metadata", "run_name")}
         try:
             result = await self.chat_model.agenerate([messages], **run, **options)
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply

@@ -24,11 +24,21 @@ if TYPE_CHECKING:
     from ctxmetrics.samples import Sample
 
 
+class _Offline(Client):
+    """Sends nothing: ``upload_results=False`` alone still uploads the runs of a chat model that judges."""
+
+    def create_run(self, *_: Any, **__: Any) -> None:
+        """Drop the run."""
+
+    def update_run(self, *_: Any, **__: Any) -> None:
+        """Drop the run."""
+
+
 def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     records = [SCHEMA.record(sample.to_dict()) for sample in samples]
     known = enumerate((record["inputs"], record["reference_outputs"]) for record in records)
     examples = [Example(id=UUID(int=n), inputs={**asked, "n": n}, outputs=side) for n, (asked, side) in known]
-    options: Any = {"upload_results": False, "client": Client(api_key="none", auto_batch_tracing=False)}
+    options: Any = {"upload_results": False, "client": _Offline(api_key="none", auto_batch_tracing=False)}
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         evaluators = [RetrievalEvaluator([metric])]
         rows: Any = evaluate(lambda inputs: records[inputs["n"]]["outputs"], examples, evaluators, **options)

@@ -117,8 +117,13 @@ def test_words_for_no(word: Any) -> None:
     assert verdict({**YES, "supported": word}) is False
 
 
+@pytest.mark.parametrize(("number", "wanted"), [(1, True), (0, False), (1.0, True), (0.0, False)])
+def test_one_and_zero_are_yes_and_no(number: float, wanted: bool) -> None:
+    assert verdict({**YES, "supported": number}) is wanted
+
+
 @pytest.mark.parametrize(
-    "word", [1, 0, 2, -1, 1.0, None, "idk", "maybe", "да", "yes, partly", [], {}, [True]]
+    "word", [2, -1, 0.5, "1", "0", "on", None, "idk", "maybe", "да", "yes, partly", [], {}, [True]]
 )
 def test_anything_else_is_no_verdict(word: Any) -> None:
     assert verdict({**YES, "supported": word}) == "invalid_reply"

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pydantic import BaseModel
+
+
+_validated: ContextVar[list[str]] = ContextVar("ctxmetrics_validated")
+
+
+@contextmanager
+def validated_texts() -> Iterator[list[str]]:
+    """Collect the texts that clients validate in the block: OpenAI's client validates every choice of an answer."""
+    texts: list[str] = []
+    token = _validated.set(texts)
+    try:
+        yield texts
+    finally:
+        _validated.reset(token)
 
 
 @cache
@@ -38,7 +54,8 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
         def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:
             text = json_data if isinstance(json_data, str) else json_data.decode(errors="replace")
             found = cls.model_validate(_object_in(text))
-            found._text = text
+            found._text = text  # noqa: SLF001 - its own
+            _validated.get([]).append(text)
             return found
 
     fields: dict[str, Any] = dict.fromkeys(schema.model_fields, (Any, None))

@@ -388,7 +388,7 @@ def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
 
 @pytest.mark.parametrize(
     ("model", "response_format"),
-    [("gpt-4o", "json_schema"), ("gpt-3.5-turbo", "json_object"), ("local", None)],
+    [("gpt-4o", "json_schema"), ("gpt-3.5-turbo", None), ("local", None)],
 )
 def test_native_models_judge_two_metrics_with_one_request_a_sample(
     model: str,
