@@ -157,7 +157,7 @@ class Recorder:
     async def decompose(self, text: str, *, language: str) -> Any:
         claims = await self._judge.decompose(text, language=language)
         if claims.code:
-            self.found[text] = (("claims", None, claims.code),)
+            self.found[text] = (("reference", None, claims.code),)
         return claims
 
     def _note(self, question: str, judgement: Any) -> Any:
