@@ -122,14 +122,14 @@ def remember_keys_of(thing: object) -> None:
             continue
         seen[id(item)] = item  # alive, so that its address stays its own
         for name, value in _parts(item):
-            secret = hasattr(value, "get_secret_value") and not isinstance(value, type)
-            found = value.get_secret_value() if secret else value
+            reveal = None if isinstance(value, type) else getattr(value, "get_secret_value", None)
+            found = reveal() if callable(reveal) else value
             if isinstance(found, bytes):
                 found = found.decode("latin-1")
             if not isinstance(found, str):
                 if not isinstance(found, _OPAQUE):
                     pending.append(found)
-            elif secret or _ATTRIBUTE.search(name):
+            elif callable(reveal) or _ATTRIBUTE.search(name):
                 scheme, *key = found.split(maxsplit=1) or ("",)
                 remember_key(key[0] if key else scheme)  # of "Bearer KEY" the key
 
