@@ -259,6 +259,7 @@ def test_other_ends_are_ends(reason: object) -> None:
 
 def test_langchain_replies() -> None:
     message = SimpleNamespace(
+        content="hi",
         additional_kwargs={},
         response_metadata={"finish_reason": "stop"},
         usage_metadata={"input_tokens": 4, "output_tokens": 2},
@@ -273,6 +274,18 @@ def test_langchain_replies() -> None:
     message.additional_kwargs["refusal"] = "no"
     with pytest.raises(JudgeError, match="refused"):
         langchain_reply(result)
+
+
+def test_several_choices_where_one_was_asked_for_are_no_reply() -> None:
+    two = SimpleNamespace(
+        generations=[[SimpleNamespace(text="a"), SimpleNamespace(text="b")]], llm_output=None
+    )
+    with pytest.raises(JudgeError, match="2 choices where 1") as caught:
+        langchain_reply(two)
+    assert caught.value.reason_code == "invalid_reply"
+    assert langchain_reply(two, asked=2).content == "a"
+    with pytest.raises(JudgeError, match="no choices"):
+        langchain_reply(SimpleNamespace(generations=[[]], llm_output=None))
 
 
 # ---- the rest ----

@@ -126,7 +126,7 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
     check_finished(choice.finish_reason, getattr(message, "refusal", None))
     calls = getattr(message, "tool_calls", None) or ()
     content = "\n".join(call.function.arguments for call in calls) or message.content
-    return Reply(content=content or "", usage=usage or token_usage(completion.usage))
+    return Reply(content=content or "", usage=usage or token_usage(getattr(completion, "usage", None)))
 
 
 def langchain_reply(result: Any, *, asked: int = 1) -> Reply:
@@ -182,7 +182,9 @@ def unread_reply(error: Exception) -> Reply:
     completion: Any = getattr(error, "last_completion", None) or getattr(error, "completion", None)
     if getattr(completion, "choices", None):
         counted, calls = getattr(error, "total_usage", None), getattr(error, "n_attempts", 1)
-        return completion_reply(completion, usage=token_usage(counted or completion.usage, calls=calls))
+        return completion_reply(
+            completion, usage=token_usage(counted or getattr(completion, "usage", None), calls=calls)
+        )
     if kind == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
         check_finished("content_filter")
     cause = error.__cause__ or error
