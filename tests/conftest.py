@@ -100,6 +100,14 @@ def forgets_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def other_pytests_run_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the pytest of a process that a test starts know nothing of this one's order and processes."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly")
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
 def gives_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait no minute for a server that refuses everything."""
     monkeypatch.setattr("ctxmetrics.judges.run.OVERLOAD_PATIENCE", 0.0)
