@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.lexical import LexicalJudge
+from ctxmetrics.judges.lexical.judge import LexicalJudge
 from ctxmetrics.text import split_sentences
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from ctxmetrics import ContextPrecision, evaluate
-from ctxmetrics.agreement import REFERENCE, agree
-from ctxmetrics.inputs import read_samples
-from ctxmetrics.stats import corrected_mean, mean_interval
+from ctxmetrics._statistics import corrected_mean, mean_interval
+from ctxmetrics.agreement.agree import REFERENCE, agree
+from ctxmetrics.files import read_samples
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SIZES = (10, 25, 50, 100)

@@ -56,7 +56,7 @@ class _Lines(logging.Handler):
 
 def _ours(kind: str, share: str, count: int) -> dict[str, object]:
     from ctxmetrics import ContextPrecision, ContextRecall, evaluate
-    from ctxmetrics.judges.llm import forget
+    from ctxmetrics.judges.llm.judge import forget
     from ctxmetrics.testing import FakeOpenAIServer, Fault
 
     forget()

@@ -21,7 +21,7 @@ import _judging as judging
 
 def _evaluate(given, **options) -> dict[str, object]:
     from ctxmetrics import ContextPrecision, ContextRecall, evaluate
-    from ctxmetrics.judges.llm import forget
+    from ctxmetrics.judges.llm.judge import forget
     from ctxmetrics.testing import FakeOpenAIServer
 
     forget()

@@ -222,7 +222,7 @@ class _Lines(logging.Handler):
 def ask_ours(metric: str, fault: str, times: float) -> dict[str, object]:
     """Score the sample with this library; ``told`` is why there is no value."""
     from ctxmetrics import ContextPrecision, ContextRecall
-    from ctxmetrics.judges.llm import forget
+    from ctxmetrics.judges.llm.judge import forget
     from ctxmetrics.testing import FakeOpenAIServer
 
     forget()

@@ -111,7 +111,7 @@ class Ours:
 
     async def score(self, retrieved: list[str], references: list[str]) -> list[float]:
         from ctxmetrics import Sample
-        from ctxmetrics.similarity import clear_shared_matrices
+        from ctxmetrics.metrics.similarity import clear_shared_matrices
 
         clear_shared_matrices()
         sample = Sample(retrieved_contexts=retrieved, reference_contexts=references)

@@ -46,7 +46,7 @@ class _Recorder:
     async def generate(self, prompt, schema):
         from types import SimpleNamespace
 
-        from ctxmetrics.judges.base import Reply
+        from ctxmetrics.models.base import Reply
 
         self.prompts.append((prompt, schema))
         return Reply(content=judging.respond(SimpleNamespace(text=prompt.text)))
@@ -69,8 +69,8 @@ async def _bare(requests, base_url):
 def _bodies(given, base_url):
     """The requests that ours sends for these samples."""
     from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, evaluate
-    from ctxmetrics.judges.manners import manners_of
-    from ctxmetrics.judges.models import request_body
+    from ctxmetrics.models.openai.capabilities import manners_of
+    from ctxmetrics.models.openai.model import request_body
 
     recorder = _Recorder()
     evaluate(judging.samples_of(given), [ContextRecall(), ContextPrecision()], judge=LLMJudge(recorder))

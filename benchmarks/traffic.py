@@ -189,7 +189,7 @@ THEIRS = {
 
 def measure(ask, k: int, samples: int) -> dict[str, float]:
     """Ask once, with nothing judged before; figures are per sample."""
-    from ctxmetrics.judges.llm import forget
+    from ctxmetrics.judges.llm.judge import forget
     from ctxmetrics.testing import FakeOpenAIServer
 
     forget()

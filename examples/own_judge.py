@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxmetrics import ContextPrecision, ContextRecall, Evidence, Verdict, evaluate
-from ctxmetrics.inputs import read_samples
+from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 
 if TYPE_CHECKING:

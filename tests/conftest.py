@@ -87,7 +87,7 @@ def stays_on_the_loopback() -> Iterator[None]:
 def forgets_judgements() -> None:
     """Start each test as a new process would: with nothing judged and nobody warned yet."""
     from ctxmetrics.adapting import embedded
-    from ctxmetrics.judges.llm import forget
+    from ctxmetrics.judges.llm.judge import forget
 
     forget()
     embedded.forget()
@@ -96,7 +96,7 @@ def forgets_judgements() -> None:
 @pytest.fixture(autouse=True)
 def forgets_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test as a new process would: with no key known."""
-    monkeypatch.setattr("ctxmetrics.redact._known", {})
+    monkeypatch.setattr("ctxmetrics._redact._known", {})
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def other_pytests_run_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def gives_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait no minute for a server that refuses everything."""
-    monkeypatch.setattr("ctxmetrics.judges.run.OVERLOAD_PATIENCE", 0.0)
+    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 0.0)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

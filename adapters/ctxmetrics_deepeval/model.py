@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
 
-from ctxmetrics.adapting.calling import call_either
-from ctxmetrics.adapting.foreign import describe, only_choice, token_usage, unread_reply
-from ctxmetrics.adapting.model import ForeignModel
 from ctxmetrics.adapting.raw import any_reply, content_of, validated_texts
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.judges.base import Prompt, Reply
+from ctxmetrics.models.base import Prompt, Reply
+from ctxmetrics.models.calling import call_either
+from ctxmetrics.models.frameworks import describe, has_class, only_choice, token_usage, unread_reply
+from ctxmetrics.models.wrapping import ForeignModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -68,7 +68,7 @@ class DeepEvalModel(ForeignModel):
             with validated_texts() as texts:
                 answer = await call_either(*(partial(way, text, **options) for way in ways))
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
-            if type(error).__name__ == "ValidationError":  # of an LLM that parses replies in its own way
+            if has_class(error, "ValidationError"):  # of an LLM that parses replies in its own way
                 raise JudgeError("Your last reply could not be read.", reason_code="invalid_reply") from None
             return unread_reply(error)
         if texts and _is_deepevals(self.llm):

@@ -19,15 +19,15 @@ from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
 
 from ctxmetrics._pictures import refusal
+from ctxmetrics._redact import safe_text
 from ctxmetrics._version import __version__
 from ctxmetrics.adapting.embedded import RunNotice, notices_of
 from ctxmetrics.adapting.params import MetricParams, build_metric
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError, SampleError
-from ctxmetrics.explain import count
 from ctxmetrics.fields import SCHEMAS, text_of
-from ctxmetrics.judges.llm import LLMJudge
+from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
-from ctxmetrics.redact import safe_text
+from ctxmetrics.report.text import count
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score, Usage
 from ctxmetrics_deepeval.model import DeepEvalModel

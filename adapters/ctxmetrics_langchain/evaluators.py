@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import set_config_context
 from langsmith import EvaluationResult, RunEvaluator, trace
 
-from ctxmetrics.adapting.model import as_judge
+from ctxmetrics.adapting.judge import as_judge
 from ctxmetrics.adapting.scorer import Scorer, compact, is_failure
 from ctxmetrics_langchain.documents import SCHEMA, to_record
 from ctxmetrics_langchain.models import ChatModel
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from ctxmetrics.adapting.scorer import WrapperParams
     from ctxmetrics.fields import KeyParams
-    from ctxmetrics.judges.base import Judge, Model
+    from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics import Metric
+    from ctxmetrics.models.base import Model
     from ctxmetrics.scores import Score
     from ctxmetrics_langchain.strings import MetricStringEvaluator
 

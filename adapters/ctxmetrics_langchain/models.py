@@ -9,16 +9,16 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config
 
-from ctxmetrics.adapting.foreign import describe, langchain_reply, message_reply, unread_reply
-from ctxmetrics.adapting.model import ForeignModel, check_kind
 from ctxmetrics.errors import JudgeError
-from ctxmetrics.judges.strict import response_format
+from ctxmetrics.models.frameworks import describe, has_class, langchain_reply, message_reply, unread_reply
+from ctxmetrics.models.openai.strict_schema import response_format
+from ctxmetrics.models.wrapping import ForeignModel, check_kind
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from pydantic import BaseModel
 
-    from ctxmetrics.judges.base import Prompt, Reply
+    from ctxmetrics.models.base import Prompt, Reply
 
 _REFUSED = (400, 422)
 """Statuses of a server that does not take the request."""
@@ -92,4 +92,4 @@ class ChatModel(ForeignModel):
 
 def _is_openai(chat_model: BaseChatModel) -> bool:
     """Whether a class sends ``response_format`` as OpenAI understands it, and returns the text unchanged."""
-    return any(kind.__name__ == "BaseChatOpenAI" for kind in type(chat_model).__mro__)
+    return has_class(chat_model, "BaseChatOpenAI")

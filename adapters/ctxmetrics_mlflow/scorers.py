@@ -11,11 +11,11 @@ from mlflow.entities import AssessmentError, AssessmentSource, Feedback
 from mlflow.genai.scorers import Scorer
 from pydantic import PrivateAttr
 
-from ctxmetrics.adapting.model import as_judge
+from ctxmetrics.adapting.judge import as_judge
 from ctxmetrics.adapting.scorer import Scorer as CoreScorer
 from ctxmetrics.adapting.scorer import compact
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.base import Model
+from ctxmetrics.models.base import Model
 from ctxmetrics.scores import Score
 from ctxmetrics_mlflow.traces import SCHEMA, to_record
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
 
+from ctxmetrics._runtime.background import run_sync
+from ctxmetrics._runtime.run import part_of
 from ctxmetrics._version import __version__
 from ctxmetrics.adapting.scorer import Scorer
-from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.fields import OPTIONS, Place, Schema
-from ctxmetrics.judges.run import part_of
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 if TYPE_CHECKING:

@@ -11,17 +11,19 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart, TextPart, ToolC
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.tools import ToolDefinition
 
-from ctxmetrics.adapting.foreign import check_finished, describe, token_usage, unread_reply
-from ctxmetrics.adapting.model import ForeignModel, as_judge
+from ctxmetrics._redact import safe_text
+from ctxmetrics.adapting.judge import as_judge
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.lexical import LexicalJudge
-from ctxmetrics.redact import safe_text
+from ctxmetrics.judges.lexical.judge import LexicalJudge
+from ctxmetrics.models.base import Reply
+from ctxmetrics.models.frameworks import check_finished, describe, token_usage, unread_reply
+from ctxmetrics.models.wrapping import ForeignModel
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from ctxmetrics.judges.base import Judge, Prompt
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.models.base import Prompt
 
 
 class PydanticAIModel(ForeignModel):

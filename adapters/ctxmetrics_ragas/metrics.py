@@ -15,13 +15,13 @@ from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, Sing
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
+from ctxmetrics._runtime.background import run_sync
+from ctxmetrics._runtime.run import Run, current_run, part_of, using
 from ctxmetrics.adapting.batch import score_each
 from ctxmetrics.adapting.embedded import RunNotice, notices_of
 from ctxmetrics.adapting.metric import Settings, Wrapper
-from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.llm import LLMJudge
-from ctxmetrics.judges.run import Run, current_run, part_of, using
+from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.samples import Sample
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 

@@ -12,17 +12,17 @@ from langchain_core.prompt_values import StringPromptValue
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
-from ctxmetrics.adapting import foreign
-from ctxmetrics.adapting.model import ForeignModel
+from ctxmetrics._redact import mask_logs_of
 from ctxmetrics.adapting.raw import any_reply, content_of
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.judges.base import Reply, checked_usage
-from ctxmetrics.redact import mask_logs_of
+from ctxmetrics.models import frameworks as foreign
+from ctxmetrics.models.base import Reply, checked_usage
+from ctxmetrics.models.wrapping import ForeignModel
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from ctxmetrics.judges.base import Prompt
+    from ctxmetrics.models.base import Prompt
     from ctxmetrics.scores import Usage
 
 _WRAPPED = ("langchain_llm", "llm", "generator")

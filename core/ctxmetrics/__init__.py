@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 from ctxmetrics._version import __version__
 
 if TYPE_CHECKING:
-    from ctxmetrics.costs import Estimate, estimate
-    from ctxmetrics.engine import Results, Row, aevaluate, evaluate
     from ctxmetrics.errors import CtxMetricsError
-    from ctxmetrics.judges.lexical import LexicalJudge
-    from ctxmetrics.judges.llm import LLMJudge
-    from ctxmetrics.judges.models import OpenAIModel
+    from ctxmetrics.evaluation.engine import Results, Row, aevaluate, evaluate
+    from ctxmetrics.evaluation.estimate import Estimate, estimate
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
+    from ctxmetrics.judges.llm.judge import LLMJudge
     from ctxmetrics.judges.scripted import ScriptedJudge
     from ctxmetrics.metrics import (
         ContextPrecision,
@@ -31,35 +30,36 @@ if TYPE_CHECKING:
         NonLLMContextPrecision,
         NonLLMContextRecall,
     )
+    from ctxmetrics.models.openai.model import OpenAIModel
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Evidence, Score, Usage, Verdict
-    from ctxmetrics.tables import score_table
+    from ctxmetrics.tables.table import score_table
 
 _HOME = {
     "ContextPrecision": "metrics",
     "ContextRecall": "metrics",
     "ContextUtilization": "metrics",
     "CtxMetricsError": "errors",
-    "Estimate": "costs",
+    "Estimate": "evaluation.estimate",
     "Evidence": "scores",
     "IDBasedContextPrecision": "metrics",
     "IDBasedContextRecall": "metrics",
-    "LLMJudge": "judges.llm",
-    "LexicalJudge": "judges.lexical",
+    "LLMJudge": "judges.llm.judge",
+    "LexicalJudge": "judges.lexical.judge",
     "NonLLMContextPrecision": "metrics",
     "NonLLMContextRecall": "metrics",
-    "OpenAIModel": "judges.models",
-    "Results": "engine",
-    "Row": "engine",
+    "OpenAIModel": "models.openai.model",
+    "Results": "evaluation.engine",
+    "Row": "evaluation.engine",
     "Sample": "samples",
     "Score": "scores",
     "ScriptedJudge": "judges.scripted",
     "Usage": "scores",
     "Verdict": "scores",
-    "aevaluate": "engine",
-    "estimate": "costs",
-    "evaluate": "engine",
-    "score_table": "tables",
+    "aevaluate": "evaluation.engine",
+    "estimate": "evaluation.estimate",
+    "evaluate": "evaluation.engine",
+    "score_table": "tables.table",
 }
 
 __all__ = [

@@ -53,7 +53,7 @@ class Convention:
         bands: Wordings of a recall, highest edge first, edges on the scale. The pages word recall only ("facts
             in the context"), so a precision has none.
         empty: The value of empty sides by metric family.
-        signals: Name of the result object it adds to a recall score (`ctxmetrics.signals`).
+        signals: Name of the result object it adds to a recall score (`ctxmetrics.metrics.signals`).
         percent: Whether a value is shown with its percentage.
         language: ISO 639 code of the language in which it is shown.
         ours: The cells that the source leaves open and we decided.

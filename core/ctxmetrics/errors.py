@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ctxmetrics.redact import masked
+from ctxmetrics._redact import masked
 
 if TYPE_CHECKING:
     from ctxmetrics.scores import Usage

@@ -18,6 +18,7 @@ from numbers import Integral, Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, Union
 
+from ctxmetrics._redact import safe_text
 from ctxmetrics.errors import (
     AmbiguousFieldError,
     MissingFieldError,
@@ -25,7 +26,6 @@ from ctxmetrics.errors import (
     SampleError,
     UnknownFieldError,
 )
-from ctxmetrics.redact import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -47,7 +47,7 @@ class Sample:
         reference_contexts: The texts that should have been retrieved.
         retrieved_context_ids: The ids of the retrieved texts in rank order.
         reference_context_ids: The ids of the texts that should have been retrieved.
-        labels: What people said about the sample; `ctxmetrics.agreement` says what it reads.
+        labels: What people said about the sample; `ctxmetrics.agreement.agree` says what it reads.
         metadata: Anything; carried to the results.
 
     Raises:

@@ -248,7 +248,7 @@ class Score:
     @property
     def reason(self) -> str:
         """What was missed or useless and why, in a few lines of text."""
-        from ctxmetrics.explain import reason
+        from ctxmetrics.report.text import reason
 
         return reason(self)
 
@@ -258,7 +258,7 @@ class Score:
         Args:
             color: Colour the ticks and crosses with ANSI escapes.
         """
-        from ctxmetrics.explain import pretty
+        from ctxmetrics.report.text import pretty
 
         return pretty(self, color=color)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.judges import run
-from ctxmetrics.judges.llm import _memo, forget
+from ctxmetrics._runtime import run
+from ctxmetrics.judges.llm.judge import _memo, forget
 from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
 from ctxmetrics.testing.runners import Runner, installed_runners
 

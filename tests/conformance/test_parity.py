@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, Sample
+from ctxmetrics.adapting.parity import compare
 from ctxmetrics.metrics import METRICS
-from ctxmetrics.parity import compare
 from ctxmetrics.testing.runners import CORE, Runner, aside, installed_runners
 
 if TYPE_CHECKING:

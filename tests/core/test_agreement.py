@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from ctxmetrics import LexicalJudge, Sample, ScriptedJudge
-from ctxmetrics.agreement import Agreement, agree, intervals_of
+from ctxmetrics._statistics import corrected_mean, mean_interval
+from ctxmetrics.agreement.agree import Agreement, agree, intervals_of
 from ctxmetrics.cli import app
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.inputs import read_samples
-from ctxmetrics.stats import corrected_mean, mean_interval
+from ctxmetrics.files import read_samples
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 REFERENCE = "Paris is the capital of France. The tower is 330 metres tall."

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, aevaluate, evaluate
-from ctxmetrics.bridge import on_background, on_background_loop, run_sync
+from ctxmetrics._runtime.background import on_background, on_background_loop, run_sync
 from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics.testing import FakeOpenAIServer, answer_from
 
@@ -249,7 +249,7 @@ def test_a_script_that_leaves_a_run_behind_ends_quietly():
     done = run_script("""
         import asyncio, threading, time
         from ctxmetrics import ContextRecall, Sample, evaluate
-        from ctxmetrics.bridge import start
+        from ctxmetrics._runtime.background import start
         async def long():
             await asyncio.sleep(3600)
         async def block():

@@ -20,10 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.cache import FILE_NAME, VerdictCache, _prepare
+from ctxmetrics._runtime.cache import FILE_NAME, VerdictCache, _prepare
 from ctxmetrics.errors import InputFileError, ParameterError
-from ctxmetrics.judges.llm import forget
-from ctxmetrics.judges.storing import _seal
+from ctxmetrics.judges.llm.encoding import _seal
+from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.testing import FakeOpenAIServer, answer_from
 
 METRICS = [ContextRecall(), ContextPrecision()]
@@ -138,7 +138,7 @@ def test_from_8_threads_at_once(tmp_path):
 
 _WORKER = """
 import sys
-from ctxmetrics.cache import VerdictCache
+from ctxmetrics._runtime.cache import VerdictCache
 print("ready", flush=True)
 sys.stdin.readline()
 cache = VerdictCache(sys.argv[1])
@@ -320,7 +320,7 @@ def test_a_table_of_another_version_is_set_aside_once_and_said_once(tmp_path, ca
 
 
 def test_a_locked_file_costs_time_but_no_result(tmp_path, monkeypatch, caplog, server):
-    monkeypatch.setattr("ctxmetrics.cache._BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("ctxmetrics._runtime.cache._BUSY_SECONDS", 0.2)
     VerdictCache(tmp_path).put("k", "v")
     blocker = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
     blocker.execute("BEGIN EXCLUSIVE")
@@ -380,7 +380,7 @@ def test_a_value_that_was_tampered_with_is_asked_again_and_mended(tmp_path, serv
 _RUN = """
 import asyncio, json, os, sys
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, evaluate
-from ctxmetrics.judges.base import Reply
+from ctxmetrics.models.base import Reply
 from ctxmetrics.testing import answer_from
 count, folder = int(sys.argv[1]), sys.argv[2]
 log = os.open(f"{folder}/requests", os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from ctxmetrics import __version__
-from ctxmetrics.outfile import OutFile
+from ctxmetrics.evaluation.writer import OutFile
 from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"

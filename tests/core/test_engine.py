@@ -40,7 +40,7 @@ from ctxmetrics.errors import (
     ParameterError,
     SampleError,
 )
-from ctxmetrics.inputs import read_samples
+from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.scores import Evidence, Usage, Verdict
 from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
@@ -478,7 +478,7 @@ def test_on_error_raise_is_not_about_samples_without_a_number():
 
 def test_a_deadline_returns_what_is_there(caplog, monkeypatch):
     monkeypatch.setattr(
-        "ctxmetrics.engine.GRACE", 3600.0
+        "ctxmetrics.evaluation.engine.GRACE", 3600.0
     )  # not needed: judges that let go are not waited for
 
     async def wait(request):
@@ -536,7 +536,7 @@ def test_max_calls_stops_asking_and_goes_on_with_what_is_free(tmp_path):
         judge = server_judge(server)
         evaluate(samples(100)[50:60], [ContextRecall()], judge=judge, cache=tmp_path)
         server.reset()
-        from ctxmetrics.judges.llm import forget
+        from ctxmetrics.judges.llm.judge import forget
 
         forget()
         results = evaluate(samples(100), [ContextRecall()], judge=judge, cache=tmp_path, max_calls=20)
@@ -585,7 +585,7 @@ def test_a_judge_that_is_down_is_asked_no_more_and_said_so_once(caplog):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_server_that_fails_at_random_loses_nothing(seed, monkeypatch):
-    monkeypatch.setattr("ctxmetrics.judges.run._FIRST_WAIT", 0.01)
+    monkeypatch.setattr("ctxmetrics._runtime.run._FIRST_WAIT", 0.01)
     with honest(faults=[Fault("500", rate=0.1, seed=seed)]) as server:
         results = evaluate(samples(60), [ContextRecall(), ContextPrecision()], judge=server_judge(server))
         assert server.count > 60
@@ -934,7 +934,7 @@ def test_on_a_terminal_there_is_a_bar():
 
 
 def test_a_second_run_pays_for_nothing_and_gives_the_same(tmp_path):
-    from ctxmetrics.judges.llm import forget
+    from ctxmetrics.judges.llm.judge import forget
 
     with honest() as server:
         first = evaluate(
@@ -954,7 +954,7 @@ def test_a_second_run_pays_for_nothing_and_gives_the_same(tmp_path):
 
 
 def test_with_per_context_a_larger_k_asks_about_new_contexts_only(tmp_path):
-    from ctxmetrics.judges.llm import forget
+    from ctxmetrics.judges.llm.judge import forget
 
     texts = [f"Number {number} is here." for number in range(10)]
     with honest() as server:
@@ -975,7 +975,7 @@ def test_another_models_judgements_are_not_reused(tmp_path):
 
 
 def test_a_reply_that_was_no_use_is_not_kept(tmp_path):
-    from ctxmetrics.judges.llm import forget
+    from ctxmetrics.judges.llm.judge import forget
 
     with FakeOpenAIServer(answer_from(), faults=[Fault("prose_only", times=4)]) as server:
         judge = server_judge(server)

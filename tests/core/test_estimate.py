@@ -24,7 +24,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.judges.llm import forget
+from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.testing import FakeOpenAIServer, answer_from
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
@@ -119,7 +119,7 @@ def test_what_the_cache_holds_is_free_and_the_cache_stays_as_it_is(server, tmp_p
 
 
 def test_with_a_cache_nothing_is_paid_twice_however_much_is_judged_between(tmp_path, monkeypatch):
-    monkeypatch.setattr("ctxmetrics.judges.llm.MEMORY", 2)
+    monkeypatch.setattr("ctxmetrics.judges.llm.judge.MEMORY", 2)
     judge = ScriptedJudge(answer_from(), name="labels")
     twice = unnamed(handbook()[:20]) * 2
     kept = estimate(twice, METRICS, judge=judge, cache=tmp_path).calls
@@ -196,6 +196,6 @@ def test_errors_are_those_of_a_run():
 
 
 def test_the_name_is_the_function_whatever_was_imported_first():
-    from ctxmetrics.costs import estimate as function
+    from ctxmetrics.evaluation.estimate import estimate as function
 
     assert ctxmetrics.estimate is function

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.judges.llm import forget
+from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.testing import FAULTS, FakeOpenAIServer, Fault, answer_from
 from ctxmetrics.testing.faults import HARMLESS
 
@@ -54,9 +54,9 @@ def run(fault):
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr("ctxmetrics.judges.run._FIRST_WAIT", 0.01)
-    monkeypatch.setattr("ctxmetrics.judges.run._LONGEST_WAIT", 0.05)
-    monkeypatch.setattr("ctxmetrics.judges.run._SPREAD", 0.01)
+    monkeypatch.setattr("ctxmetrics._runtime.run._FIRST_WAIT", 0.01)
+    monkeypatch.setattr("ctxmetrics._runtime.run._LONGEST_WAIT", 0.05)
+    monkeypatch.setattr("ctxmetrics._runtime.run._SPREAD", 0.01)
 
 
 @pytest.mark.parametrize("kind", FAULTS)

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, PrivateAttr, SecretStr
 
-from ctxmetrics.adapting.foreign import (
+from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.models.base import checked_usage
+from ctxmetrics.models.frameworks import (
     check_finished,
     describe,
     given_up,
@@ -22,8 +24,6 @@ from ctxmetrics.adapting.foreign import (
     unread_reply,
     with_arguments,
 )
-from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.judges.base import checked_usage
 from ctxmetrics.scores import Usage
 
 
@@ -48,7 +48,7 @@ def test_the_identity_is_the_same_in_every_process() -> None:
     """A cache on disk is found again by it."""
     code = (
         "from types import SimpleNamespace\n"
-        "from ctxmetrics.adapting.foreign import describe\n"
+        "from ctxmetrics.models.frameworks import describe\n"
         "print(describe('test', [SimpleNamespace(model='m', temperature=0.5, stop=['a', 'b'], args={'x': 1, 'y': 2})]))"
     )
     seen = {

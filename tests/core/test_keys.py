@@ -17,12 +17,12 @@ from urllib.parse import quote
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.bridge import run_sync
+from ctxmetrics._redact import mask_logs_of, masked, remember_key, remember_keys_of
+from ctxmetrics._runtime import run
+from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.judges import run
-from ctxmetrics.judges.models import Key
+from ctxmetrics.models.openai.model import Key
 from ctxmetrics.prompts import get_pack, render, schema_of
-from ctxmetrics.redact import mask_logs_of, masked, remember_key, remember_keys_of
 from ctxmetrics.testing import FAULTS, FakeOpenAIServer, Fault, answer_from
 from ctxmetrics.testing.chat import InvalidRequestError
 

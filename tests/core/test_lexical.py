@@ -12,10 +12,10 @@ from math import log
 import pytest
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges import lexical
 from ctxmetrics.judges.base import DecomposingJudge, Judge, JudgeRequest
-from ctxmetrics.judges.lexical import WARNING, LexicalJudge
-from ctxmetrics.judges.words import stop_words, words
+from ctxmetrics.judges.lexical import judge as lexical
+from ctxmetrics.judges.lexical.judge import WARNING, LexicalJudge
+from ctxmetrics.judges.lexical.words import stop_words, words
 from ctxmetrics.metrics.judged import ask_contexts, ask_units
 
 

@@ -19,12 +19,12 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CannotDecomposeError, JudgeError, ParameterError
-from ctxmetrics.judges.base import Reply
 from ctxmetrics.judges.scripted import ScriptedModel
+from ctxmetrics.models.base import Reply
 from ctxmetrics.scores import Usage
 
 if TYPE_CHECKING:
-    from ctxmetrics.judges.base import Prompt
+    from ctxmetrics.models.base import Prompt
 
 SAMPLE = Sample(
     id="paris",

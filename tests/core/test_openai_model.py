@@ -21,11 +21,13 @@ import pytest
 from pydantic import BaseModel
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.bridge import run_sync
+from ctxmetrics._runtime import run
+from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import JudgeError, MissingExtraError, ParameterError
-from ctxmetrics.judges import clients, manners, run
-from ctxmetrics.judges.models import Key, read_answer
-from ctxmetrics.judges.strict import strict_schema
+from ctxmetrics.models.openai import capabilities as manners
+from ctxmetrics.models.openai import client as clients
+from ctxmetrics.models.openai.model import Key, read_answer
+from ctxmetrics.models.openai.strict_schema import strict_schema
 from ctxmetrics.prompts import get_pack, render, schema_of
 from ctxmetrics.testing import CONTENT_FAULTS, FAULTS, FakeOpenAIServer, Fault, Reply, answer_from
 from ctxmetrics.testing.chat import InvalidRequestError
@@ -45,7 +47,7 @@ def _new_process(monkeypatch):
     manners.forget()
     monkeypatch.setattr(run, "_FIRST_WAIT", 0.01)
     monkeypatch.setattr(run, "_LONGEST_WAIT", 0.05)
-    monkeypatch.setattr(run, "_process", [])
+    monkeypatch.setattr(run, "_process", run.Run())
 
 
 def prompt(step="joint", vote=0, data=None):

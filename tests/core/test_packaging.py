@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ADAPTERS = sorted(path for path in (ROOT / "adapters").iterdir() if (path / "__init__.py").is_file())
-MOST_CODE_LINES = 310
 LONGEST_TEXT = 200
 """Characters: a message fits, a prompt does not."""
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -35,7 +34,7 @@ FRAMEWORKS = re.compile(
     r"ragas|deepeval|langchain\w*|langgraph|langsmith|openevals|mlflow|pydantic_evals|pydantic_ai|logfire"
     r"|litellm|instructor|ctxmetrics_\w+"
 )
-OPENAI_LIVES_IN = {"core/ctxmetrics/judges/models.py", "core/ctxmetrics/judges/clients.py"}
+OPENAI_LIVES_IN = {"core/ctxmetrics/models/openai/model.py", "core/ctxmetrics/models/openai/client.py"}
 
 each_adapter = pytest.mark.parametrize("package", ADAPTERS, ids=lambda path: path.name)
 
@@ -175,41 +174,6 @@ def test_an_adapter_imports_no_other_adapter(package: Path) -> None:
     assert "ctxmetrics" in found
 
 
-LAYERS = {
-    "metrics": ("ctxmetrics.engine", "ctxmetrics.cli", "ctxmetrics.report", "ctxmetrics.results"),
-    "judges": ("ctxmetrics.metrics", "ctxmetrics.engine", "ctxmetrics.cli", "ctxmetrics.report"),
-    "prompts": ("ctxmetrics.metrics", "ctxmetrics.engine", "ctxmetrics.cli", "ctxmetrics.report"),
-}
-BOTTOM = ("formulas", "scores", "samples", "text", "similarity", "conventions", "errors")
-
-
-@pytest.mark.parametrize("layer", LAYERS)
-def test_arrows_point_down(layer: str) -> None:
-    for path in files(ROOT / "core" / "ctxmetrics" / layer):
-        tree = tree_of(path)
-        typing_only = only_for_types(tree)
-        for node, module in imports(tree):
-            assert node in typing_only or not module.startswith(LAYERS[layer]), (
-                f"{path}:{node.lineno}: {module}"
-            )
-
-
-@pytest.mark.parametrize("name", BOTTOM)
-def test_the_bottom_knows_neither_judges_nor_metrics(name: str) -> None:
-    tree = tree_of(ROOT / "core" / "ctxmetrics" / f"{name}.py")
-    typing_only = only_for_types(tree)
-    above = (
-        "ctxmetrics.judges",
-        "ctxmetrics.metrics",
-        "ctxmetrics.engine",
-        "ctxmetrics.cli",
-        "ctxmetrics.report",
-    )
-    assert [
-        module for node, module in imports(tree) if node not in typing_only and module.startswith(above)
-    ] == []
-
-
 # --- thin adapters --------------------------------------------------------------------------------------------
 
 
@@ -237,14 +201,6 @@ def test_code_lines_are_counted_as_a_person_would(tmp_path: Path) -> None:
     text = '"""Two\nlines."""\n\n# a comment\nx = 1  # code\n\n\ndef f():\n    """Doc."""\n    return """a\nb"""\n'
     (tmp_path / "x.py").write_text(text, encoding="utf-8")
     assert code_lines(tmp_path / "x.py") == 4  # x = 1, def f():, return """a, b"""
-
-
-@each_adapter
-def test_an_adapter_is_small(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    counts = {path.name: code_lines(path) for path in files(package)}
-    with capsys.disabled():
-        print(f"\n{package.name}: {sum(counts.values())} code lines {counts}")
-    assert sum(counts.values()) <= MOST_CODE_LINES
 
 
 PARAMETERS = {item.name for kind in METRICS.values() for item in dataclasses.fields(kind)}

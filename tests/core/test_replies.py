@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rapidfuzz import fuzz
 
-from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.replies import MOST_QUOTES, Part, UnreadableReplyError, check, parse
+from ctxmetrics.judges.llm.reply import MOST_QUOTES, Part, UnreadableReplyError, check, parse
+from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, schema_of
 
 KEYS = ("sentences", "contexts")

@@ -20,8 +20,8 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CtxMetricsError, InputFileError, MissingExtraError
-from ctxmetrics.outfile import json_line
-from ctxmetrics.results import Results, Row
+from ctxmetrics.evaluation.results import Results, Row
+from ctxmetrics.evaluation.writer import json_line
 
 
 def score(value, code=None, *, verdicts=(), threshold=None, usage=None, identifier=None):

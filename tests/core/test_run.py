@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from random import Random
 from types import SimpleNamespace
 
 import openai
@@ -17,13 +14,15 @@ import pytest
 from tenacity import AsyncRetrying, RetryError, stop_after_attempt
 
 from ctxmetrics import ContextRecall
+from ctxmetrics._redact import remember_key
+from ctxmetrics._runtime import breaker as breakers
+from ctxmetrics._runtime import limits, run
+from ctxmetrics._runtime.breaker import Breaker
+from ctxmetrics._runtime.failures import UnusableReplyError, classify
+from ctxmetrics._runtime.run import Run, current_run, part_of, using
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
-from ctxmetrics.judges import loops, run
-from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.failures import UnusableReplyError, classify
-from ctxmetrics.judges.run import Breaker, Limiter, Run, current_run, part_of, using
+from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, render, schema_of
-from ctxmetrics.redact import remember_key
 from ctxmetrics.scores import Usage
 
 try:
@@ -37,16 +36,11 @@ SCHEMA = schema_of("claims")
 
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch):
-    monkeypatch.setattr(run, "_FIRST_WAIT", 0.001)
-    monkeypatch.setattr(run, "_LONGEST_WAIT", 0.002)
+    for module in (limits, run):
+        monkeypatch.setattr(module, "FIRST_WAIT", 0.001)
+        monkeypatch.setattr(module, "LONGEST_WAIT", 0.002)
     monkeypatch.setattr(run, "_SPREAD", 0.001)
-    monkeypatch.setattr(run, "_process", [])
-    patience(monkeypatch, 600)
-
-
-def patience(monkeypatch, seconds):
-    monkeypatch.setattr(run, "PATIENCE", seconds)
-    monkeypatch.setattr(loops, "PATIENCE", seconds)
+    monkeypatch.setattr(run, "_process", Run())
 
 
 class Model:
@@ -75,6 +69,10 @@ def error(code="server_error", *, retryable=True, retry_after=None):
     return JudgeError("it failed", reason_code=code, retryable=retryable, retry_after=retry_after)
 
 
+def in_flight(state):
+    return sum(limiter.in_flight for limiter in state._limiters.values())
+
+
 def call(model, **options):
     state = Run(**options)
     return state, asyncio.run(state.call(model, PROMPT, SCHEMA))
@@ -85,245 +83,6 @@ def failing(model, **options):
     with pytest.raises(JudgeError) as caught:
         asyncio.run(state.call(model, PROMPT, SCHEMA))
     return state, caught.value
-
-
-# ---- the limiter ----
-
-
-class Gauge:
-    """Counts who is inside, over all threads."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.inside = self.most = self.through = 0
-
-    def enter(self):
-        with self.lock:
-            self.inside += 1
-            self.most = max(self.most, self.inside)
-
-    def leave(self):
-        with self.lock:
-            self.inside -= 1
-            self.through += 1
-
-
-def test_the_bound_holds_over_threads_loops_and_cancellations():
-    limiter, gauge = Limiter(5), Gauge()
-
-    def thread(seed):
-        random = Random(seed)
-
-        async def one():
-            slot = await limiter.acquire()
-            try:
-                gauge.enter()
-                await asyncio.sleep(random.uniform(0, 0.002))
-            finally:
-                gauge.leave()
-                limiter.release(slot)
-
-        async def main():
-            tasks = [asyncio.create_task(one()) for _ in range(150)]
-            for task in random.sample(tasks, 50):
-                await asyncio.sleep(0)
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-        asyncio.run(main())
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(thread, range(4)))
-    assert gauge.most <= 5
-    assert gauge.through >= 400
-    assert limiter.in_flight == 0
-    slots = [asyncio.run(asyncio.wait_for(limiter.acquire(), 5)) for _ in range(5)]
-    assert limiter.in_flight == len(slots)
-
-
-def test_a_turn_that_is_cancelled_as_it_comes_goes_to_the_next():
-    async def main():
-        limiter = Limiter(1)
-        slot = await limiter.acquire()
-        second, third = (asyncio.create_task(limiter.acquire()) for _ in range(2))
-        await asyncio.sleep(0)
-        limiter.release(slot)  # wakes the second ..
-        second.cancel()  # .. which leaves before it could run
-        with suppress(asyncio.CancelledError):
-            await second
-        return await asyncio.wait_for(third, 5)
-
-    assert asyncio.run(main())
-
-
-def test_turns_come_in_order():
-    async def main():
-        limiter, order = Limiter(1), []
-        slot = await limiter.acquire()
-
-        async def one(name):
-            mine = await limiter.acquire()
-            order.append(name)
-            limiter.release(mine)
-
-        tasks = [asyncio.create_task(one(name)) for name in range(6)]
-        await asyncio.sleep(0)
-        limiter.release(slot)
-        await asyncio.gather(*tasks)
-        return order
-
-    assert asyncio.run(main()) == [0, 1, 2, 3, 4, 5]
-
-
-def test_who_is_overtaken_when_woken_stays_first():
-    async def main():
-        limiter, order = Limiter(1), []
-        slot = await limiter.acquire()
-
-        async def one(name):
-            mine = await limiter.acquire()
-            order.append(name)
-            limiter.release(mine)
-
-        tasks = [asyncio.create_task(one(name)) for name in "bcd"]
-        await asyncio.sleep(0)
-        limiter.release(slot)  # wakes b ..
-        slot = await limiter.acquire()  # .. and is faster
-        order.append("a")
-        await asyncio.sleep(0.01)
-        limiter.release(slot)
-        await asyncio.gather(*tasks)
-        return order
-
-    assert asyncio.run(main()) == ["a", "b", "c", "d"]
-
-
-def test_a_turn_that_went_to_a_loop_nobody_runs_is_found_and_taken_once(monkeypatch):
-    patience(monkeypatch, 0.1)
-    limiter = Limiter(1)
-    dead = asyncio.new_event_loop()
-    left = dead.create_task(limiter.acquire())
-
-    async def main():
-        slot = await limiter.acquire()
-        await asyncio.get_running_loop().run_in_executor(None, dead.run_until_complete, asyncio.sleep(0))
-        gauge = Gauge()
-
-        async def one():
-            mine = await limiter.acquire()
-            gauge.enter()
-            await asyncio.sleep(0.02)
-            gauge.leave()
-            limiter.release(mine)
-
-        tasks = [asyncio.create_task(one()) for _ in range(4)]
-        await asyncio.sleep(0)
-        limiter.release(slot)  # wakes the one that nobody runs
-        await asyncio.wait_for(asyncio.gather(*tasks), 10)
-        return gauge.most
-
-    assert asyncio.run(main()) == 1
-    left.cancel()
-    dead.run_until_complete(asyncio.gather(left, return_exceptions=True))
-    dead.close()
-
-
-def test_a_wave_of_refusals_halves_the_bound_once_and_successes_raise_it_again():
-    async def main():
-        limiter = Limiter(16)
-        wave = [await limiter.acquire() for _ in range(16)]
-        alone = []
-        for slot in wave:
-            alone.append(limiter.refused(slot, None))
-            limiter.release(slot)
-        assert limiter.bound == 8
-        assert alone == [False] * 15 + [True]
-        later = await limiter.acquire()
-        limiter.refused(later, None)
-        limiter.release(later)
-        assert limiter.bound == 4
-        for _ in range(4):
-            limiter.succeeded()
-        assert 4.7 < limiter.bound <= 5
-        for _ in range(1000):
-            limiter.succeeded()
-        assert limiter.bound == 16
-
-    asyncio.run(main())
-
-
-def test_the_bound_never_falls_below_one():
-    async def main():
-        limiter = Limiter(1)
-        for _ in range(3):
-            slot = await limiter.acquire()
-            limiter.refused(slot, None)
-            limiter.release(slot)
-        assert limiter.bound == 1
-        await asyncio.wait_for(limiter.acquire(), 5)
-
-    asyncio.run(main())
-
-
-def test_a_server_that_refuses_even_one_holds_everybody_back():
-    async def main():
-        limiter = Limiter(4)
-        slot = await limiter.acquire()
-        began = time.monotonic()
-        limiter.refused(slot, 0.2)
-        limiter.release(slot)
-        again = await asyncio.gather(*(limiter.acquire() for _ in range(2)))
-        return min(slot.since for slot in again) - began
-
-    assert asyncio.run(main()) >= 0.2
-
-
-@pytest.mark.parametrize("held_by", ["standing", "closed"])
-def test_slots_of_a_loop_that_does_not_turn_keep_nobody_waiting(held_by, monkeypatch):
-    patience(monkeypatch, 0.1)
-    limiter = Limiter(1)
-    taken, go_on = threading.Event(), threading.Event()
-
-    async def hold():
-        await limiter.acquire()
-        taken.set()
-        if held_by == "standing":
-            go_on.wait(30)  # as a sync call in a notebook's loop would
-
-    thread = threading.Thread(target=lambda: asyncio.run(hold()))
-    thread.start()
-    taken.wait(30)
-    if held_by == "closed":
-        thread.join(30)
-    assert asyncio.run(asyncio.wait_for(limiter.acquire(), 10))
-    go_on.set()
-    thread.join(30)
-
-
-def test_slots_of_a_loop_that_turns_are_waited_for(monkeypatch):
-    patience(monkeypatch, 0.4)
-    limiter = Limiter(1)
-    taken, go_on = threading.Event(), threading.Event()
-
-    async def hold():
-        slot = await limiter.acquire()
-        taken.set()
-        while not go_on.is_set():  # noqa: ASYNC110 - another thread sets it
-            await asyncio.sleep(0.01)
-        limiter.release(slot)
-
-    async def want():
-        task = asyncio.create_task(limiter.acquire())
-        await asyncio.sleep(1.0)  # more than twice the patience
-        assert not task.done()
-        go_on.set()
-        return await asyncio.wait_for(task, 10)
-
-    thread = threading.Thread(target=lambda: asyncio.run(hold()))
-    thread.start()
-    taken.wait(30)
-    assert asyncio.run(want())
-    thread.join(30)
 
 
 # ---- retries ----
@@ -348,7 +107,7 @@ def test_timeouts_are_given_up_after_four():
     model = Model(lambda: asyncio.sleep(60))
     state, problem = failing(model, timeout=0.05)
     assert (model.calls, problem.reason_code, str(problem)) == (4, "timeout", "no answer within 0.05 s")
-    assert state.limiter.in_flight == 0
+    assert not in_flight(state)
 
 
 def test_what_cannot_pass_is_not_sent_again():
@@ -389,8 +148,8 @@ def test_waits_double_and_are_spread(monkeypatch):
         if seconds > 0.1:  # shorter ones are the model's own
             waits.append(seconds)
 
-    monkeypatch.setattr(run, "_FIRST_WAIT", 0.25)
-    monkeypatch.setattr(run, "_LONGEST_WAIT", 8.0)
+    monkeypatch.setattr(run, "FIRST_WAIT", 0.25)
+    monkeypatch.setattr(run, "LONGEST_WAIT", 8.0)
     monkeypatch.setattr(run, "_SPREAD", 0.05)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     for _ in range(2):
@@ -427,7 +186,7 @@ def test_a_cancelled_request_gives_its_slot_back_and_counts():
         return state
 
     state = asyncio.run(main())
-    assert (state.limiter.in_flight, state.usage.calls, dict(state.failures)) == (0, 1, {})
+    assert (in_flight(state), state.usage.calls, dict(state.failures)) == (0, 1, {})
 
 
 def test_a_cancellation_that_meets_the_reply_is_not_lost():
@@ -452,7 +211,7 @@ def test_a_cancellation_that_meets_the_reply_is_not_lost():
                 assert task.cancelled()
                 cancelled += 1
         assert cancelled
-        assert state.limiter.in_flight == 0
+        assert state._limiter().in_flight == 0
 
     asyncio.run(main())
 
@@ -599,31 +358,21 @@ def test_a_wave_of_timeouts_is_enough():
 
 @pytest.mark.parametrize("code", ["rate_limited", "overloaded"])
 def test_refusals_for_overload_do_not_count_for_a_minute(monkeypatch, code):
-    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 60.0)
+    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 60.0)
     model = Model(*[error(code)] * 100, ok())
     state, _ = call(model, max_failures=1000)
     assert (model.calls, state.failures) == (101, {code: 100})
 
 
 def test_what_else_fails_counts_between_refusals(monkeypatch):
-    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 60.0)
+    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 60.0)
     model = Model(*[error("rate_limited"), error()] * 9)
     _, problem = failing(model)
     assert (model.calls, problem.reason_code) == (12, "server_error")
 
 
-def test_a_server_may_refuse_for_days():
-    async def main():
-        limiter = Limiter(1)
-        slot = await limiter.acquire()
-        for _ in range(2000):  # more doublings than a float can hold
-            assert limiter.refused(slot, None)
-
-    asyncio.run(main())
-
-
 def test_after_a_minute_of_refusals_a_request_is_given_up(monkeypatch):
-    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 0.3)
+    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 0.3)
     model = Model(error("rate_limited"))
     began = time.monotonic()
     _, problem = failing(model, max_failures=10**6)
@@ -632,32 +381,12 @@ def test_after_a_minute_of_refusals_a_request_is_given_up(monkeypatch):
     assert model.calls > 6
 
 
-def test_refusals_of_requests_sent_alone_hold_all_back_longer_and_longer(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(run, "_FIRST_WAIT", 0.25)
-    monkeypatch.setattr(run, "_LONGEST_WAIT", 8.0)
-
-    async def main():
-        limiter, holds = Limiter(1), []
-        for retry_after in (None, None, None, 3.0, None, None, None):
-            slot = await limiter.acquire()
-            limiter.refused(slot, retry_after)
-            limiter.release(slot)
-            holds.append(limiter._open_at - now[0])
-            now[0] = limiter._open_at
-        limiter.succeeded()
-        limiter.refused(await limiter.acquire(), None)
-        return [*holds, limiter._open_at - now[0]]
-
-    assert asyncio.run(main()) == [0.25, 0.5, 1.0, 3.0, 4.0, 8.0, 8.0, 0.25]
-
-
 def test_a_minute_of_refusals_of_requests_sent_alone_is_enough(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 60.0)
-    breaker, refusal = Breaker(3, cool_down=None), error("rate_limited")
+    for module in (breakers, limits, run):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 60.0)
+    breaker, refusal = Breaker(3, cool_down=None, attempts=1), error("rate_limited")
     for seconds in (0, 30, 29):  # enough of them, not long enough
         now[0] += seconds
         breaker.refused_alone(refusal)
@@ -672,14 +401,14 @@ def test_a_minute_of_refusals_of_requests_sent_alone_is_enough(monkeypatch):
 
 
 def test_refusals_of_requests_sent_alone_end_a_run(monkeypatch):
-    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 0.0)
+    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 0.0)
     model = Model(error("rate_limited", retry_after=0.01))
     failing(model, max_failures=3)
     assert model.calls == 3
 
 
 def test_a_number_of_attempts_counts_refusals_too(monkeypatch):
-    monkeypatch.setattr(run, "OVERLOAD_PATIENCE", 60.0)
+    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 60.0)
     model = Model(error("rate_limited"))
     failing(model, attempts=4)
     assert model.calls == 4
@@ -699,7 +428,8 @@ def admitted(breaker):
 
 def test_after_the_cool_down_one_request_is_the_trial(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    for module in (breakers, limits, run):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     breaker = Breaker(2, cool_down=30.0, attempts=1)
     for _ in range(2):
         breaker.failed(error())
@@ -726,7 +456,7 @@ def test_the_others_of_its_loop_wait_for_the_trial(monkeypatch, answers):
         released, trying = asyncio.Event(), asyncio.Event()
 
         async def act():
-            sent.append(state.limiter.in_flight)
+            sent.append(state._limiter().in_flight)
             if len(sent) == 1:
                 raise error()
             trying.set()
@@ -791,7 +521,7 @@ def test_outside_of_runs_that_a_judge_is_down_is_known_to_one_owner(monkeypatch)
 
 def test_replies_without_content_count_within_a_run_only(monkeypatch):
     for cool_down, opened in ((None, True), (30.0, False)):
-        breaker = Breaker(2, cool_down=cool_down)
+        breaker = Breaker(2, cool_down=cool_down, attempts=1)
         for _ in range(2):
             breaker.unusable("invalid_reply")
         assert (breaker.message is not None) is opened
@@ -893,7 +623,7 @@ def test_retry_after(headers, seconds):
 
 
 def test_retry_after_may_be_a_date(monkeypatch):
-    from ctxmetrics.judges import failures
+    from ctxmetrics._runtime import failures
 
     monkeypatch.setattr(failures, "time", SimpleNamespace(time=lambda: 784111777.0))  # the date below
     headers = {"retry-after": "Sun, 06 Nov 1994 08:50:07 GMT"}

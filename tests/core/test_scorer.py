@@ -17,11 +17,12 @@ from ctxmetrics import (
     LexicalJudge,
     ScriptedJudge,
 )
-from ctxmetrics.adapting.model import ForeignModel, as_judge, check_kind, fingerprint
+from ctxmetrics._statistics import mean_interval
+from ctxmetrics.adapting.judge import as_judge
 from ctxmetrics.adapting.scorer import Scorer, compact, is_failure
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.fields import Place, Schema
-from ctxmetrics.stats import mean_interval
+from ctxmetrics.models.wrapping import ForeignModel, check_kind, fingerprint
 
 SCHEMA = Schema(
     places={

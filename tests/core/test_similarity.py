@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from rapidfuzz import distance, process
 
-from ctxmetrics import similarity as module
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas import average_precision, share
-from ctxmetrics.similarity import (
+from ctxmetrics.metrics import similarity as module
+from ctxmetrics.metrics.similarity import (
     MEASURES,
     Match,
     SimilarityMatrix,
@@ -546,7 +546,9 @@ def test_many_threads_and_many_keys():
 
 
 def test_importing_the_module_loads_neither_numpy_nor_rapidfuzz():
-    code = "import sys, ctxmetrics.similarity; print(sorted({'numpy', 'rapidfuzz'} & set(sys.modules)))"
+    code = (
+        "import sys, ctxmetrics.metrics.similarity; print(sorted({'numpy', 'rapidfuzz'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

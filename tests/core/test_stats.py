@@ -9,8 +9,8 @@ import statistics
 import pytest
 from scipy import stats as scipy_stats
 
+from ctxmetrics._statistics import mean_interval, student_quantile
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.stats import mean_interval, student_quantile
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, ScriptedJudge
-from ctxmetrics.judges import run, telemetry
+from ctxmetrics._runtime import run, telemetry
 from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
 
 SAMPLE = Sample(
@@ -25,7 +25,7 @@ CONTENTS = ("Wherewithal", "Theunit", "greenish", "Thecontext", "You check", "no
 @pytest.fixture
 def spans(monkeypatch):
     monkeypatch.setattr(run, "_FIRST_WAIT", 0.001)
-    monkeypatch.setattr(run, "_process", [])
+    monkeypatch.setattr(run, "_process", run.Run())
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.judges import manners, run
-from ctxmetrics.judges.clients import MOST_BYTES
+from ctxmetrics._runtime import run
+from ctxmetrics.models.openai import capabilities as manners
+from ctxmetrics.models.openai.client import MOST_BYTES
 from ctxmetrics.testing import FakeOpenAIServer, HttpResponse, Reply, answer_from
 
 SAMPLE = Sample(reference="The door is green.", retrieved_contexts=["The door is green."])

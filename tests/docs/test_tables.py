@@ -13,10 +13,10 @@ import pytest
 from typer.main import get_command
 
 from ctxmetrics import LLMJudge, OpenAIModel, aevaluate, evaluate
-from ctxmetrics.agreement import agree
+from ctxmetrics.agreement.agree import agree
 from ctxmetrics.cli import app
 from ctxmetrics.fields import FIELDS, OPTIONS, SCHEMAS, Place
-from ctxmetrics.inputs import read_samples
+from ctxmetrics.files import read_samples
 from ctxmetrics.metrics import METRICS
 from ctxmetrics.scores import ReasonCode, VerdictCode
 
@@ -79,7 +79,7 @@ def test_the_agreement_figures_are_those_the_benchmark_measures() -> None:
 
 
 def test_the_figures_of_the_warning_are_explained_in_the_docs() -> None:
-    from ctxmetrics.judges.lexical import WARNING
+    from ctxmetrics.judges.lexical.judge import WARNING
 
     for figure in ("0.83", "0.71", "0.60", "0.67", "0.79"):
         assert figure in WARNING

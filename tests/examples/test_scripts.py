@@ -15,7 +15,7 @@ import pytest
 import sentencex
 
 from ctxmetrics import ContextRecall, LexicalJudge, evaluate
-from ctxmetrics.inputs import read_samples
+from ctxmetrics.files import read_samples
 from ctxmetrics.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, ScriptedJudge, evaluate
-from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.llm import forget
-from ctxmetrics.judges.replies import UnreadableReplyError, parse
+from ctxmetrics.judges.llm.judge import forget
+from ctxmetrics.judges.llm.reply import UnreadableReplyError, parse
 from ctxmetrics.metrics import ContextUtilization
+from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, render
 from ctxmetrics.text import find_quote, normalise, split_sentences
 

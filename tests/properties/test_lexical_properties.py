@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ctxmetrics.judges import lexical
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.lexical import LexicalJudge
-from ctxmetrics.judges.words import words
+from ctxmetrics.judges.lexical import judge as lexical
+from ctxmetrics.judges.lexical.judge import LexicalJudge
+from ctxmetrics.judges.lexical.words import words
 from ctxmetrics.text import has_content
 
 SCRIPTS = (

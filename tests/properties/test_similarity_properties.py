@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import distance
 
-from ctxmetrics.similarity import MEASURES, Match, shared_matrix, similarity_matrix
+from ctxmetrics.metrics.similarity import MEASURES, Match, shared_matrix, similarity_matrix
 
 ASKED = {name: getattr(distance, module).normalized_distance for name, module in MEASURES.items()}
 

@@ -22,7 +22,7 @@ from ctxmetrics import (
     Sample,
     evaluate,
 )
-from ctxmetrics.judges.llm import forget
+from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.report import render_html
 from ctxmetrics.testing import FakeOpenAIServer, answer_from, read_question
 from ctxmetrics.text import split_sentences

@@ -28,8 +28,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.judges import run, telemetry
-from ctxmetrics.judges.llm import forget
+from ctxmetrics._runtime import run, telemetry
+from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.testing import answer_from
 from ctxmetrics.testing.chat import Reply, completion, parse_chat
 from ctxmetrics.testing.runners import aside

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from ctxmetrics.judges.base import Reply
-from ctxmetrics.judges.replies import Part, UnreadableReplyError, check, parse
+from ctxmetrics.judges.llm.reply import Part, UnreadableReplyError, check, parse
+from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack
 
 KEYS = ("sentences", "contexts")

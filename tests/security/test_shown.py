@@ -21,8 +21,8 @@ from ctxmetrics import (
     Sample,
     evaluate,
 )
+from ctxmetrics._redact import safe_text
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.redact import safe_text
 from ctxmetrics.report import render_html
 from ctxmetrics.scores import Evidence, Verdict
 from ctxmetrics.testing import FakeOpenAIServer

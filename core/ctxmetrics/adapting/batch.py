@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.engine import aevaluate
+from ctxmetrics._redact import safe_text
 from ctxmetrics.errors import CtxMetricsError, NotTextError, SampleError
-from ctxmetrics.feed import check_id
-from ctxmetrics.redact import safe_text
+from ctxmetrics.evaluation.engine import aevaluate
+from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:

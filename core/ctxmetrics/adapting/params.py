@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ctxmetrics.conventions import Unit
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.metrics.precision import Formula
-    from ctxmetrics.similarity import Measure
+    from ctxmetrics.metrics.similarity import Measure
 
 MetricT = TypeVar("MetricT", bound="Metric")
 

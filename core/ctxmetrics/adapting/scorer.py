@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._redact import safe_text
+from ctxmetrics._runtime.background import run_sync
+from ctxmetrics._runtime.run import part_of
 from ctxmetrics.adapting.embedded import notices_of
 from ctxmetrics.adapting.params import MetricParams, build_metric
-from ctxmetrics.bridge import run_sync
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError
-from ctxmetrics.explain import count
 from ctxmetrics.fields import KeyParams
-from ctxmetrics.judges.run import part_of
 from ctxmetrics.metrics.judged import JudgedMetric
-from ctxmetrics.redact import safe_text
+from ctxmetrics.report.text import count
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import FrozenDict, Score
 
@@ -159,7 +159,7 @@ class Scorer:
         Raises:
             MissingFieldError: No record has a field that a metric needs.
         """
-        from ctxmetrics.engine import evaluate
+        from ctxmetrics.evaluation.engine import evaluate
 
         found = {}
         for name, metric in self.metrics.items():

@@ -12,8 +12,8 @@ from ctxmetrics.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.results import Results
 
 _GATE = re.compile(r"(.+)=([^=]+)\Z", re.DOTALL)
 

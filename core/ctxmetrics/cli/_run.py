@@ -49,14 +49,14 @@ def judge_of(name: str, base_url: str | None) -> Judge:
         ParameterError: No such judge.
     """
     if name == "lexical":
-        from ctxmetrics.judges.lexical import LexicalJudge
+        from ctxmetrics.judges.lexical.judge import LexicalJudge
 
         return LexicalJudge()
     provider, _, model = name.partition("/")
     if provider != "openai" or not model:
         raise ParameterError(f"--judge {name!r} is unknown. Write lexical or openai/MODEL.")
-    from ctxmetrics.judges.llm import LLMJudge
-    from ctxmetrics.judges.models import OpenAIModel
+    from ctxmetrics.judges.llm.judge import LLMJudge
+    from ctxmetrics.models.openai.model import OpenAIModel
 
     return LLMJudge(OpenAIModel(model, base_url=base_url))
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from ctxmetrics.cli._terminal import message
-from ctxmetrics.engine import INTERRUPTED as BY_USER
+from ctxmetrics.evaluation.engine import INTERRUPTED as BY_USER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Judge
-    from ctxmetrics.results import Results
 
 GATE_FAILED = 1
 BAD_INPUT = 2

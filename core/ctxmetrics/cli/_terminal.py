@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ctxmetrics._redact import visible
 from ctxmetrics.errors import OutputFileError
-from ctxmetrics.redact import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

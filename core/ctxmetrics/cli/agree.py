@@ -33,8 +33,8 @@ def agree(
     ] = 0,
 ) -> None:
     """Compare a judge's verdicts with people's labels, and correct the means by them."""
-    from ctxmetrics.agreement import agree as compare
-    from ctxmetrics.inputs import read_samples
+    from ctxmetrics.agreement.agree import agree as compare
+    from ctxmetrics.files import read_samples
 
     schema, convention = schema_and_convention(schema, convention)
     judging = judge_of(judge, base_url)

@@ -26,7 +26,7 @@ def cache(context: typer.Context) -> None:
 @cache_app.command("info")
 def cache_info(directory: Directory) -> None:
     """Say what a cache holds."""
-    from ctxmetrics.cache import VerdictCache
+    from ctxmetrics._runtime.cache import VerdictCache
 
     info = VerdictCache(_existing(directory)).info()
     print_result(f"{info.path}: {info.entries} judgements, {info.size:,} bytes")
@@ -35,7 +35,7 @@ def cache_info(directory: Directory) -> None:
 @cache_app.command("clear")
 def cache_clear(directory: Directory) -> None:
     """Delete every judgement of a cache."""
-    from ctxmetrics.cache import VerdictCache
+    from ctxmetrics._runtime.cache import VerdictCache
 
     found = VerdictCache(_existing(directory))
     number = found.info().entries
@@ -44,7 +44,7 @@ def cache_clear(directory: Directory) -> None:
 
 
 def _existing(directory: Path) -> Path:
-    from ctxmetrics.cache import FILE_NAME
+    from ctxmetrics._runtime.cache import FILE_NAME
 
     if not (directory / FILE_NAME).is_file():
         raise InputFileError(f"{directory}: there is no cache. Give the directory that was given as --cache.")

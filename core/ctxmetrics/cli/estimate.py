@@ -25,9 +25,9 @@ def estimate(
     cache: CacheDir = None,
 ) -> None:
     """Count the calls and tokens of a run before it is paid."""
-    from ctxmetrics.cache import FILE_NAME
-    from ctxmetrics.costs import estimate as count
-    from ctxmetrics.inputs import read_samples
+    from ctxmetrics._runtime.cache import FILE_NAME
+    from ctxmetrics.evaluation.estimate import estimate as count
+    from ctxmetrics.files import read_samples
 
     schema, convention = schema_and_convention(schema, convention)
     samples = list(read_samples(file, schema))

@@ -26,9 +26,9 @@ def parity(
     schema: SchemaName = None,
 ) -> None:
     """Run the same samples through every installed framework and compare the numbers with ==."""
-    from ctxmetrics.inputs import read_samples
+    from ctxmetrics.adapting.parity import compare
+    from ctxmetrics.files import read_samples
     from ctxmetrics.metrics.judged import default_judge
-    from ctxmetrics.parity import compare
     from ctxmetrics.testing.runners import aside
 
     schema, convention = schema_and_convention(schema, convention)

@@ -26,10 +26,10 @@ from ctxmetrics.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ctxmetrics.aegis import Payload
+    from ctxmetrics.aegis_payload import Payload
+    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.results import Results
 
 
 def score(
@@ -67,10 +67,10 @@ def score(
     ] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.cache import FILE_NAME
-    from ctxmetrics.engine import Evaluation, run_in_caller
-    from ctxmetrics.inputs import read_samples
-    from ctxmetrics.outfile import check_outputs
+    from ctxmetrics._runtime.cache import FILE_NAME
+    from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
+    from ctxmetrics.evaluation.writer import check_outputs
+    from ctxmetrics.files import read_samples
 
     schema, convention = schema_and_convention(schema, convention)
     if cache is None and (resume or judge != "lexical") and out is not None:
@@ -145,7 +145,7 @@ def _asked_for(payload: Payload, convention: str) -> list[Metric]:
     """Return the metrics that the file asks for, with its pass mark on the convention's scale."""
     from dataclasses import replace
 
-    from ctxmetrics.aegis import SCALE
+    from ctxmetrics.aegis_payload import SCALE
     from ctxmetrics.metrics.base import on_scale
 
     metrics = [metric_of(name, convention) for name in payload.metrics]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.judges.base import Claims, Judgement, Reply
-from ctxmetrics.judges.llm import LLMJudge
+from ctxmetrics.judges.llm.judge import LLMJudge
+from ctxmetrics.models.base import Reply
 from ctxmetrics.scores import FrozenDict, Usage
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from ctxmetrics.judges.base import JudgeRequest, Prompt
+    from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
+    from ctxmetrics.models.base import Prompt
 
 _STEPS = ("claims", "attribution", "usefulness", "joint")
 

@@ -12,8 +12,8 @@ from ctxmetrics._pictures import in_context, in_text, refusal
 from ctxmetrics._version import __version__
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
+from ctxmetrics.metrics.signals import SIGNALS
 from ctxmetrics.scores import Provenance, Score, Usage, frozen, unjudged
-from ctxmetrics.signals import SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -116,7 +116,7 @@ class Metric(ABC):
             MissingFieldError: The sample lacks a field the metric needs.
             CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
         """
-        from ctxmetrics.bridge import run_sync
+        from ctxmetrics._runtime.background import run_sync
 
         return run_sync(self.ascore, sample)
 

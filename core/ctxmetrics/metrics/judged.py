@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from ctxmetrics._redact import remember_keys_of, safe_text
+from ctxmetrics._runtime.run import part_of
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem
-from ctxmetrics.judges.run import part_of
 from ctxmetrics.metrics.base import NAMED, Metric, check_choice, not_judged
-from ctxmetrics.redact import remember_keys_of, safe_text
 from ctxmetrics.scores import Verdict
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 
@@ -260,7 +260,7 @@ _default: list[Judge] = []
 def default_judge() -> Judge:
     """Return the embedded judge, made once."""
     if not _default:
-        from ctxmetrics.judges.lexical import LexicalJudge
+        from ctxmetrics.judges.lexical.judge import LexicalJudge
 
         _default.append(LexicalJudge())
     return _default[0]

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from ctxmetrics.conventions import Family
     from ctxmetrics.judges.base import Judge, Judgement, JudgeRequest
+    from ctxmetrics.metrics.similarity import Match, SimilarityMatrix
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
-    from ctxmetrics.similarity import Match, SimilarityMatrix
 
 Formula = Literal["average_precision", "share"]
 FORMULAS: tuple[Formula, ...] = ("average_precision", "share")

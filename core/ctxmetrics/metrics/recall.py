@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from ctxmetrics.conventions import Family
     from ctxmetrics.judges.base import Judge, Judgement, JudgeRequest
+    from ctxmetrics.metrics.similarity import Match, SimilarityMatrix
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
-    from ctxmetrics.similarity import Match, SimilarityMatrix
 
 
 @dataclass(frozen=True, kw_only=True)

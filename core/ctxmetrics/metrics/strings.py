@@ -11,9 +11,9 @@ from ctxmetrics.scores import Evidence, Verdict, frozen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ctxmetrics.metrics.similarity import Match, Measure, SimilarityMatrix
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
-    from ctxmetrics.similarity import Match, Measure, SimilarityMatrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class StringMetric(Metric):
     similarity: Measure = field(default="levenshtein", metadata=NAMED)
 
     def __post_init__(self) -> None:
-        from ctxmetrics.similarity import MEASURES
+        from ctxmetrics.metrics.similarity import MEASURES
 
         super().__post_init__()
         check_number(f"{self.base_name}: min_similarity", self.min_similarity, 1.0)
@@ -45,7 +45,7 @@ class StringMetric(Metric):
 
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class."""
-        from ctxmetrics.similarity import passes, shared_matrix
+        from ctxmetrics.metrics.similarity import passes, shared_matrix
 
         self.check_sample(sample)
         if (refused := self.check_texts(sample)) is not None:

@@ -14,7 +14,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.judges.base import Prompt
+from ctxmetrics.models.base import Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

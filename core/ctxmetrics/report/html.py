@@ -9,16 +9,16 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from ctxmetrics._redact import visible
 from ctxmetrics._version import __version__
-from ctxmetrics.explain import count, doubt, language_of_score, shown
-from ctxmetrics.redact import visible
-from ctxmetrics.results import shown_interval, shown_mean
-from ctxmetrics.wording import say
+from ctxmetrics._wording import say
+from ctxmetrics.evaluation.results import shown_interval, shown_mean
+from ctxmetrics.report.text import count, doubt, language_of_score, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ctxmetrics.results import Results, Row
+    from ctxmetrics.evaluation.results import Results, Row
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Evidence, Score, Verdict
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import JudgeError
-from ctxmetrics.judges.llm import forget
+from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.scores import Score

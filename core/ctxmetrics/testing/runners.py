@@ -40,7 +40,7 @@ class Runner:
 
 
 def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    from ctxmetrics.engine import evaluate
+    from ctxmetrics.evaluation.engine import evaluate
 
     return [row[metric.name].value for row in evaluate(samples, [metric], progress=False)]
 

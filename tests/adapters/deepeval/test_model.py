@@ -17,8 +17,8 @@ from pydantic import BaseModel
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.base import Prompt
-from ctxmetrics.judges.base import Reply as ModelReply
+from ctxmetrics.models.base import Prompt
+from ctxmetrics.models.base import Reply as ModelReply
 from ctxmetrics.scores import Usage
 from ctxmetrics.testing import FakeOpenAIServer, Reply
 from ctxmetrics.testing.answers import answer_from, read_question

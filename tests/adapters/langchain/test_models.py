@@ -20,7 +20,7 @@ from pydantic import Field
 
 from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, LLMJudge
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.base import Model
+from ctxmetrics.models.base import Model
 from ctxmetrics.testing import CONTENT_FAULTS, FakeOpenAIServer, Fault, Reply
 from ctxmetrics_langchain import (
     ChatModel,

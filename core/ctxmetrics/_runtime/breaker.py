@@ -1,0 +1,135 @@
+"""When a model counts as down, and is not asked any more."""
+
+from __future__ import annotations
+
+import logging
+import time
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ctxmetrics._runtime.failures import CONTENT_CODES
+from ctxmetrics.errors import JudgeError
+
+if TYPE_CHECKING:
+    import asyncio
+
+# So many judgements given up in a row, and the model counts as down.
+MAX_FAILURES = 10
+# So many unanswered requests weigh as much as a judgement given up: waiting for more takes too long.
+TIMEOUTS_OF_A_JUDGEMENT = 2
+# Seconds for which a request that is refused for overload is sent again, since limits are mostly by the minute; and
+# after which a model that lets in nothing counts as down.
+OVERLOAD_PATIENCE = 60.0
+# Seconds after which a model that was down is asked again, where it is not known when a run ends.
+COOL_DOWN = 10.0
+
+
+class Breaker:
+    """Stops asking a model that is down.
+
+    It opens after as many failed requests in a row as `max_failures` judgements given up would have taken. A server
+    that refuses for overload is not down: the breaker opens for it only after it refused requests that were alone in
+    flight, and nothing else came back, for `OVERLOAD_PATIENCE`. Within a run it also opens after as many judgements in
+    a row for which the replies had no usable content.
+
+    Args:
+        max_failures: Judgements given up in a row before it opens.
+        cool_down: Seconds after which one request tries whether the model answers again. None: never, because the
+            breaker serves one run.
+        attempts: How often one request is sent at most.
+
+    Attributes:
+        message: Why the model is not asked, or None.
+    """
+
+    def __init__(self, max_failures: int, cool_down: float | None, attempts: int) -> None:
+        self._max = max_failures
+        self._cool_down = cool_down
+        self._attempts = attempts
+        self._without_content = 0
+        self._failed = Fraction()
+        self._refused = 0
+        self._refused_since = 0.0
+        self._opened = 0.0
+        self._trial: asyncio.Future[None] | None = None
+        self.message: str | None = None
+
+    def check(self) -> None:
+        """Raise if the model is down.
+
+        Raises:
+            JudgeError: It is; the reason code is ``judge_down``.
+        """
+        if self.message is not None:
+            raise JudgeError(self.message, reason_code="judge_down")
+
+    async def admit(self) -> asyncio.Future[None] | None:
+        """Wait until a request may be sent.
+
+        After the cool-down one request is the trial; the others of its event loop wait for its end.
+
+        Returns:
+            The future to resolve at the end of this request, where it is the trial.
+
+        Raises:
+            JudgeError: The model is down; the reason code is ``judge_down``.
+        """
+        if self.message is None:
+            return None
+        import asyncio
+
+        loop, trial = asyncio.get_running_loop(), self._trial
+        if trial is None or trial.done() or not trial.get_loop().is_running():
+            if self._cool_down is None or time.monotonic() - self._opened <= self._cool_down:
+                self.check()
+            self._trial = loop.create_future()
+            return self._trial
+        if trial.get_loop() is loop:
+            await asyncio.wait((trial,))
+        self.check()
+        return None
+
+    def answered(self) -> None:
+        """Note a request that brought a reply, whatever it says."""
+        self._failed, self._refused = Fraction(), 0
+        if self._cool_down is not None:
+            self.message = None
+
+    def failed(self, error: JudgeError) -> None:
+        """Note a request that brought no reply, or one without an answer."""
+        if error.reason_code in CONTENT_CODES:
+            self.answered()
+            return
+        most = self._attempts
+        if error.reason_code == "timeout":
+            most = min(most, TIMEOUTS_OF_A_JUDGEMENT)
+        self._failed += Fraction(1, max(1, most)) if error.retryable else 1
+        self._open_at(self._failed, error)
+
+    def refused_alone(self, error: JudgeError) -> None:
+        """Note a request that was refused for overload though it was the only one in flight."""
+        now = time.monotonic()
+        if not self._refused:
+            self._refused_since = now
+        self._refused += 1
+        if now - self._refused_since >= OVERLOAD_PATIENCE:
+            self._open_at(self._refused, error)
+
+    def usable(self) -> None:
+        """Note a judgement that brought a verdict."""
+        self._without_content, self._failed, self.message = 0, Fraction(), None
+
+    def unusable(self, code: str) -> None:
+        """Note a judgement whose replies had no usable content. It counts within a run only."""
+        if self._cool_down is None:
+            self._without_content += 1
+            self._open_at(self._without_content, JudgeError("no usable reply", reason_code=code))
+
+    def _open_at(self, count: Fraction | int, error: JudgeError) -> None:
+        if count < self._max:
+            return
+        self._opened = time.monotonic()
+        if self.message is None:
+            until = "any more" if self._cool_down is None else f"for {self._cool_down:g} s"
+            self.message = f"The judge failed again and again and is not asked {until}; last: {error.reason_code}: {error}"
+            logging.getLogger("ctxmetrics").warning(self.message)

@@ -1,0 +1,377 @@
+"""Finished judgements on disk, so that nothing is paid twice: SQLite, content-addressed.
+
+A key is a hash of the model's identity and parameters, the prompt's text and version, the reply schema and the exact
+texts; a value is a checked judgement after a hash that binds it to its key. Only complete, validated ones are kept.
+Several processes may share a cache, and it survives ``kill -9`` at any moment: an interrupted run is resumed by running
+it again. Only its owner can read it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import stat
+import threading
+import time
+import weakref
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ctxmetrics.errors import InputFileError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
+
+FILE_NAME = "verdicts.sqlite3"
+MAX_BYTES = 2 * 1024**3
+"""Size at which the oldest judgements are dropped."""
+_LEAST_BYTES = 1024**2
+_BUSY_SECONDS = 10.0
+_REST_SECONDS = 10.0
+"""How long a cache that failed is left alone."""
+_VERSION = 2
+"""Of the table; SQLite keeps it in the file as ``user_version``."""
+_TABLE = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
+_PUT = (
+    "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+)
+_DROP_OLDEST = (
+    "DELETE FROM verdicts WHERE number <= (SELECT number FROM verdicts ORDER BY number LIMIT 1 "
+    "OFFSET (SELECT COUNT(*) / 4 FROM verdicts))"
+)
+
+_log = logging.getLogger("ctxmetrics")
+
+
+class Store(Protocol):
+    """What a cache must do. Values are texts that must come back as they were; keys are content hashes."""
+
+    def get(self, key: str) -> str | None:
+        """Return a value or None."""
+        ...
+
+    def put(self, key: str, value: str) -> None:
+        """Keep a value."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What a cache holds.
+
+    Attributes:
+        path: Its file.
+        entries: Judgements in it.
+        size: Bytes on disk.
+    """
+
+    path: Path
+    entries: int
+    size: int
+
+
+class VerdictCache:
+    """A cache of judgements in a directory that its owner alone can read.
+
+    A directory that is made gets the mode 0700, and the files in it 0600. Where the directory is there already, the
+    files are mended, and so is the directory if it holds nothing else and belongs to the user of the process.
+
+    A file that is no readable database, or holds a table of another version, is set aside under another name, with a
+    warning, and a new one begun. When
+    nothing can be read or written (a full disk), a warning says so once and the run goes on without the cache; it is
+    tried again every ten seconds. One object may be used from several threads, and after a fork.
+
+    Args:
+        directory: Where the cache lives, on a local disk; made if need be.
+        max_bytes: Size at which the oldest quarter of the judgements is dropped.
+
+    Raises:
+        InputFileError: The directory cannot be made, or nothing can be written there.
+        ParameterError: ``max_bytes`` is too small.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> None:
+        if not isinstance(max_bytes, int) or max_bytes < _LEAST_BYTES:
+            raise ParameterError(
+                f"VerdictCache: max_bytes={max_bytes!r} must be a whole number from {_LEAST_BYTES}."
+            )
+        self.path = Path(directory) / FILE_NAME
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._unchecked = 0
+        self._rests_until = 0.0
+        self._warned = False
+        try:
+            _make_folder(self.path.parent)
+        except OSError as error:
+            raise self._unusable(error.strerror or str(error)) from None
+        if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
+            raise self._unusable("it cannot be written")
+        with _registering:
+            _alive.add(self)
+        self._do(lambda connection: connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone())
+
+    def get(self, key: str) -> str | None:
+        """Return a value or None."""
+        row = self._do(lambda c: c.execute("SELECT value FROM verdicts WHERE key = ?", (key,)).fetchone())
+        try:
+            return row[0].decode() if row and isinstance(row[0], bytes) else None
+        except UnicodeDecodeError:  # somebody changed it
+            return None
+
+    def put(self, key: str, value: str) -> None:
+        """Keep a value, instead of what was there."""
+        value = value.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
+        self._do(lambda connection: connection.execute(_PUT, (key, value)))
+        self._unchecked += len(value)
+        if self._unchecked > self._max_bytes // 64:
+            self._unchecked = 0
+            self._do(self._shrink)
+
+    def info(self) -> CacheInfo:
+        """Count what is in it."""
+        row = self._do(lambda c: c.execute("SELECT COUNT(*) FROM verdicts").fetchone())
+        sizes = (_size(self._beside(ending)) for ending in ("", "-wal"))
+        return CacheInfo(self.path, row[0] if row else 0, sum(sizes))
+
+    def clear(self) -> None:
+        """Delete every judgement, and files that were set aside because they cannot be read.
+
+        Raises:
+            InputFileError: It could not be done.
+        """
+        for command in ("DELETE FROM verdicts", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+            if self._do(lambda connection, command=command: connection.execute(command).fetchall()) is None:  # type: ignore[misc]  # a default binds the loop's value
+                raise InputFileError(f"{self.path}: it could not be emptied; the log says why.")
+        for aside in self.path.parent.glob(f"{FILE_NAME}.corrupt-*"):
+            aside.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            self._close()
+
+    def _unusable(self, why: str) -> InputFileError:
+        return InputFileError(
+            f"{self.path.parent}: no cache can be kept there: {why}. Choose another directory."
+        )
+
+    def _beside(self, ending: str) -> Path:
+        return self.path.with_name(self.path.name + ending)
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            with suppress(OSError):  # SQLite says better what is wrong
+                _make_file(self.path)
+            connection = sqlite3.connect(
+                self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            try:
+                _prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            connection.text_factory = bytes
+            self._connection = connection
+        return self._connection
+
+    def _do(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Run one action; a cache that fails may cost a request, never a result."""
+        with self._lock:
+            if time.monotonic() < self._rests_until:
+                return None
+            try:
+                return action(self._open())
+            except sqlite3.Error as error:
+                problem = error
+            if _is_useless(problem) and self._set_aside(problem):
+                try:
+                    return action(self._open())
+                except sqlite3.Error as error:
+                    problem = error
+            self._rest(problem)
+        return None
+
+    def _rest(self, error: sqlite3.Error) -> None:
+        self._rests_until = time.monotonic() + _REST_SECONDS
+        if not self._warned:
+            self._warned = True
+            _log.warning("%s: %s; the run goes on, judgements are not kept", self.path, error)
+
+    def _set_aside(self, error: sqlite3.Error) -> bool:
+        """Rename a file that cannot be read, unless another process has done so already."""
+        self._close()
+        try:
+            self._open().execute("SELECT COUNT(*) FROM verdicts").fetchone()
+        except sqlite3.Error as again:
+            self._close()
+            if not _is_useless(again):
+                return False
+        else:
+            return True
+        other = isinstance(error, _OtherVersionError)
+        number = 1
+        while (aside := self._beside(f".{'other' if other else 'corrupt'}-{number}")).exists():
+            number += 1
+        try:
+            # The log first: next to a new file, what it holds would be read into that.
+            for ending in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    self._beside(ending).replace(f"{aside}{ending}")
+            self.path.replace(aside)
+        except OSError:
+            return False
+        why = str(error) if other else f"cannot be read ({error})"
+        _log.warning("%s %s; it was set aside as %s and a new one begun", self.path, why, aside.name)
+        return True
+
+    def _shrink(self, connection: sqlite3.Connection) -> None:
+        pages, size, free = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "page_size", "freelist_count")
+        )
+        if (pages - free) * size > self._max_bytes:
+            connection.execute(_DROP_OLDEST)
+
+
+@contextmanager
+def opened(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
+    """Give the cache of a run: a path is opened and closed again, a store is taken as it is.
+
+    Raises:
+        InputFileError: As `VerdictCache` raises.
+        ParameterError: It is neither.
+    """
+    if isinstance(cache, (str, os.PathLike)):
+        own = VerdictCache(cache)
+        try:
+            yield own
+        finally:
+            own.close()
+    elif callable(getattr(cache, "get", None)) and callable(getattr(cache, "put", None)):
+        yield cache
+    else:
+        raise ParameterError(
+            f"cache={type(cache).__name__} must be a directory, a VerdictCache, or an object with get and put."
+        )
+
+
+class _OtherVersionError(sqlite3.DatabaseError):
+    """The file is sound, but its table is not of this version."""
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder that its owner alone can enter; mend one that holds a cache and nothing else.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if os.name == "nt" or not mode & 0o077:
+        return
+    with suppress(OSError):
+        if all(item.name.startswith(FILE_NAME) for item in folder.iterdir()):
+            folder.chmod(0o700)
+            return
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        _log.warning(
+            "%s: every user of this machine may write there, and replace the cache. Choose another directory.",
+            folder,
+        )
+
+
+def _make_file(path: Path) -> None:
+    """Make the file readable by its owner alone, and what SQLite and earlier versions put beside it."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for file in path.parent.glob(f"{path.name}*"):
+        if stat.S_IMODE(file.stat().st_mode) & 0o077:
+            file.chmod(0o600)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Set a new connection up; while another process does, SQLite refuses without waiting.
+
+    Raises:
+        _OtherVersionError: The table is not of this version.
+    """
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            _make_table(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.OperationalError as error:  # noqa: PERF203 - waiting is what the loop is for
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _make_table(connection: sqlite3.Connection) -> None:
+    """Make the table and note its version, in one step, so that no process sees one without the other."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(verdicts)")]
+        if not columns and version in (0, _VERSION):
+            connection.execute(_TABLE)
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        elif columns != ["number", "key", "value"] or version != _VERSION:
+            raise _OtherVersionError(f"holds a table of another version ({version}, not {_VERSION})")
+    finally:
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+
+
+def _is_useless(error: sqlite3.Error) -> bool:
+    """Whether the file is of no use: no database, a broken one, or of another version.
+
+    Locks, full disks and missing rights are `OperationalError`.
+    """
+    return type(error) in (sqlite3.DatabaseError, _OtherVersionError)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+_alive: weakref.WeakSet[VerdictCache] = weakref.WeakSet()
+_held: list[VerdictCache] = []
+_registering = threading.Lock()
+
+
+def _before_fork() -> None:
+    """Close every file: no SQLite connection may be carried over a fork, nor a lock that another thread holds."""
+    _registering.acquire()
+    for cache in list(_alive):
+        cache._lock.acquire()  # noqa: SLF001 - this module's own
+        cache._close()  # noqa: SLF001 - this module's own
+        _held.append(cache)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop()._lock.release()  # noqa: SLF001 - this module's own
+    _registering.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -1,0 +1,205 @@
+"""What an exception of somebody's client means: may it be asked again, when, and what to call it."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+from ctxmetrics._redact import safe_text
+from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.scores import Usage
+
+_RETRY_CODES = frozenset({408, 409, 425, 429})
+_OVERLOADED = frozenset({429, 503, 529})
+# What is wrong with a reply, not with the way to it.
+CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
+OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
+"""The verdict codes of a server that asks for fewer requests at once."""
+_SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""What servers call a 429 that no waiting mends."""
+_CONNECTION_KINDS = frozenset(
+    {
+        "APIConnectionError",  # openai, anthropic
+        "TransportError",  # httpx
+        "ClientConnectionError",  # aiohttp
+        "ClientPayloadError",
+        "ConnectionError",  # requests has one of its own
+        "ChunkedEncodingError",
+        "ProtocolError",  # urllib3
+        "HTTPClientError",  # botocore
+    }
+)
+_ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
+LONGEST_RETRY_AFTER = 90.0
+"""Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused."""
+
+
+class UnusableReplyError(JudgeError):
+    """A reply that came, and was paid for, but holds no answer.
+
+    Attributes:
+        usage: What it cost.
+    """
+
+    def __init__(
+        self, message: str, *, reason_code: str, usage: Usage | None = None, retryable: bool = False
+    ) -> None:
+        super().__init__(message, reason_code=reason_code, retryable=retryable)
+        self.usage = usage or Usage(calls=1)
+
+
+def classify(error: BaseException) -> JudgeError | BudgetExceededError:
+    """Turn any exception of a model's client into a `JudgeError`.
+
+    The status code decides where the exception, or one it came from, has one; else its kind. A server that asks to
+    wait longer than `LONGEST_RETRY_AFTER` has refused: it is not asked again.
+
+    Args:
+        error: What was raised. Keys in its text are masked.
+    """
+    problem = _classified(error)
+    return _within_patience(problem) if isinstance(problem, JudgeError) else problem
+
+
+def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
+    chain = _chain(error)
+    for link in chain:
+        if isinstance(link, (JudgeError, BudgetExceededError)):
+            return link
+    text = safe_text(error)
+    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    for link in chain:
+        status = _status(link)
+        if status is not None:
+            return from_status(
+                status, message, retry_after=_retry_after(link), code=getattr(link, "code", None)
+            )
+    for link in chain:
+        if code := _from_kind(link):
+            return JudgeError(message, reason_code=code, retryable=True)
+    return JudgeError(message, reason_code="judge_error", retryable=False)
+
+
+def asks_for_too_long(error: JudgeError) -> bool:
+    """Whether the server asked to wait longer than `LONGEST_RETRY_AFTER`."""
+    return error.retry_after is not None and error.retry_after > LONGEST_RETRY_AFTER
+
+
+def _within_patience(problem: JudgeError) -> JudgeError:
+    """Return the problem; where the server asks for too long a wait, as one that is not asked again."""
+    seconds = problem.retry_after
+    if seconds is None:
+        return problem
+    if not isinstance(seconds, (int, float)) or not seconds >= 0:  # a model's own error: anything, also NaN
+        problem.retry_after = None
+    elif problem.retryable and asks_for_too_long(problem):
+        return JudgeError(
+            f"the server asks to wait {min(seconds, 1e9):.0f} s, which is longer than {LONGEST_RETRY_AFTER:.0f} s: "
+            f"{problem}",
+            reason_code=problem.reason_code,
+            retry_after=seconds,
+        )
+    return problem
+
+
+def is_overload(error: JudgeError) -> bool:
+    """Whether the server asked for fewer requests at once."""
+    return error.reason_code in OVERLOAD_CODES
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return the exception, what it came from, and what a retry library wrapped."""
+    chain: list[BaseException] = []
+    pending: list[Any] = [error]
+    while pending and len(chain) < 10:  # noqa: PLR2004 - deeper than any client nests
+        link = pending.pop(0)
+        if not isinstance(link, BaseException) or link in chain:
+            continue
+        chain.append(link)
+        pending += [link.__cause__, link.__context__]
+        last = getattr(link, "last_attempt", None)
+        if last is not None and hasattr(last, "exception"):
+            pending.append(last if isinstance(last, BaseException) else _exception_of(last))
+    return chain
+
+
+def _exception_of(attempt: Any) -> Any:
+    try:
+        return attempt.exception()
+    except Exception:  # noqa: BLE001 - a foreign object; without an answer there is nothing to learn
+        return None
+
+
+def _status(error: BaseException) -> int | None:
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "status", "http_status", "code"):
+            value = getattr(holder, name, None)
+            if isinstance(value, int) and 100 <= value < 600:  # noqa: PLR2004 - HTTP
+                return value
+    return None
+
+
+def from_status(
+    status: int, message: str, *, retry_after: float | None = None, code: object = None
+) -> JudgeError:
+    """Say what an HTTP status means.
+
+    Args:
+        status: The status.
+        message: What happened, without keys.
+        retry_after: Seconds the server asked to wait.
+        code: What the server calls the error.
+    """
+    if isinstance(code, str) and code in _SPENT_CODES:
+        return JudgeError(message, reason_code="client_error", retryable=False)
+    if status in _OVERLOADED:
+        name = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
+        return JudgeError(message, reason_code=name, retryable=True, retry_after=retry_after)
+    if status in _RETRY_CODES or status >= 500:  # noqa: PLR2004 - HTTP
+        return JudgeError(message, reason_code="server_error", retryable=True, retry_after=retry_after)
+    if status < 300:  # noqa: PLR2004 - a success whose body nobody could read
+        return JudgeError(message, reason_code="server_error", retryable=True)
+    if status < 400:  # noqa: PLR2004 - HTTP
+        message = f"the server redirects ({status}), and redirects are not followed; give the final address as base_url"
+    return JudgeError(message, reason_code="client_error", retryable=False)
+
+
+def _retry_after(error: BaseException) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None)
+    if headers is None or not hasattr(headers, "get"):
+        return None
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        seconds = _seconds(headers.get(name))
+        if seconds is not None and seconds >= 0:
+            return seconds * scale
+    return None
+
+
+def _seconds(text: object) -> float | None:
+    """Read a number of seconds, or how long it is until a date."""
+    try:
+        return float(text)  # type: ignore[arg-type]  # None and what is no number raise
+    except (TypeError, ValueError):
+        pass
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return parsedate_to_datetime(str(text)).timestamp() - time.time()
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _from_kind(error: BaseException) -> str | None:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
+        return "timeout"
+    if isinstance(error, (ConnectionError, EOFError)) or names & _CONNECTION_KINDS:
+        return "connection_error"
+    if isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error)):
+        return "connection_error"  # a client kept a connection of another loop; it takes another one next
+    if "JSONDecodeError" in names or "APIResponseValidationError" in names:
+        return "server_error"
+    if any("RateLimit" in name for name in names):
+        return "rate_limited"
+    return None

@@ -1,0 +1,104 @@
+"""How many requests are in flight: a bound that overload lowers and success raises again."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import AsyncIterator
+
+# Seconds until the next attempt after a refusal: doubled each time, up to the longest.
+FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
+
+
+class Limiter:
+    """Bounds the requests in flight of one event loop, in the order in which they ask.
+
+    Args:
+        most: The bound to start with, and never to exceed.
+
+    Attributes:
+        in_flight: How many requests have a slot.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.bound = float(most)
+        self.in_flight = 0
+        self._ceiling = float("inf")
+        self._lowered_at = float("-inf")
+        self._open_at = 0.0
+        self._refused_alone = 0
+        self._waiters: OrderedDict[asyncio.Future[None], None] = OrderedDict()
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[float]:
+        """Wait for the right to send one request; the value is the time at which it was given."""
+        await self._room()
+        self.in_flight += 1
+        try:
+            yield time.monotonic()
+        finally:
+            self.in_flight -= 1
+            self._wake()
+
+    async def _room(self) -> None:
+        """Wait until there is room. A request that finds the room taken again goes back to the front."""
+        import asyncio
+
+        first = True
+        while (wait := self._open_at - time.monotonic()) > 0 or self._free() < 1:
+            if wait > 0:
+                await asyncio.sleep(wait)
+                continue
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters[waiter] = None
+            self._waiters.move_to_end(waiter, last=first)
+            first = False
+            try:
+                await waiter
+            except BaseException:
+                self._waiters.pop(waiter, None)
+                self._wake()  # the room may have been given to this request
+                raise
+
+    def succeeded(self) -> None:
+        """Raise the bound by one after as many successes; slower where it was too much before."""
+        self._refused_alone = 0
+        pace = 1.0 if self.bound + 1 < self._ceiling else 0.25
+        self.bound = min(self.most, self.bound + pace / max(1.0, self.bound))
+        self._wake()
+
+    def refused(self, sent_at: float, retry_after: float | None) -> bool:
+        """Lower the bound; where a request that is alone in flight is refused, hold all back.
+
+        A request that was sent before the bound was lowered does not lower it again. All are held back as long as the
+        server asked, else twice as long each time.
+
+        Returns:
+            Whether the refused request was alone in flight.
+        """
+        now = time.monotonic()
+        if sent_at > self._lowered_at:
+            self._ceiling = max(1, int(self.bound))
+            self.bound = max(1.0, int(self.bound) / 2)
+            self._lowered_at = now
+        if self.in_flight > 1:
+            return False
+        longer = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(self._refused_alone, 99))
+        self._refused_alone += 1
+        self._open_at = max(self._open_at, now + (retry_after or longer))
+        return True
+
+    def _free(self) -> int:
+        return max(1, int(self.bound)) - self.in_flight
+
+    def _wake(self) -> None:
+        for _ in range(min(self._free(), len(self._waiters))):
+            waiter, _ = self._waiters.popitem(last=False)
+            if not waiter.done():
+                waiter.set_result(None)

@@ -1,0 +1,335 @@
+"""How requests are sent: how many at once, how long, how often again, and when to stop.
+
+One `Run` serves one `evaluate()`; outside of it, one serves the process. It is found through a context variable. That a
+model is down is known to one run only; outside of runs, to one owner only: a metric, or what a framework shows of a run
+of its own (`part_of`).
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections import Counter
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from ctxmetrics._redact import remember_keys_of
+from ctxmetrics._runtime import breaker as breakers
+from ctxmetrics._runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
+from ctxmetrics._runtime.failures import (
+    OVERLOAD_CODES,
+    UnusableReplyError,
+    asks_for_too_long,
+    classify,
+    is_overload,
+)
+from ctxmetrics._runtime.limits import FIRST_WAIT, LONGEST_WAIT, Limiter
+from ctxmetrics._runtime.telemetry import model_call
+from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
+from ctxmetrics.scores import Usage
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+    from tenacity import RetryCallState
+
+    from ctxmetrics._runtime.cache import Store
+    from ctxmetrics._runtime.memo import Memo
+    from ctxmetrics.models.base import Model, Prompt, Reply
+
+DEFAULT_CONCURRENCY = 16
+DEFAULT_TIMEOUT = 120.0
+# How often one request is sent at most when a server or a connection fails; and when it does not answer in time: where
+# one request in ten hangs, three would lose one sample in a thousand.
+ATTEMPTS, TIMEOUT_ATTEMPTS = 6, 4
+# Seconds that are added at random to a wait, so that requests do not come in waves.
+_SPREAD = 0.25
+
+_log = logging.getLogger("ctxmetrics")
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """The state of one run.
+
+    Args:
+        max_concurrency: Requests in flight at most.
+        timeout: Seconds for one request.
+        max_calls: Requests in all, or None.
+        max_tokens: Tokens in all, or None.
+        cache: Where validated judgements are kept, or None.
+        memo: Where finished judgements are remembered; None: the process's memory.
+        ends: Whether it is one run. False: it serves what is part of no run, and a judge that is down is tried again
+            after `COOL_DOWN`.
+        max_failures: See `Breaker`.
+        attempts: How often one request is sent at most, but at least once; without an answer in time,
+            `TIMEOUT_ATTEMPTS` times at most. None: `ATTEMPTS`, not counting refusals for overload for as long as
+            `OVERLOAD_PATIENCE`.
+    """
+
+    max_concurrency: int = DEFAULT_CONCURRENCY
+    timeout: float = DEFAULT_TIMEOUT
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    cache: Store | None = None
+    memo: Memo[Any] | None = None
+    ends: bool = False
+    max_failures: int = MAX_FAILURES
+    attempts: int | None = None
+    usage: Usage = field(default_factory=Usage)
+    failures: Counter[str] = field(default_factory=Counter)
+    spent: str | None = None
+    _breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
+    _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
+        init=False, repr=False, default_factory=WeakKeyDictionary
+    )
+    _taken: int = field(init=False, repr=False, default=0)
+    _warned_of_wait: bool = field(init=False, repr=False, default=False)
+
+    def _limiter(self) -> Limiter:
+        """Return the limiter of the running loop: the slots of a blocked loop must not keep another loop waiting."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        return self._limiters.get(loop) or self._limiters.setdefault(loop, Limiter(self.max_concurrency))
+
+    def breaker_of(self, model: Model) -> Breaker:
+        """Return the breaker of a model: that one is down says nothing about another."""
+        owner = _owner.get()
+        breakers = self._breakers if self.ends or owner is None else _breakers_of(owner)
+        return breakers.get(model.identity) or breakers.setdefault(
+            model.identity,
+            Breaker(self.max_failures, None if self.ends else COOL_DOWN, self.attempts or ATTEMPTS),
+        )
+
+    @property
+    def down(self) -> str | None:
+        """Why a model is not asked any more in this run, or None."""
+        return next((breaker.message for breaker in tuple(self._breakers.values()) if breaker.message), None)
+
+    async def call(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Send one prompt, again where that may help; the usage counts what failed too.
+
+        Raises:
+            JudgeError: The model could not answer; ``calls`` says how often it was asked.
+            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+        """
+        from tenacity import AsyncRetrying, retry_if_exception, wait_exponential, wait_random
+
+        failed: Counter[str] = Counter()
+        lost = Usage()
+        refused_at = 0.0
+
+        async def once() -> Reply:
+            nonlocal lost, refused_at
+            try:
+                return await self._send(model, prompt, schema)
+            except JudgeError as problem:
+                if problem.reason_code != "judge_down":
+                    failed[problem.reason_code] += 1
+                    lost += _spent_on(problem)
+                if is_overload(problem):
+                    refused_at = refused_at or time.monotonic()
+                problem.calls, problem.lost = lost.calls, lost
+                raise
+
+        longer = wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT) + wait_random(0, _SPREAD)
+        again = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
+            stop=lambda _: self._given_up(failed, refused_at),
+            wait=lambda state: _asked_to_wait(state) or longer(state),
+            before_sleep=_tell,
+            reraise=True,
+        )
+        reply: Reply = await again(once)
+        return replace(reply, usage=reply.usage + lost)
+
+    def _given_up(self, failed: Counter[str], refused_at: float) -> bool:
+        """Whether a request has failed often enough; ``refused_at`` is when it was first refused for overload."""
+        if failed["timeout"] >= TIMEOUT_ATTEMPTS:
+            return True
+        if self.attempts is not None:
+            return failed.total() >= self.attempts
+        refused = sum(failed[code] for code in OVERLOAD_CODES)
+        waited = time.monotonic() - refused_at
+        return failed.total() - refused >= ATTEMPTS or (
+            refused >= ATTEMPTS and waited >= breakers.OVERLOAD_PATIENCE
+        )
+
+    async def _send(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        breaker, limiter = self.breaker_of(model), self._limiter()
+        trial = await breaker.admit()
+        try:
+            async with limiter.slot() as sent_at:
+                if trial is None:
+                    breaker.check()  # it may have opened meanwhile
+                self._take_call()
+                try:
+                    reply = await self._ask(model, prompt, schema)
+                except JudgeError as problem:
+                    self._note_failure(problem, breaker, limiter, sent_at)
+                    raise
+                except (BudgetExceededError, ParameterError):
+                    raise
+                except BaseException:
+                    self.usage += Usage(calls=1)  # cancelled: it was sent all the same
+                    raise
+                breaker.answered()
+                limiter.succeeded()
+                self._warned_of_wait = False
+                self.usage += reply.usage
+                return reply
+        finally:
+            if trial is not None:
+                trial.set_result(None)
+
+    def _note_failure(self, problem: JudgeError, breaker: Breaker, limiter: Limiter, sent_at: float) -> None:
+        self.usage += _spent_on(problem)
+        self.failures[problem.reason_code] += 1
+        if asks_for_too_long(problem) and not self._warned_of_wait:
+            self._warned_of_wait = True  # once, until the server answers again
+            _log.warning("%s: not asked again (%s)", problem, problem.reason_code)
+        if not (is_overload(problem) and problem.retryable):
+            breaker.failed(problem)
+        elif limiter.refused(sent_at, problem.retry_after):
+            breaker.refused_alone(problem)
+
+    async def _ask(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Ask the model once, in time; whatever its client raises becomes a `JudgeError`."""
+        from anyio import fail_after
+
+        seconds = _own_timeout(model) or self.timeout
+        with model_call(model, prompt) as record:
+            try:
+                # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
+                with fail_after(seconds):
+                    reply = await model.generate(prompt, schema)
+            except (BudgetExceededError, ParameterError):
+                raise
+            except Exception as error:  # noqa: BLE001 - somebody's client may raise anything
+                remember_keys_of(model)
+                problem = classify(error)
+                if isinstance(error, TimeoutError) and not str(error):
+                    problem = JudgeError(
+                        f"no answer within {seconds:g} s", reason_code="timeout", retryable=True
+                    )
+            else:
+                checked = _checked(reply, model, prompt)
+                record(checked.usage)
+                return checked
+            record(_spent_on(problem))
+            raise problem  # out here, where it does not drag along what it came from
+
+    def _take_call(self) -> None:
+        if self.max_calls is not None and self._taken >= self.max_calls:
+            self.spent = f"max_calls={self.max_calls} is used up"
+        elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
+            self.spent = f"max_tokens={self.max_tokens} is used up"
+        if self.spent:
+            raise BudgetExceededError(self.spent)
+        self._taken += 1
+
+
+def _checked(reply: object, model: Model, prompt: Prompt) -> Reply:
+    """Return the reply of somebody's model, if it is one, with counts that can be added up.
+
+    Raises:
+        ParameterError: It is not.
+    """
+    from ctxmetrics.models.base import Reply, checked_usage
+
+    if not isinstance(reply, Reply):
+        raise ParameterError(
+            f"{type(model).__name__}.generate must return a ctxmetrics.models.base.Reply, not "
+            f"{type(reply).__name__}."
+        )
+    content = reply.content if isinstance(reply.content, str) else str(reply.content)
+    return replace(reply, usage=checked_usage(reply.usage, sent=prompt.text, received=content))
+
+
+def _spent_on(problem: CtxMetricsError) -> Usage:
+    """Return what a failed request cost."""
+    from ctxmetrics.models.base import checked_usage
+
+    usage = problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
+    return checked_usage(usage, sent="", received="")
+
+
+def _own_timeout(model: Model) -> float | None:
+    """Return the seconds the model itself asks for, where it does."""
+    seconds = getattr(model, "timeout", None)
+    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0:
+        return float(seconds)
+    return None
+
+
+def _asked_to_wait(state: RetryCallState) -> float | None:
+    """Return the seconds the server asked for, a little spread so that nobody marches in step."""
+    problem = state.outcome.exception() if state.outcome else None
+    seconds = getattr(problem, "retry_after", None)
+    return None if seconds is None else seconds + random.uniform(0.1, _SPREAD)  # noqa: S311 - no secret
+
+
+def _tell(state: RetryCallState) -> None:
+    problem = state.outcome.exception() if state.outcome else None
+    _log.debug("%s; asking again in %.1f s", problem, state.next_action.sleep if state.next_action else 0.0)
+
+
+_current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)
+_owner: ContextVar[object | None] = ContextVar("ctxmetrics_owner", default=None)
+# The run of what is part of no run; and the breakers of each owner, by the owner's id, for as long as it lives.
+_process = Run()
+_owned: dict[int, dict[str, Breaker]] = {}
+
+
+def current_run() -> Run:
+    """Return the run this code is part of; outside of any, the process's."""
+    return _current.get() or _process
+
+
+@contextmanager
+def using(run: Run) -> Iterator[Run]:
+    """Make a run the current one."""
+    token = _current.set(run)
+    try:
+        yield run
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def part_of(owner: object | None) -> Iterator[None]:
+    """Name the object that what is judged inside belongs to, where that is part of no run.
+
+    That a judge is down is known to this owner only, for as long as the object lives.
+
+    Args:
+        owner: The object. An owner named further out stays; so it does for None.
+    """
+    token = _owner.set(owner if _owner.get() is None else _owner.get())
+    try:
+        yield
+    finally:
+        _owner.reset(token)
+
+
+def _breakers_of(owner: object) -> dict[str, Breaker]:
+    """Return an owner's breakers. Owners differ by identity: metrics that are equal are different owners."""
+    from weakref import finalize
+
+    key = id(owner)
+    if key not in _owned:
+        finalize(owner, _owned.pop, key, None).atexit = False
+    return _owned.setdefault(key, {})
+
+
+def forget_failures() -> None:
+    """Forget, outside of runs, that a judge was down."""
+    _process._breakers.clear()  # noqa: SLF001 - this module's own
+    _owned.clear()

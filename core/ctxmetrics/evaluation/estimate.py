@@ -1,0 +1,209 @@
+"""What a run will cost, counted before it is paid: the run itself, with a model that only counts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._runtime.memo import Memo
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.scores import Usage
+from ctxmetrics.text import split_sentences
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from pydantic import BaseModel
+
+    from ctxmetrics._runtime.cache import Store
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.judges.llm.encoding import Answer
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.models.base import Model, Prompt, Reply
+    from ctxmetrics.samples import Sample
+
+_CHARACTERS = 4
+"""Characters of a token, by the usual rule of thumb."""
+_SUPPORT = 0.35
+"""How often one context supports a unit: n of them do with 1 - 0.65 ** n."""
+_YES, _QUOTE = 83, 1.1
+"""Characters of a yes about a unit: the frame; and of the unit's length, what is quoted."""
+_NO = 78
+"""Characters of a no about a unit, with its reason."""
+_CONTEXT = 57
+"""Characters of a verdict about a context, half of them with a reason."""
+_CLAIM = 1.1
+"""Characters of claims for each of the text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a run will cost if every reply is right the first time.
+
+    Attributes:
+        samples: How many there are.
+        calls: Requests, the same as the run will send (claims are taken for as many as the text has sentences).
+        prompt_tokens: Tokens sent: characters / 4, the schema not counted. Text in other scripts than Latin has more.
+        completion_tokens: Tokens received, from how long replies usually are.
+        reused: Judgements that cost nothing: in memory, in the cache, or asked for twice.
+    """
+
+    samples: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reused: int
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens sent and received."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the fields as a plain dict."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.samples} samples: {self.calls} calls, about {self.prompt_tokens} + {self.completion_tokens} "
+            f"tokens; {self.reused} judgements reused"
+        )
+
+
+def estimate(
+    samples: Iterable[Sample | Mapping[str, Any]],
+    metrics: Sequence[Metric],
+    *,
+    judge: Judge | None = None,
+    cache: str | os.PathLike[str] | Store | None = None,
+) -> Estimate:
+    """Count the calls and tokens of an `evaluate` with the same arguments. Nothing is sent, nothing is stored.
+
+    Args:
+        samples: As for `evaluate`; an iterator is used up.
+        metrics: As for `evaluate`.
+        judge: As for `evaluate`: the embedded judge, an `LLMJudge` or a `ScriptedJudge`.
+        cache: The cache that the run will use; what it holds is free.
+
+    Raises:
+        ParameterError: Another judge, whose costs nobody knows; or as `evaluate` raises.
+        MissingFieldError: As `evaluate` raises.
+        SampleError: As `evaluate` raises.
+    """
+    from contextlib import nullcontext
+
+    from ctxmetrics._runtime.background import run_sync
+    from ctxmetrics._runtime.cache import opened
+    from ctxmetrics.evaluation.engine import Evaluation, check_metrics
+    from ctxmetrics.judges.llm.judge import MEMORY
+
+    with nullcontext() if cache is None else opened(cache) as store:
+        run = Evaluation(
+            samples=samples,
+            metrics=[_counting(metric) for metric in check_metrics(metrics, judge)],
+            cache=None if store is None else _ReadOnly(store),
+            progress=False,
+            memo=_Apart(MEMORY, lambda answer: answer.complete),
+            keep=False,
+        )
+        results = run_sync(run.go)
+    usage = results.usage
+    return Estimate(
+        samples=len(results),
+        calls=usage.calls,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        reused=usage.reused,
+    )
+
+
+def _counting(metric: Metric) -> Metric:
+    """Return the metric with a judge that asks the same questions, of a model that only counts."""
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
+    from ctxmetrics.judges.llm.judge import LLMJudge
+    from ctxmetrics.judges.scripted import ScriptedJudge
+    from ctxmetrics.metrics.judged import JudgedMetric
+
+    if not isinstance(metric, JudgedMetric) or isinstance(metric.judge, LexicalJudge):
+        return metric
+    judge = metric.judge
+    if isinstance(judge, ScriptedJudge):
+        judge = judge._judge  # noqa: SLF001 - the judge that asks its questions
+    if not isinstance(judge, LLMJudge):
+        raise ParameterError(
+            f"estimate: what {type(judge).__name__} costs is not known. It counts for LexicalJudge and LLMJudge."
+        )
+    return replace(metric, judge=replace(judge, model=_Counter(judge.model)))
+
+
+class _Counter:
+    """A model that answers no to everything and counts what a real one would send and receive."""
+
+    def __init__(self, model: Model) -> None:
+        self.identity = model.identity
+
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        from ctxmetrics.models.base import Reply
+
+        del schema
+        data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
+        content, length = _typical(prompt.step, data)
+        usage = Usage(
+            calls=1,
+            prompt_tokens=_tokens(len(prompt.system) + len(prompt.user)),
+            completion_tokens=_tokens(length),
+        )
+        return Reply(content=content, usage=usage)
+
+
+def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+    """Return a complete reply, and how long one that says more usually is."""
+    if step == "claims":
+        return {"claims": list(split_sentences(data["text"]) or [data["text"]])}, 15 + _CLAIM * len(
+            data["text"]
+        )
+    reply: dict[str, Any] = {}
+    length = 2.0
+    if step in ("attribution", "joint"):
+        reply["sentences"] = [{"id": item["id"], "supported": False} for item in data["sentences"]]
+        supported = 1 - (1 - _SUPPORT) ** len(data["contexts"])
+        length += 16 + sum(
+            supported * (_YES + _QUOTE * len(item["text"])) + (1 - supported) * _NO
+            for item in data["sentences"]
+        )
+    if step in ("usefulness", "joint"):
+        reply["contexts"] = [{"id": item["id"], "useful": False} for item in data["contexts"]]
+        length += 15 + _CONTEXT * len(data["contexts"])
+    return reply, length
+
+
+def _tokens(characters: float) -> int:
+    return -(-int(characters) // _CHARACTERS)
+
+
+class _Apart(Memo["Answer"]):
+    """Remembers for itself; what the process remembers is looked at only."""
+
+    async def get(self, key: str, compute: Callable[[], Awaitable[Answer]]) -> tuple[Answer, bool]:
+        from ctxmetrics.judges.llm.judge import remembered
+
+        known = remembered(key)
+        return (known, True) if known is not None else await super().get(key, compute)
+
+
+class _ReadOnly:
+    """A cache that is looked at only; what a run would add to it is remembered here."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._added: dict[str, str] = {}
+
+    def get(self, key: str) -> str | None:
+        """Return a value or None."""
+        return self._added.get(key) or self._store.get(key)
+
+    def put(self, key: str, value: str) -> None:
+        """Remember that it would be there."""
+        self._added[key] = value

@@ -1,0 +1,111 @@
+"""How far a run is: a bar where stderr is a terminal, or a function of the caller's."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ctxmetrics._runtime.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        done: Samples finished.
+        total: Samples in all, or None when nobody knows.
+        failed: Samples with a score that failed.
+        calls: Requests sent.
+        seconds: Seconds since the start.
+    """
+
+    done: int
+    total: int | None
+    failed: int
+    calls: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Samples a second."""
+        return self.done / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds to go at this rate, or None when nobody knows."""
+        return None if self.total is None or not self.rate else (self.total - self.done) / self.rate
+
+
+class Meter:
+    """Counts finished samples and tells whoever shows them."""
+
+    def __init__(self, total: int | None, run: Run, show: Callable[[Progress], None] | None) -> None:
+        self._total, self._run, self._show = total, run, show
+        self._done = self._failed = 0
+        self._began = time.monotonic()
+
+    def advance(self, *, failed: bool) -> None:
+        """Count one sample."""
+        self._done += 1
+        self._failed += failed
+        if self._show is None:
+            return
+        seconds = time.monotonic() - self._began
+        try:
+            self._show(Progress(self._done, self._total, self._failed, self._run.usage.calls, seconds))
+        except Exception as error:  # noqa: BLE001 - what only looks on must not cost a run its results
+            self._show = None
+            logging.getLogger("ctxmetrics").warning(
+                "The progress is not shown any more: %s: %s", type(error).__name__, error
+            )
+
+
+@contextmanager
+def shown(wanted: bool | Callable[[Progress], None] | None, total: int | None, run: Run) -> Iterator[Meter]:
+    """Show the progress while the block runs."""
+    if callable(wanted):
+        yield Meter(total, run, wanted)
+    elif wanted or (wanted is None and sys.stderr is not None and sys.stderr.isatty()):
+        with _bar(total) as show:
+            yield Meter(total, run, show)
+    else:
+        yield Meter(total, run, None)
+
+
+@contextmanager
+def _bar(total: int | None) -> Iterator[Callable[[Progress], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("scoring"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        TextColumn("{task.fields[calls]} calls"),
+        TextColumn("{task.fields[rate]:.1f}/s"),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("scoring", total=total, failed=0, calls=0, rate=0.0)
+
+        def show(progress: Progress) -> None:
+            bar.update(
+                task,
+                completed=progress.done,
+                failed=progress.failed,
+                calls=progress.calls,
+                rate=progress.rate,
+            )
+
+        yield show

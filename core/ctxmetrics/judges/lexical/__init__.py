@@ -1,0 +1,1 @@
+"""The embedded judge: no key, no download, no model."""

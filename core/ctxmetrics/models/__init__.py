@@ -1,0 +1,1 @@
+"""Language models: the protocol, OpenAI-compatible servers, and what the models of frameworks share."""

@@ -1,0 +1,118 @@
+"""The protocol of a model: a language model that turns a prompt and a schema into a reply.
+
+A model of one's own needs one method and an identity; see ``examples/own_judge.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from ctxmetrics.scores import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+ONE_CALL = Usage(calls=1)
+# The largest count that is believed.
+_MOST = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """One question to a language model.
+
+    Attributes:
+        step: ``"claims"``, ``"attribution"``, ``"usefulness"`` or ``"joint"``.
+        version: Name, language and version of the text; part of the provenance and of every cache key.
+        system: The fixed part, equal for every sample, so that a provider's prefix cache serves it.
+        user: The data, as escaped JSON in a block of its own; then, when asked again, what was wrong.
+        attempt: 0 for the first question, 1 .. when asked again.
+        vote: 0 .. with several votes.
+    """
+
+    step: str
+    version: str
+    system: str
+    user: str
+    attempt: int = 0
+    vote: int = 0
+
+    @property
+    def text(self) -> str:
+        """Both parts as one text, for models that take one string."""
+        return f"{self.system}\n\n{self.user}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a language model answered.
+
+    Attributes:
+        content: Raw text, or an object that the model's client already parsed. Untrusted either way.
+        usage: Calls and tokens, as the server counted them.
+    """
+
+    content: str | Mapping[str, object] | BaseModel
+    usage: Usage = ONE_CALL
+
+
+def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
+    """Return what a reply cost, as figures that can be added up: what a server or client counts is untrusted.
+
+    Args:
+        usage: A `Usage` whose fields may hold anything, or something else.
+        sent: The text of the prompt: where its tokens were not counted, characters / 4 stand in, marked as estimated.
+        received: The same for the reply.
+    """
+    given, counted = (_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
+    calls, reused = (_count(getattr(usage, name, None)) for name in ("calls", "reused"))
+    return Usage(
+        calls=1 if calls is None else calls,
+        prompt_tokens=_estimate(sent) if given is None else given,
+        completion_tokens=_estimate(received) if counted is None else counted,
+        reused=reused or 0,
+        cost=_cost(getattr(usage, "cost", None)),
+        estimated=given is None or counted is None or getattr(usage, "estimated", False) is True,
+    )
+
+
+def _count(number: object) -> int | None:
+    is_count = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MOST
+    return int(number) if is_count else None  # type: ignore[call-overload]  # an int
+
+
+def _cost(money: object) -> float | None:
+    is_cost = isinstance(money, (int, float)) and not isinstance(money, bool) and 0 <= money <= _MOST
+    return float(money) if is_cost else None  # type: ignore[arg-type]  # a number; not NaN, which is not at least 0
+
+
+def _estimate(text: str) -> int:
+    """Tokens by the rule of thumb of four characters each, rounded up."""
+    return -(-len(text) // 4)
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A language model: turns a prompt and a schema into a reply.
+
+    Attributes:
+        identity: Provider, model name and the parameters that change its answers. It is part of every cache
+            key; it holds no key and no address with a password.
+    """
+
+    @property
+    def identity(self) -> str:
+        """What tells it from every other model."""
+        ...
+
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Answer a prompt with JSON of the schema, as text or as an object.
+
+        Raises:
+            JudgeError: The model could not answer; ``retryable`` and ``retry_after`` say whether to ask again.
+                Any other exception is taken for one of these, by its status code where it has one.
+        """
+        ...

@@ -1,0 +1,143 @@
+"""The pooled clients of the ``openai`` package: one an address and key, on the background loop, for the whole process.
+
+The only client library that the core speaks to itself: an extra, imported when a model of it is first asked.
+Building a client loads certificates and costs tens of milliseconds; its connections stay open between requests.
+
+What a server sends is untrusted: redirects are not followed, and the size of a reply is bounded, also decompressed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import zlib
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._redact import safe_text
+from ctxmetrics._runtime.background import start
+from ctxmetrics._runtime.failures import UnusableReplyError
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_clients: dict[tuple[str, str], AsyncOpenAI] = {}
+_parents: list[Any] = []
+_CLOSING_SECONDS = 2.0
+MOST_BYTES = 2_000_000
+"""Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory."""
+_MOST_ERROR_BYTES = 64_000
+"""Bytes of an error's body that are read; the status decides, the rest is for the message."""
+
+
+def client_for(base_url: str, key: str) -> Any:
+    """Return the ``AsyncOpenAI`` of an address and key. Call it on the background loop only.
+
+    It does not retry: a `Run` does.
+    """
+    client = _clients.get((base_url, key))
+    if client is None:
+        from openai import AsyncOpenAI
+
+        if not _clients:
+            atexit.register(close_all)
+        client = _clients[base_url, key] = AsyncOpenAI(
+            base_url=base_url,
+            api_key=key,
+            max_retries=0,
+            default_headers={"Accept-Encoding": "gzip"},
+            http_client=_http_client_class()(),
+        )
+    return client
+
+
+@cache
+def _http_client_class() -> type[Any]:
+    """Return the ``openai`` package's HTTP client with bounded replies and without redirects."""
+    from openai import DefaultAsyncHttpxClient
+
+    class BoundedClient(DefaultAsyncHttpxClient):
+        async def send(self, request: Any, **options: Any) -> Any:
+            response = await super().send(request, **{**options, "stream": True, "follow_redirects": False})
+            try:
+                content = await _read(response)
+            finally:
+                await response.aclose()
+            headers = response.headers.copy()
+            for name in ("content-encoding", "content-length", "transfer-encoding"):
+                headers.pop(name, None)
+            if "content-type" in headers:
+                # JSON is UTF-8; the name of another codec could decompress the text once more.
+                headers["content-type"] = headers["content-type"].partition(";")[0]
+            return type(response)(
+                response.status_code,
+                headers=headers,
+                content=content,
+                request=request,
+                extensions=response.extensions,
+            )
+
+    return BoundedClient
+
+
+async def _read(response: Any) -> bytes:
+    """Read the body of a response and decompress it, within the bounds.
+
+    Raises:
+        UnusableReplyError: The response is a success, and its body is too long or cannot be decompressed.
+    """
+    failed = response.status_code >= 300  # noqa: PLR2004 - HTTP; the status says what happened, whatever the body holds
+    most = _MOST_ERROR_BYTES if failed else MOST_BYTES
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip"):
+        if failed:
+            return b""
+        raise _mistake(f"the server compressed its reply in a form that was not asked for: {encoding}")
+    inflater = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if encoding == "gzip" else None
+    body = bytearray()
+    received = 0
+    async for piece in response.aiter_raw():
+        received += len(piece)
+        try:
+            body += inflater.decompress(piece, most + 1 - len(body)) if inflater else piece
+        except zlib.error as error:
+            if failed:
+                break
+            raise _mistake(f"the server's reply cannot be decompressed: {error}") from None
+        if max(received, len(body)) > most:
+            if failed:
+                break
+            raise UnusableReplyError(
+                f"the server's reply is longer than {MOST_BYTES:,} bytes", reason_code="invalid_reply"
+            )
+    return bytes(body[:most])
+
+
+def _mistake(message: str) -> UnusableReplyError:
+    return UnusableReplyError(safe_text(message), reason_code="server_error", retryable=True)
+
+
+def close_all() -> None:
+    """Close every client and its connections."""
+    clients = tuple(_clients.values())
+    _clients.clear()
+    if not clients:
+        return
+    with suppress(Exception):  # the process ends, and its connections with it
+        start(_close, clients).result(_CLOSING_SECONDS)
+
+
+async def _close(clients: tuple[AsyncOpenAI, ...]) -> None:
+    for client in clients:
+        await client.close()
+
+
+def _after_fork() -> None:
+    """Let the child build its own. The parent's are kept unused: dropping one could end the parent's connections."""
+    _parents.extend(_clients.values())
+    _clients.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

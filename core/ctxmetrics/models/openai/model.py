@@ -1,0 +1,397 @@
+"""Models that come with the library: any endpoint that speaks OpenAI's chat completions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from ctxmetrics._redact import remember_key, safe_text
+from ctxmetrics._runtime.background import on_background
+from ctxmetrics._runtime.failures import UnusableReplyError, classify, from_status
+from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
+from ctxmetrics.models.base import Reply, checked_usage
+from ctxmetrics.models.openai.capabilities import FORMS, Form, Manners, manners_of
+from ctxmetrics.models.openai.client import client_for
+from ctxmetrics.models.openai.strict_schema import response_format
+from ctxmetrics.scores import Usage, frozen
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ctxmetrics.models.base import Prompt
+
+OPENAI_URL = "https://api.openai.com/v1"
+KEY_VARIABLE = "OPENAI_API_KEY"
+URL_VARIABLE = "OPENAI_BASE_URL"
+_NO_KEY = "no-key"
+"""What is sent to a server of one's own that asks for no key: the client insists on one."""
+_MOST_LESSONS = 8
+"""Requests for one reply at most: there are no more things to leave out."""
+_OURS = frozenset({"messages", "model", "n", "response_format", "stream"})
+"""Fields of a request that ``extra`` may not change."""
+
+
+class Key:
+    """A secret that no repr, copy of the fields or pickle gives away.
+
+    Args:
+        text: The key; None takes it from the environment whenever it is needed.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str | None) -> None:
+        self._text = None if text is None else _sendable(text, "api_key")
+
+    def reveal(self) -> str | None:
+        """Return the key, or None where there is none."""
+        key = self._text or _sendable(os.environ.get(KEY_VARIABLE, ""), KEY_VARIABLE) or None
+        remember_key(key)
+        return key
+
+    def __repr__(self) -> str:
+        return "[key]"
+
+    def __copy__(self) -> Key:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Key:
+        return self
+
+    def __reduce__(self) -> tuple[type[Key], tuple[None]]:
+        return Key, (None,)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIModel:
+    """A model behind OpenAI's API, or any server that speaks it (vLLM, Ollama, LM Studio, OpenRouter ..).
+
+    All requests of a process share one pooled client an address and key, on the library's own event loop, whichever
+    loop or thread asks. What the server takes (strict JSON schema, JSON mode, plain text; temperature, seed, limits
+    of tokens; a system message) is found out once a server and model and remembered for the process.
+
+    Two models with equal parameters are equal. Copies share the key; a pickle holds none, so that after unpickling it
+    comes from ``OPENAI_API_KEY``.
+
+    Attributes:
+        model: The model's name at the server.
+        base_url: The server's address; None takes ``OPENAI_BASE_URL``, else OpenAI's.
+        api_key: The key; None takes ``OPENAI_API_KEY``. Servers other than OpenAI's may do without.
+        temperature: Sent where the server takes it; None: not sent.
+        seed: The same; the number of the vote is added to it.
+        max_tokens: Most tokens of a reply, thinking included; None leaves it to the server.
+        timeout: Seconds for one request; None leaves it to the run (120).
+        reply_format: ``"auto"`` finds out; ``"json_schema"``, ``"json_object"`` and ``"text"`` insist.
+        extra: Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
+
+    Raises:
+        MissingExtraError: The ``openai`` package is not installed.
+        ParameterError: A parameter is out of range, or there is no key.
+
+    Examples:
+        >>> OpenAIModel("qwen3", base_url="http://localhost:11434/v1", temperature=0.2).identity
+        'openai/qwen3@localhost:11434/v1(temperature=0.2)'
+    """
+
+    model: str
+    _: KW_ONLY
+    base_url: str | None = None
+    api_key: str | Key | None = field(default=None, repr=False, compare=False)
+    temperature: float | None = 0.0
+    seed: int | None = 0
+    max_tokens: int | None = None
+    timeout: float | None = None
+    reply_format: Form | Literal["auto"] = "auto"
+    extra: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        from importlib.util import find_spec
+
+        if find_spec("openai") is None:
+            raise missing_extra("openai", "openai")
+        _check(self)
+        address = self.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL
+        object.__setattr__(self, "base_url", _address(address))
+        object.__setattr__(self, "extra", _extra(self.extra))
+        if not isinstance(self.api_key, Key):
+            object.__setattr__(self, "api_key", Key(self.api_key))
+            self._key()  # a missing one is told at once
+
+    @property
+    def name(self) -> str:
+        """The model's name at the server."""
+        return self.model
+
+    @property
+    def identity(self) -> str:
+        """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
+        shown = {
+            "temperature": (self.temperature, 0.0),
+            "seed": (self.seed, 0),
+            "max_tokens": (self.max_tokens, None),
+            "reply_format": (self.reply_format, "auto"),
+            "extra": (_digest(self.extra), None),
+        }
+        given = [f"{name}={value}" for name, (value, default) in shown.items() if value != default]
+        return f"openai/{self.model}{self._at}{'(' + ', '.join(given) + ')' if given else ''}"
+
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Ask the server; see `ctxmetrics.models.base.Model`.
+
+        Raises:
+            JudgeError: The server could not be reached, failed or refused, or its reply holds no answer.
+            ParameterError: There is no key.
+        """
+        return await on_background(self._ask, prompt, schema)
+
+    async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        manners = manners_of(str(self.base_url), self.model)
+        async with manners.finding_out():
+            calls = 0
+            while True:
+                body = request_body(self, prompt, schema, manners)
+                calls += 1
+                answer = await self._post(body, manners, may_learn=calls < _MOST_LESSONS)
+                if answer is not None:
+                    manners.settle()
+                    return read_answer(answer, prompt, calls)
+
+    async def _post(self, body: dict[str, Any], manners: Manners, *, may_learn: bool) -> str | None:
+        """Send one request; return the text of the answer, or None when the next one must ask for less."""
+        try:
+            client = client_for(str(self.base_url), self._key())
+            patience = {} if self.timeout is None else {"timeout": self.timeout}
+            raw = await client.chat.completions.with_raw_response.create(
+                **body, **patience, extra_body=dict(self.extra or {})
+            )
+            text: object = raw.text if isinstance(raw.text, str) else await raw.text()  # in versions to come
+            return str(text)
+        except ParameterError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
+            fixed = self.reply_format != "auto"
+            if may_learn and _is_refusal(error) and manners.learn(error, body, fixed_form=fixed):
+                return None
+            problem = _special(error) or classify(error)
+        raise problem  # out here: what it came from holds the request's headers, and they the key
+
+    @property
+    def _at(self) -> str:
+        return "" if self.base_url == OPENAI_URL else f"@{str(self.base_url).partition('://')[2]}"
+
+    def _key(self) -> str:
+        key = self.api_key.reveal() if isinstance(self.api_key, Key) else None
+        if key is None and urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname:
+            raise ParameterError(
+                f"OpenAIModel: no key for {OPENAI_URL}. Set {KEY_VARIABLE}, or give api_key=...; for a server of "
+                "your own give base_url=..."
+            )
+        return key or _NO_KEY
+
+
+def request_body(
+    model: OpenAIModel, prompt: Prompt, schema: type[BaseModel], manners: Manners
+) -> dict[str, Any]:
+    """Build the fields of a request that a server with these manners takes."""
+    messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+    if not manners.takes("system"):
+        messages = [{"role": "user", "content": prompt.text}]
+    body: dict[str, Any] = {"model": model.model, "messages": messages}
+    form = manners.form(model.reply_format)
+    if form == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    elif form == "json_schema":
+        body["response_format"] = response_format(schema)
+    if model.temperature is not None and manners.takes("temperature"):
+        body["temperature"] = model.temperature
+    if model.seed is not None and manners.takes("seed"):
+        body["seed"] = model.seed + prompt.vote
+    if model.max_tokens is not None and manners.limit:
+        body[manners.limit] = model.max_tokens
+    return body
+
+
+def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
+    """Read the body of an answer with status 200.
+
+    Args:
+        text: The body. Untrusted.
+        prompt: What was asked, to estimate tokens that the server did not count.
+        calls: Requests it took.
+
+    Raises:
+        JudgeError: It is no chat completion (retryable: what the server sent by mistake), or a refusal, or cut off.
+    """
+    answer = _read(text)
+    if answer is None:
+        raise _mistake(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
+    if answer.error and not answer.choices:
+        raise _late_error(answer.error, calls)
+    if not answer.choices or answer.first is None:
+        raise _mistake("the server's answer holds no choices", calls)
+    given = answer.first.get("message")
+    message = given if isinstance(given, dict) else {}
+    content = _content(message.get("content"))
+    usage = _usage(answer.usage, prompt, content, calls)
+    if answer.choices > 1:
+        raise UnusableReplyError(
+            f"the server answered with {answer.choices} choices where one was asked for",
+            reason_code="invalid_reply",
+            usage=usage,
+        )
+    finish = answer.first.get("finish_reason")
+    if refusal := message.get("refusal"):
+        raise UnusableReplyError(
+            f"the model declined: {safe_text(refusal)}", reason_code="refused", usage=usage
+        )
+    if finish == "content_filter":
+        raise UnusableReplyError(
+            "the server's content filter took the reply", reason_code="refused", usage=usage
+        )
+    if finish == "length":
+        raise UnusableReplyError("a length limit cut the reply off", reason_code="truncated", usage=usage)
+    return Reply(content=content, usage=usage)
+
+
+class _Answer(NamedTuple):
+    """What matters of a chat completion. The whole one is not kept: an exception keeps what its frames hold."""
+
+    error: Mapping[str, Any] | None
+    choices: int
+    first: Mapping[str, Any] | None
+    usage: object
+
+
+def _read(text: str) -> _Answer | None:
+    """Return what matters of a body, or None where it is no JSON object."""
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(answer, dict):
+        return None
+    error, choices = answer.get("error"), answer.get("choices")
+    choices = choices if isinstance(choices, list) else []
+    first = choices[0] if choices and isinstance(choices[0], dict) else None
+    return _Answer(error if isinstance(error, dict) else None, len(choices), first, answer.get("usage"))
+
+
+def _mistake(message: str, calls: int) -> UnusableReplyError:
+    return UnusableReplyError(message, reason_code="server_error", usage=Usage(calls=calls), retryable=True)
+
+
+def _late_error(error: Mapping[str, Any], calls: int) -> JudgeError:
+    """Some gateways answer 200 and put the error into the body."""
+    status, message = (
+        error.get("code"),
+        f"the server answered with an error: {safe_text(error.get('message'))}",
+    )
+    if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
+        return from_status(status, message)
+    return _mistake(message, calls)
+
+
+def _content(content: object) -> str:
+    """Return the text of a message, also of one in parts; thoughts are parts of another type."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (
+        part.get("text") for part in parts if isinstance(part, dict) and part.get("type", "text") == "text"
+    )
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _usage(counted: object, prompt: Prompt, content: str, calls: int) -> Usage:
+    counts: Any = counted if isinstance(counted, dict) else {}
+    sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    usage = Usage(calls=calls, prompt_tokens=sent, completion_tokens=received, cost=counts.get("cost"))
+    return checked_usage(usage, sent=prompt.text, received=content)
+
+
+def _is_refusal(error: Exception) -> bool:
+    return getattr(error, "status_code", None) in (400, 422)
+
+
+def _special(error: Exception) -> JudgeError | None:
+    """Tell the 400s apart that are about the reply, not about the request."""
+    code = getattr(error, "code", None)
+    if code == "json_validate_failed":  # a server that checks the reply against the schema itself
+        return UnusableReplyError(
+            f"the model's reply did not fit the schema: {safe_text(error)}", reason_code="invalid_reply"
+        )
+    if code in ("content_filter", "content_policy_violation"):
+        return UnusableReplyError(
+            f"the server's content filter refused: {safe_text(error)}", reason_code="refused"
+        )
+    return None
+
+
+def _digest(extra: Mapping[str, Any] | None) -> str | None:
+    if not extra:
+        return None
+    return hashlib.sha256(json.dumps(dict(extra), sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _address(address: str) -> str:
+    """Check a server's address; keys do not belong in it."""
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ParameterError("OpenAIModel: base_url must be an address such as 'http://localhost:8000/v1'.")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ParameterError(
+            "OpenAIModel: base_url holds a user name, password or query, and addresses are logged. Write the plain "
+            "address, and the key as api_key=..."
+        )
+    return address.rstrip("/")
+
+
+def _sendable(key: Any, where: str) -> str:
+    """Check that a key can be a header, without saying what it is."""
+    text = str(key.get_secret_value() if hasattr(key, "get_secret_value") else key).strip()
+    if not (text.isascii() and text.isprintable()) or " " in text:
+        raise ParameterError(f"OpenAIModel: the key in {where} holds a character that no key has.")
+    return text
+
+
+def _extra(extra: object) -> Mapping[str, Any] | None:
+    if not extra:
+        return None
+    if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
+        raise ParameterError("OpenAIModel: extra must map field names to JSON values.")
+    if ours := sorted(_OURS & set(extra)):
+        raise ParameterError(f"OpenAIModel: extra must not set {ours[0]!r}; the library does.")
+    try:
+        return frozen(json.loads(json.dumps(dict(extra))))
+    except (TypeError, ValueError):
+        raise ParameterError("OpenAIModel: extra must hold JSON values only.") from None
+
+
+def _check(model: OpenAIModel) -> None:
+    if not isinstance(model.model, str) or not model.model.strip():
+        raise ParameterError("OpenAIModel: model must be the model's name, such as 'gpt-4.1-mini'.")
+    for name, kinds, least in (
+        ("temperature", (int, float), 0),
+        ("seed", (int,), None),
+        ("max_tokens", (int,), 1),
+        ("timeout", (int, float), 0.001),
+    ):
+        value = getattr(model, name)
+        if value is None:
+            continue
+        if (
+            not isinstance(value, kinds)
+            or isinstance(value, bool)
+            or (least is not None and not value >= least)
+        ):
+            bound = "" if least is None else f" from {least:g}"
+            raise ParameterError(f"OpenAIModel: {name}={value!r} must be a number{bound}, or None.")
+    if model.reply_format not in ("auto", *FORMS):
+        raise ParameterError(
+            f"OpenAIModel: reply_format={model.reply_format!r} is unknown. Choose from: auto, {', '.join(FORMS)}."
+        )
