@@ -16,8 +16,9 @@ from ctxmetrics._version import __version__
 
 if TYPE_CHECKING:
     from ctxmetrics.errors import CtxMetricsError
-    from ctxmetrics.evaluation.engine import Results, Row, aevaluate, evaluate
+    from ctxmetrics.evaluation.engine import aevaluate, evaluate
     from ctxmetrics.evaluation.estimate import Estimate, estimate
+    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.judges.llm.judge import LLMJudge
     from ctxmetrics.judges.scripted import ScriptedJudge
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         NonLLMContextRecall,
     )
     from ctxmetrics.models.openai.model import OpenAIModel
+    from ctxmetrics.report.view import Row
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Evidence, Score, Usage, Verdict
     from ctxmetrics.tables.table import score_table
@@ -49,8 +51,8 @@ _HOME = {
     "NonLLMContextPrecision": "metrics",
     "NonLLMContextRecall": "metrics",
     "OpenAIModel": "models.openai.model",
-    "Results": "evaluation.engine",
-    "Row": "evaluation.engine",
+    "Results": "evaluation.results",
+    "Row": "report.view",
     "Sample": "samples",
     "Score": "scores",
     "ScriptedJudge": "judges.scripted",

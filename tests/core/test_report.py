@@ -13,7 +13,7 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, Sample, ScriptedJudge, evaluate
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.report import render_html
+from ctxmetrics.report.html import render_html
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ def judged(quote: str, **sample: Any) -> str:
         retrieved_contexts=sample["contexts"],
     )
     results = evaluate([one], [ContextRecall(), ContextPrecision()], judge=ScriptedJudge({"joint": [reply]}))
-    return render_html(results, title=sample.get("title", "Report"))
+    return render_html(results, results.summary(), title=sample.get("title", "Report"))
 
 
 def test_the_evidence_is_marked_where_it_stands() -> None:
@@ -98,7 +98,8 @@ def test_overlapping_evidence_is_one_mark_and_no_text_is_lost() -> None:
         "contexts": [{"id": "c1", "useful": True}],
     }
     sample = Sample(reference="It is red. It is fast.", retrieved_contexts=[text])
-    page = Page(render_html(evaluate([sample], [ContextRecall(judge=ScriptedJudge({"joint": [reply]}))])))
+    results = evaluate([sample], [ContextRecall(judge=ScriptedJudge({"joint": [reply]}))])
+    page = Page(render_html(results, results.summary()))
     assert "".join(page.marked) == "red car is fast"
     assert text in page.text
 
@@ -141,7 +142,8 @@ def test_what_is_missing_is_said() -> None:
         Sample(id="none", reference_context_ids=[], retrieved_context_ids=["a"]),
         Sample(id="half", reference_context_ids=["a", "b"], retrieved_context_ids=["a"]),
     ]
-    page = Page(render_html(evaluate(samples, [IDBasedContextRecall(threshold=0.8)])))
+    results = evaluate(samples, [IDBasedContextRecall(threshold=0.8)])
+    page = Page(render_html(results, results.summary()))
     assert "no value (no_reference)" in page.text
     assert "no_reference 1" in page.text
     assert "1 of 2" in page.text
@@ -151,7 +153,8 @@ def test_what_is_missing_is_said() -> None:
 
 def test_the_warning_of_the_embedded_judge_is_on_the_page_once() -> None:
     samples = [Sample(reference="It is red.", retrieved_contexts=["It is red."])] * 3
-    page = Page(render_html(evaluate(samples, [ContextRecall(), ContextPrecision()])))
+    results = evaluate(samples, [ContextRecall(), ContextPrecision()])
+    page = Page(render_html(results, results.summary()))
     assert page.text.count("Embedded lexical judge") == 1
 
 
@@ -161,7 +164,7 @@ def test_to_html_writes_the_page(tmp_path: Path) -> None:
     )
     results.to_html(tmp_path / "report.html", title="Красный")
     written = (tmp_path / "report.html").read_bytes().decode("utf-8")
-    assert written == render_html(results, title="Красный")
+    assert written == render_html(results, results.summary(), title="Красный")
     assert "<h1>Красный</h1>" in written
     results.to_html(tmp_path / "plain.html")
     assert "<h1>ctxmetrics</h1>" in (tmp_path / "plain.html").read_text(encoding="utf-8")

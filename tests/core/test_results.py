@@ -20,8 +20,9 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CtxMetricsError, InputFileError, MissingExtraError
-from ctxmetrics.evaluation.results import Results, Row
+from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.writer import json_line
+from ctxmetrics.report.view import Row
 
 
 def score(value, code=None, *, verdicts=(), threshold=None, usage=None, identifier=None):

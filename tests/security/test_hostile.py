@@ -23,7 +23,7 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.report import render_html
+from ctxmetrics.report.html import render_html
 from ctxmetrics.testing import FakeOpenAIServer, answer_from, read_question
 from ctxmetrics.text import split_sentences
 
@@ -441,7 +441,8 @@ def test_an_injected_sentence_is_evidence_of_nothing_else_and_says_so(desk):
         (span,) = verdict.evidence
         assert (span.context, span.quote) == (0, INJECTED)
         assert verdict.details["unrelated_evidence"] is True
-    page = render_html(evaluate([VICTIM], [ContextRecall(judge=LLMJudge(desk.model))], progress=False))
+    results = evaluate([VICTIM], [ContextRecall(judge=LLMJudge(desk.model))], progress=False)
+    page = render_html(results, results.summary())
     for text in (found.pretty(), found.reason, page):
         assert text.count("no word in common with the evidence") == len(UNITS)
         assert INJECTED in text

@@ -23,7 +23,7 @@ from ctxmetrics import (
 )
 from ctxmetrics._redact import safe_text
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.report import render_html
+from ctxmetrics.report.html import render_html
 from ctxmetrics.scores import Evidence, Verdict
 from ctxmetrics.testing import FakeOpenAIServer
 from ctxmetrics.testing.chat import InvalidRequestError
@@ -141,8 +141,8 @@ def test_a_page_has_the_same_tags_whatever_it_shows(name, tmp_path):
     if not data.strip() or not text.strip():
         data, text = f"-{data}", f"-{text}"  # an empty text has no paragraph
     results = run(data, reason=text)
-    page = render_html(results, title=text)
-    assert Structure(page).tags == Structure(render_html(BASELINE, title=HARMLESS)).tags
+    page = render_html(results, results.summary(), title=text)
+    assert Structure(page).tags == Structure(render_html(BASELINE, BASELINE.summary(), title=HARMLESS)).tags
     controls = {character for character in page if ord(character) < 32 or 0x7F <= ord(character) < 0xA0}
     assert controls <= {"\n", "\t"}
     assert not set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2028\u2029\u200b\ufeff\U000e0041") & set(page)
@@ -153,7 +153,8 @@ def test_a_page_has_the_same_tags_whatever_it_shows(name, tmp_path):
 
 def test_the_page_shows_a_hostile_text_as_it_is():
     text = '</p><script>alert("1")</script> & <b>'
-    page = render_html(run(text))
+    results = run(text)
+    page = render_html(results, results.summary())
     assert "<script" not in page
     shown = "<bdi>&lt;/p&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &lt;b&gt;</bdi>"
     # label, question, response, two reasons, as a verdict of precision, id and text in both id metrics, the context

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from ctxmetrics._redact import safe_text
 from ctxmetrics._runtime.background import wait_for
 from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, ParameterError
-from ctxmetrics.evaluation.results import MetricSummary, Results, Row, Summary
+from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.sources import CallerSource, Feed, LoopSource
 from ctxmetrics.evaluation.writer import OutFile, check_outputs
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
+from ctxmetrics.report.view import Row
 from ctxmetrics.scores import FAILURES
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
-
-__all__ = ["MetricSummary", "Results", "Row", "Summary", "aevaluate", "evaluate"]
 
 OnError = Literal["record", "raise"]
 WINDOW = 4

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ctxmetrics.evaluation.results import Row
     from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.report.view import Row
     from ctxmetrics.samples import Sample
 
 PART = ".part"

@@ -1,7 +1,1 @@
-"""Results as a page to read."""
-
-from __future__ import annotations
-
-from ctxmetrics.report.html import render_html
-
-__all__ = ["render_html"]
+"""One view of results: as plain data, as text and as a page."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from ctxmetrics._redact import visible
 from ctxmetrics._version import __version__
 from ctxmetrics._wording import say
-from ctxmetrics.evaluation.results import shown_interval, shown_mean
 from ctxmetrics.report.text import count, doubt, language_of_score, shown
+from ctxmetrics.report.view import listed, shown_interval, shown_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from ctxmetrics.evaluation.results import Results, Row
+    from ctxmetrics.report.view import Row, Summary
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Evidence, Score, Verdict
 
@@ -37,42 +37,41 @@ _HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, 
 """Characters of ordinary pages that do nothing beyond their own element."""
 
 
-def render_html(results: Results, *, title: str = "ctxmetrics") -> str:
+def render_html(rows: Iterable[Row], summary: Summary, *, title: str = "ctxmetrics") -> str:
     """Return the page.
 
     Args:
-        results: A run that kept its rows.
+        rows: The rows of a run that kept them.
+        summary: What the run's `Results.summary` returns.
         title: Heading of the page.
     """
-    return "".join(_page(results, title))
+    return "".join(_page(list(rows), summary, title))
 
 
-def _page(results: Results, title: str) -> Iterator[str]:
-    language = results.summary().language
+def _page(rows: Sequence[Row], summary: Summary, title: str) -> Iterator[str]:
+    language = summary.language
     yield f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{_shown(title)}</title><style>{_STYLE}</style></head><body><h1>{_shown(title)}</h1>"
-    yield from _summary(results)
-    for row in results:
+    yield from _summary(rows, summary)
+    for row in rows:
         yield from _row(row, language)
     yield f'<p class="small">ctxmetrics {escape(__version__)}</p></body></html>\n'
 
 
-def _summary(results: Results) -> Iterator[str]:
-    summary = results.summary()
+def _summary(rows: Sequence[Row], summary: Summary) -> Iterator[str]:
     language = summary.language
     names = ("metric", "mean", "95 % interval", "scored", "without a value", "passed")
     yield "<table><tr>" + "".join(f"<th>{say(name, language)}</th>" for name in names) + "</tr>"
     of = say("of", language)
     for item in summary.values():
-        missing = ", ".join(f"{code} {number}" for code, number in sorted(item.missing.items()))
         cells = (
             item.metric,
             shown_mean(item, language),
             shown_interval(item, language),
             f"{item.scored} {of} {item.samples}",
-            missing or say("none", language),
+            listed(item.missing) or say("none", language),
             "-" if item.passed is None else f"{item.passed} {of} {item.scored}",
         )
         yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
@@ -81,7 +80,7 @@ def _summary(results: Results) -> Iterator[str]:
         heading = say("stopped early", language).capitalize()
         yield f'<p class="no">{heading}: {_text(summary.stopped)}</p>'
     warnings = dict.fromkeys(
-        text for row in results for score in row.values() for text in score.provenance.warnings
+        text for row in rows for score in row.values() for text in score.provenance.warnings
     )
     for text in warnings:
         yield f'<p class="small">{escape(text)}</p>'
