@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from langsmith.schemas import Example, Run
 
 
+# What is shown beside a score with a pass mark, by whether it passed.
+VALUES = {True: "passed", False: "failed", None: None}
+
+
 def to_record(run: Run, example: Example | None) -> dict[str, Any]:
     """Return a run and its example as a record."""
     inputs, expected = (run.inputs, None) if example is None else (example.inputs, example.outputs)

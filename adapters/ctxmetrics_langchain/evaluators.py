@@ -13,7 +13,7 @@ from langsmith import EvaluationResult, RunEvaluator, trace
 
 from ctxmetrics.adapting.judge import as_judge
 from ctxmetrics.adapting.scorer import Scorer, compact, is_failure
-from ctxmetrics_langchain.documents import SCHEMA, to_record
+from ctxmetrics_langchain.documents import SCHEMA, VALUES, to_record
 from ctxmetrics_langchain.models import ChatModel
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     JudgeLike: TypeAlias = Judge | Model | BaseChatModel | None
     Metrics: TypeAlias = Sequence[Metric] | Mapping[str, Metric]
     Result: TypeAlias = EvaluationResult | EvaluationResults
-
-VALUES = {True: "passed", False: "failed", None: None}
-"""What stands beside a score with a pass mark."""
 
 
 @dataclass(init=False, unsafe_hash=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.runnables.config import ensure_config, set_config_context
 
 from ctxmetrics.errors import ParameterError, missing_extra
-from ctxmetrics_langchain.evaluators import VALUES
+from ctxmetrics_langchain.documents import VALUES
 
 try:
     from langchain_classic.evaluation import StringEvaluator
