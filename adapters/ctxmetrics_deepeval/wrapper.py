@@ -27,9 +27,8 @@ from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, 
 from ctxmetrics.fields import SCHEMAS, text_of
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
-from ctxmetrics.report.text import count
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score, Usage
+from ctxmetrics.verdicts import Usage
 from ctxmetrics_deepeval.model import DeepEvalModel
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.scores import Score
 
 _PLACES = SCHEMAS["deepeval"].places.items()
 # Where each of our fields lives in a test case: retrieval_context, metadata.reference_context_ids ..
@@ -180,7 +180,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
     @property
     def score_breakdown(self) -> dict[str, Any] | None:  # type: ignore[override]  # computed on demand
         """K of n, and the whole score: every verdict with its evidence."""
-        return None if self.result is None else {"count": count(self.result), **self.result.to_dict()}
+        return None if self.result is None else {"count": self.result.count, **self.result.to_dict()}
 
     @property
     def assessment_questions(self) -> list[str] | None:

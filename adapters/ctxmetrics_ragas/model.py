@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from ctxmetrics.models.base import Prompt
-    from ctxmetrics.scores import Usage
+    from ctxmetrics.verdicts import Usage
 
 _WRAPPED = ("langchain_llm", "llm", "generator")
 """Where Ragas' wrappers keep the LLM they wrap."""

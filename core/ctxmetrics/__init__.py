@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from ctxmetrics.models.openai.model import OpenAIModel
     from ctxmetrics.report.view import Row
     from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Evidence, Score, Usage, Verdict
+    from ctxmetrics.scores import Score
     from ctxmetrics.tables.table import score_table
+    from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 _HOME = {
     "ContextPrecision": "metrics",
@@ -43,7 +44,7 @@ _HOME = {
     "ContextUtilization": "metrics",
     "CtxMetricsError": "errors",
     "Estimate": "evaluation.estimate",
-    "Evidence": "scores",
+    "Evidence": "verdicts",
     "IDBasedContextPrecision": "metrics",
     "IDBasedContextRecall": "metrics",
     "LLMJudge": "judges.llm.judge",
@@ -56,8 +57,8 @@ _HOME = {
     "Sample": "samples",
     "Score": "scores",
     "ScriptedJudge": "judges.scripted",
-    "Usage": "scores",
-    "Verdict": "scores",
+    "Usage": "verdicts",
+    "Verdict": "verdicts",
     "aevaluate": "evaluation.engine",
     "estimate": "evaluation.estimate",
     "evaluate": "evaluation.engine",

@@ -1,14 +1,26 @@
-"""The words around a number, in the language of its convention, and how a number is written there."""
+"""The words of a score and its verdicts, in the language of its convention, and how a number is written there."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from ctxmetrics._redact import visible
 from ctxmetrics.conventions import get_convention
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from ctxmetrics.verdicts import Evidence, Verdict
+
+# The most characters of a quote, a unit, a judge's reason and a message that one line shows.
+_QUOTE = 80
+TEXT = 100
+_REASON = 200
+MESSAGE = 500
+# Said of a verdict whose evidence is in the context, word for word, and yet may be about something else.
+DOUBT = "no word in common with the evidence: look at it"
+_GREEN, _RED, _YELLOW, _PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[0m"
 
 _RUSSIAN: Mapping[str, str] = MappingProxyType(
     {
@@ -63,15 +75,19 @@ def language_of(conventions: Iterable[str]) -> str:
 
 
 def say(text: str, language: str) -> str:
-    """Return one of the library's own phrases in a language."""
-    return _RUSSIAN[text] if language == "ru" else text
+    """Return one of the library's own phrases in a language; a phrase without a translation stays English."""
+    return _RUSSIAN.get(text, text) if language == "ru" else text
 
 
-def count_of(hits: int, total: int, noun: str, state: str, language: str) -> str:
-    """Return ``2 of 3 sentences supported``."""
+def count_of(hits: int, total: int, missing: int, counted: tuple[str, str], language: str) -> str:
+    """Return ``2 of 3 sentences supported``, and how many are not judged."""
+    noun, state = counted
+    unjudged = say("not judged", language)
     if language == "ru":  # the count follows, so that no noun changes its ending with the number
-        return f"{say(f'{noun}s {state}', language)}: {hits} из {total}"
-    return f"{hits} of {total} {noun}{'' if total == 1 else 's'} {state}"
+        text = f"{say(f'{noun}s {state}', language)}: {hits} из {total}"
+        return f"{text}, {unjudged}: {missing}" if missing else text
+    text = f"{hits} of {total} {noun}{'' if total == 1 else 's'} {state}"
+    return f"{text}, {missing} {unjudged}" if missing else text
 
 
 def number(value: float, convention: str, digits: int = 4) -> str:
@@ -79,3 +95,52 @@ def number(value: float, convention: str, digits: int = 4) -> str:
     if get_convention(convention).percent:
         return f"{value:.2f} ({round(value, 2):.0%})"
     return f"{value:.{digits}f}"
+
+
+def line(verdict: Verdict, *, color: bool = False, language: str = "en") -> str:
+    """Return a verdict with its text and its evidence, or what is missing."""
+    mark, shade = {True: ("✓", _GREEN), False: ("✗", _RED), None: ("?", _YELLOW)}[verdict.value]
+    text = f"  {shade}{mark}{_PLAIN}" if color else f"  {mark}"
+    text += f" {clean(verdict.id, TEXT)}"
+    if verdict.text != verdict.id:
+        text += f" {clean(verdict.text, TEXT)}"
+    why = _spans(verdict, language) or _why(verdict, language)
+    return f"{text}\n      {why}" if why else text
+
+
+def sentence(verdict: Verdict, language: str) -> str:
+    """Return a verdict in one line: its id, yes or no, its text and why."""
+    state = say({True: "yes", False: "no", None: "not judged"}[verdict.value], language)
+    text = f'{clean(verdict.id, TEXT)} {state}: "{clean(verdict.text, _QUOTE)}"'
+    why = _why(verdict, language)
+    return f"{text} - {why}" if why else text
+
+
+def doubt(verdict: Verdict, language: str = "en") -> str:
+    """Return what a person should look at in a verdict's evidence, in parentheses, or nothing."""
+    doubtful = verdict.evidence and verdict.details.get("unrelated_evidence")
+    return f" ({say(DOUBT, language)})" if doubtful else ""
+
+
+def clean(text: str, longest: int) -> str:
+    """Return one line that is safe in a terminal: the text is untrusted."""
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _why(verdict: Verdict, language: str) -> str:
+    if verdict.value and verdict.evidence:
+        return _spans(verdict, language)
+    return "; ".join(filter(None, (verdict.code, clean(verdict.reason or "", _REASON))))
+
+
+def _spans(verdict: Verdict, language: str) -> str:
+    spans = "; ".join(_span(span, verdict, language) for span in verdict.evidence)
+    return spans + doubt(verdict, language)
+
+
+def _span(span: Evidence, verdict: Verdict, language: str) -> str:
+    where = f"c{span.context + 1} [{span.start}:{span.end}]"
+    if span.quote == verdict.text:
+        return f"{where} {say('the whole text' if verdict.id.startswith('c') else 'word for word', language)}"
+    return f'{where} "{clean(span.quote, _QUOTE)}"'

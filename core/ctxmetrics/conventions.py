@@ -73,9 +73,9 @@ class Convention:
     language: str = "en"
     ours: tuple[str, ...] = ()
 
-    def band(self, value: float | None, family: Family) -> str | None:
+    def band(self, value: float | None) -> str | None:
         """Return the wording for a recall on this convention's scale, or None."""
-        if value is None or not family.endswith("recall"):
+        if value is None:
             return None
         return next((band.text for band in self.bands if value >= band.edge), None)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ctxmetrics._redact import masked
 
 if TYPE_CHECKING:
-    from ctxmetrics.scores import Usage
+    from ctxmetrics.verdicts import Usage
 
 
 class CtxMetricsError(ValueError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._frozen import EMPTY, frozen, plain
 from ctxmetrics._pictures import in_value, refusal
 from ctxmetrics.errors import NotTextError, SampleError
 from ctxmetrics.fields import (
@@ -20,7 +21,6 @@ from ctxmetrics.fields import (
     relevant,
     text_of,
 )
-from ctxmetrics.scores import EMPTY, frozen, plain
 
 if TYPE_CHECKING:
     from typing_extensions import Self

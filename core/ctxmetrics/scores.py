@@ -1,14 +1,20 @@
-"""What a metric returns: a score, the verdicts behind it, and the evidence behind those."""
+"""What a metric returns: a score, with the verdicts behind it and where it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+import re
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from ctxmetrics._frozen import EMPTY, plain
+from ctxmetrics._wording import MESSAGE, TEXT, clean, count_of, line, number, say, sentence
+from ctxmetrics.conventions import get_convention
+from ctxmetrics.verdicts import Usage, Verdict, unjudged
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Why a score has no value. Stable: programs may switch on it.
 ReasonCode = Literal[
     "no_reference",  # nothing is expected: the reference side is empty or holds no letter or digit
     "no_response",  # the same for metrics that compare with the response
@@ -19,164 +25,11 @@ ReasonCode = Literal[
     "cancelled",  # the run was stopped before this sample was reached
     "metric_error",  # the metric itself failed; the message says how
 ]
-"""Why a score has no value. Stable: programs may switch on it."""
 
+# Reason codes of what failed, as opposed to a sample that has no number.
 FAILURES = frozenset({"not_judged", "metric_error"})
-"""Reason codes of what failed, as opposed to a sample that has no number."""
+# Reason codes of samples that another run may score.
 NOT_FINAL = FAILURES | {"cancelled"}
-"""Reason codes of samples that another run may score."""
-
-VerdictCode = Literal[
-    "missing_id",  # the reply did not cover this id, also when asked again
-    "invalid_reply",  # no reply could be read
-    "refused",  # the model declined
-    "truncated",  # the reply was cut off by a length limit
-    "conflicting_verdicts",  # the reply said yes and no about one id, or the votes were split evenly
-    "unverified_evidence",  # the quote is not in the context: the verdict is no
-    "too_many_quotes",  # more quotes, or longer ones, than are looked for, and none of the others was found
-    "rate_limited",
-    "overloaded",
-    "timeout",
-    "connection_error",
-    "server_error",
-    "client_error",
-    "judge_error",
-    "judge_down",  # too many failures in a row: not asked any more
-    "budget_exceeded",
-]
-"""Why a verdict is missing, or flagged. Stable."""
-
-
-class FrozenDict(Mapping[str, Any]):
-    """A mapping that cannot be changed and, unlike a mapping proxy, can be pickled, copied and be a default."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: Mapping[str, Any]) -> None:
-        self._items = dict(items)
-
-    def __getitem__(self, key: str) -> Any:
-        return self._items[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._items))
-
-    def __repr__(self) -> str:
-        return repr(self._items)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FrozenDict, (self._items,)
-
-
-EMPTY = FrozenDict({})
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A span of retrieved text that the library itself found.
-
-    ``sample.retrieved_contexts[context][start:end] == quote`` holds for every stored span.
-
-    Attributes:
-        context: Index of the context, from 0.
-        start: First character of the span.
-        end: One past its last character.
-        quote: The text of the span.
-    """
-
-    context: int
-    start: int
-    end: int
-    quote: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the four fields as a plain dict."""
-        return {"context": self.context, "start": self.start, "end": self.end, "quote": self.quote}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """Yes, no or not judged, about one unit of the reference or one retrieved context.
-
-    Attributes:
-        id: ``s1``, ``s2`` .. for units; ``c1``, ``c2`` .. for contexts; the id itself in id metrics.
-        value: True (supported, useful, hit), False, or None when not judged.
-        text: The unit or context the verdict is about.
-        reason: Why, in words, where the judge said so.
-        code: Why the verdict is missing or flagged (`VerdictCode`), else None.
-        evidence: The spans of the retrieved text behind a yes.
-        details: What else the judge measured (missing words, similarity, stability ..).
-    """
-
-    id: str
-    value: bool | None
-    text: str = ""
-    reason: str | None = None
-    code: str | None = None
-    evidence: tuple[Evidence, ...] = ()
-    details: Mapping[str, Any] = field(default=EMPTY, hash=False)
-
-    def about(self, id_: str, text: str) -> Verdict:
-        """Return the verdict under another id and with another text; itself where it has them."""
-        return self if self.id == id_ and self.text == text else replace(self, id=id_, text=text)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as plain JSON-ready data."""
-        return {
-            "id": self.id,
-            "value": self.value,
-            "text": self.text,
-            "reason": self.reason,
-            "code": self.code,
-            "evidence": [span.to_dict() for span in self.evidence],
-            "details": plain(self.details),
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What a judgement cost.
-
-    Attributes:
-        calls: Requests that were sent, retries included.
-        prompt_tokens: Tokens sent, as the server counted them.
-        completion_tokens: Tokens received.
-        reused: Judgements answered from memory, the cache or a request in flight, at no cost.
-        cost: Money, in the model's own currency, where the model says so.
-        estimated: True when a server gave no token counts and characters / 4 stand in.
-    """
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    reused: int = 0
-    cost: float | None = None
-    estimated: bool = False
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            reused=self.reused + other.reused,
-            cost=other.cost if self.cost is None else self.cost + (other.cost or 0.0),
-            estimated=self.estimated or other.estimated,
-        )
-
-    @property
-    def total_tokens(self) -> int:
-        """Tokens sent and received."""
-        return self.prompt_tokens + self.completion_tokens
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a plain dict."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +76,7 @@ class Score:
         provenance: Judge, prompt, splitter, formula, convention, version, warnings.
         usage: Calls and tokens that this score caused.
         sample_id: The sample's id, where it has one.
+        counted: What the verdicts are about and what a yes means: ``("sentence", "supported")``.
     """
 
     metric: str
@@ -235,8 +89,31 @@ class Score:
     signals: Any = None
     metadata: Mapping[str, Any] = field(default=EMPTY, hash=False)
     provenance: Provenance = Provenance()
-    usage: Usage = Usage()
+    usage: Usage = Usage()  # noqa: RUF009 - frozen
     sample_id: str | None = None
+    counted: tuple[str, str] = ("verdict", "yes")
+
+    @property
+    def language(self) -> str:
+        """ISO 639 code of the language in which the score is shown."""
+        return get_convention(self.provenance.convention).language
+
+    @property
+    def formatted_value(self) -> str:
+        """The value as its convention writes it; rounding is for display only."""
+        if self.value is None:
+            return f"{say('no value', self.language)} ({self.reason_code})"
+        text = number(self.value, self.provenance.convention)
+        return text if text.endswith(")") else re.sub(r"(\.\d+?)0+$", r"\1", text)
+
+    @property
+    def count(self) -> str | None:
+        """How many of how many verdicts are yes, such as ``2 of 3 sentences supported``; None without verdicts."""
+        if not self.verdicts:
+            return None
+        hits = sum(verdict.value is True for verdict in self.verdicts)
+        missing = len(unjudged(self.verdicts))
+        return count_of(hits, len(self.verdicts), missing, self.counted, self.language)
 
     @property
     def passed(self) -> bool | None:
@@ -248,9 +125,12 @@ class Score:
     @property
     def reason(self) -> str:
         """What was missed or useless and why, in a few lines of text."""
-        from ctxmetrics.report.text import reason
-
-        return reason(self)
+        lines = [f"{self.reason_code}: {clean(self.message, MESSAGE)}"] if self.message else []
+        if self.count:
+            lines.append(f"{self.count}.")
+        misses_first = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
+        lines += [sentence(verdict, self.language) for verdict in misses_first]
+        return "\n".join(lines)
 
     def pretty(self, *, color: bool = False) -> str:
         """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.
@@ -258,9 +138,20 @@ class Score:
         Args:
             color: Colour the ticks and crosses with ANSI escapes.
         """
-        from ctxmetrics.report.text import pretty
-
-        return pretty(self, color=color)
+        name = "" if self.sample_id is None else f"  [{clean(self.sample_id, TEXT)}]"
+        lines = [f"{self.metric}: {self.formatted_value}{name}"]
+        if self.band:
+            lines.append(f"  {self.band}")
+        if self.passed is not None:
+            state = say("passed" if self.passed else "failed", self.language)
+            lines.append(f"  {say('pass mark', self.language)} {self.threshold:g}: {state}")
+        if self.message:
+            lines.append(f"  {self.reason_code}: {clean(self.message, MESSAGE)}")
+        if self.count:
+            lines.append(f"  {self.count}")
+        lines += [line(verdict, color=color, language=self.language) for verdict in self.verdicts]
+        lines += [f"  ! {warning}" for warning in self.provenance.warnings]
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""
@@ -279,24 +170,3 @@ class Score:
             "usage": self.usage.to_dict(),
             "provenance": self.provenance.to_dict(),
         }
-
-
-def unjudged(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
-    """Return the verdicts without a yes or no."""
-    return tuple(verdict for verdict in verdicts if verdict.value is None)
-
-
-def plain(value: Any) -> Any:
-    """Turn mappings, tuples and objects with ``to_dict`` into JSON-ready data."""
-    if hasattr(value, "to_dict"):
-        return plain(value.to_dict())
-    if hasattr(value, "items"):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
-
-
-def frozen(mapping: Mapping[str, Any]) -> FrozenDict:
-    """Return a read-only copy of a mapping."""
-    return FrozenDict(mapping) if mapping else EMPTY

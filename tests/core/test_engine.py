@@ -42,8 +42,8 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.scores import Evidence, Usage, Verdict
 from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
+from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 
 class OwnJudge:
@@ -608,7 +608,7 @@ _SCRIPT = """
 import asyncio, json, sys, time
 from ctxmetrics import ContextRecall, Sample, evaluate
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.scores import Verdict
+from ctxmetrics.verdicts import Verdict
 
 class Judge:
     name, warnings = "slow", ()

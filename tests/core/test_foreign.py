@@ -24,7 +24,7 @@ from ctxmetrics.models.frameworks import (
     unread_reply,
     with_arguments,
 )
-from ctxmetrics.scores import Usage
+from ctxmetrics.verdicts import Usage
 
 
 class Client:

@@ -21,7 +21,7 @@ from ctxmetrics import (
 from ctxmetrics.errors import CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.base import Reply
-from ctxmetrics.scores import Usage
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     from ctxmetrics.models.base import Prompt

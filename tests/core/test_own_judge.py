@@ -8,7 +8,7 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
 from ctxmetrics.judges.base import Claims, Judgement
-from ctxmetrics.scores import Evidence, Verdict
+from ctxmetrics.verdicts import Evidence, Verdict
 
 SAMPLE = Sample(
     user_input="?", reference="It is red. It is big.", retrieved_contexts=["It is red.", "It is big."]
@@ -46,12 +46,12 @@ def verdict(**parts):
         ("yes", "it must be a ctxmetrics.judges.base.Judgement, not str"),
         ({"verdicts": []}, "it must be a ctxmetrics.judges.base.Judgement, not dict"),
         ([*YES.values()], "it must be a ctxmetrics.judges.base.Judgement, not list"),
-        (judgement(verdicts=None), "verdicts must be a tuple of ctxmetrics.scores.Verdict, not NoneType"),
-        (judgement(verdicts=5), "verdicts must be a tuple of ctxmetrics.scores.Verdict, not int"),
-        (judgement(verdicts=("s1",)), "verdicts must be a tuple of ctxmetrics.scores.Verdict, not str"),
+        (judgement(verdicts=None), "verdicts must be a tuple of ctxmetrics.Verdict, not NoneType"),
+        (judgement(verdicts=5), "verdicts must be a tuple of ctxmetrics.Verdict, not int"),
+        (judgement(verdicts=("s1",)), "verdicts must be a tuple of ctxmetrics.Verdict, not str"),
         (verdict(id=1), "a verdict's id must be a string such as 's1', not int"),
         (verdict(id=["s1"]), "a verdict's id must be a string such as 's1', not list"),
-        (judgement(usage=None), "usage must be a ctxmetrics.scores.Usage, not NoneType"),
+        (judgement(usage=None), "usage must be a ctxmetrics.Usage, not NoneType"),
         (judgement(raw=5), "raw must be a tuple of strings, not int"),
         (judgement(raw="reply"), "raw must be a tuple of strings, not str"),
         (judgement(prompt=3), "prompt must be a string or None, not int"),

@@ -23,7 +23,7 @@ from ctxmetrics._runtime.run import Run, current_run, part_of, using
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, render, schema_of
-from ctxmetrics.scores import Usage
+from ctxmetrics.verdicts import Usage
 
 try:
     import httpx2 as httpx  # what newer openai clients use

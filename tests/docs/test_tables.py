@@ -18,7 +18,8 @@ from ctxmetrics.cli import app
 from ctxmetrics.fields import FIELDS, OPTIONS, SCHEMAS, Place
 from ctxmetrics.files import read_samples
 from ctxmetrics.metrics import METRICS
-from ctxmetrics.scores import ReasonCode, VerdictCode
+from ctxmetrics.scores import ReasonCode
+from ctxmetrics.verdicts import VerdictCode
 
 ROOT = Path(__file__).parents[2]
 JUDGES = (ROOT / "docs" / "judges.md").read_text(encoding="utf-8")

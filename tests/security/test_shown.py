@@ -24,9 +24,9 @@ from ctxmetrics import (
 from ctxmetrics._redact import safe_text
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.report.html import render_html
-from ctxmetrics.scores import Evidence, Verdict
 from ctxmetrics.testing import FakeOpenAIServer
 from ctxmetrics.testing.chat import InvalidRequestError
+from ctxmetrics.verdicts import Evidence, Verdict
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]
 TEXTS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmetrics._redact import safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.scores import Usage
+from ctxmetrics.verdicts import Usage
 
 _RETRY_CODES = frozenset({408, 409, 425, 429})
 _OVERLOADED = frozenset({429, 503, 529})

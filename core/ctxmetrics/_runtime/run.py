@@ -30,7 +30,7 @@ from ctxmetrics._runtime.failures import (
 from ctxmetrics._runtime.limits import FIRST_WAIT, LONGEST_WAIT, Limiter
 from ctxmetrics._runtime.telemetry import model_call
 from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
-from ctxmetrics.scores import Usage
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     import asyncio

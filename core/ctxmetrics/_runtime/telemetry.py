@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ctxmetrics.models.base import Model, Prompt
-    from ctxmetrics.scores import Usage
+    from ctxmetrics.verdicts import Usage
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._redact import safe_text
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.run import part_of
@@ -15,9 +16,8 @@ from ctxmetrics.adapting.params import MetricParams, build_metric
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError
 from ctxmetrics.fields import KeyParams
 from ctxmetrics.metrics.judged import JudgedMetric
-from ctxmetrics.report.text import count
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import FrozenDict, Score
+from ctxmetrics.scores import Score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,7 +182,7 @@ def compact(score: Score) -> dict[str, Any]:
     """Return what a framework may keep beside the number: JSON-ready data, the verdicts by id only."""
     told = score.to_dict()
     return {
-        "count": count(score) if score.verdicts else None,
+        "count": score.count,
         "judge": score.provenance.judge,
         "verdicts": {verdict.id: verdict.value for verdict in score.verdicts},
         **{name: told[name] for name in _TOLD},

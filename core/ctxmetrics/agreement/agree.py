@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ctxmetrics._redact import visible
 from ctxmetrics._statistics import corrected_mean
+from ctxmetrics._wording import line
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.evaluation.engine import evaluate
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.metrics.judged import default_judge
 from ctxmetrics.metrics.precision import ContextPrecision
 from ctxmetrics.metrics.recall import ContextRecall
-from ctxmetrics.report.text import line
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Verdict
 from ctxmetrics.text import detect_language, split_sentences
+from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

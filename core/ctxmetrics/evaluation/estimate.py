@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.scores import Usage
 from ctxmetrics.text import split_sentences
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     import os

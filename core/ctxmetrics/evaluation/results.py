@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, overload
 from ctxmetrics.errors import CtxMetricsError, missing_extra
 from ctxmetrics.evaluation.writer import json_line, to_rows, write_whole
 from ctxmetrics.report.view import MetricSummary, Row, Summary, listed
-from ctxmetrics.scores import FAILURES, Provenance, Score, Usage, unjudged
+from ctxmetrics.scores import FAILURES, Provenance, Score
+from ctxmetrics.verdicts import Usage, unjudged
 
 if TYPE_CHECKING:
     import os

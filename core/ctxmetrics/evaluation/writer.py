@@ -19,9 +19,11 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._frozen import plain
 from ctxmetrics._version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
-from ctxmetrics.scores import NOT_FINAL, Provenance, Score, Verdict, plain
+from ctxmetrics.scores import NOT_FINAL, Provenance, Score
+from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -393,6 +395,7 @@ def _score(line: bytes, sample: Sample, content: str, metric: Metric) -> Score |
             sample_id=row["sample_id"],
             verdicts=tuple(Verdict(id=item["id"], value=item["value"]) for item in row["verdicts"]),
             provenance=Provenance(**expected),
+            counted=metric.counted,
         )
     except (ValueError, KeyError, TypeError):
         return None

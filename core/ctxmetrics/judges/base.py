@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from ctxmetrics.scores import Usage
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
-    from ctxmetrics.scores import Verdict
+    from ctxmetrics.verdicts import Verdict
 
 NO_USAGE = Usage()
 

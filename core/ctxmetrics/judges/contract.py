@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.base import Claims, Judgement
-from ctxmetrics.scores import Evidence, Usage, Verdict
+from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 _TEXT = (str, type(None))
 
@@ -21,10 +21,10 @@ def check_judgement(answer: object) -> Judgement:
         raise _wrong("it", "a ctxmetrics.judges.base.Judgement", answer)
     verdicts: object = answer.verdicts
     if not isinstance(verdicts, (tuple, list)):
-        raise _wrong("verdicts", "a tuple of ctxmetrics.scores.Verdict", verdicts)
+        raise _wrong("verdicts", "a tuple of ctxmetrics.Verdict", verdicts)
     for verdict in verdicts:
         if not isinstance(verdict, Verdict):
-            raise _wrong("verdicts", "a tuple of ctxmetrics.scores.Verdict", verdict)
+            raise _wrong("verdicts", "a tuple of ctxmetrics.Verdict", verdict)
         if not isinstance(verdict.id, str):
             raise _wrong("a verdict's id", "a string such as 's1'", verdict.id)
     _check_common(answer.usage, answer.prompt)
@@ -61,7 +61,7 @@ def verdict_problem(verdict: Verdict) -> str | None:
         return "the verdict's details must be a mapping"
     spans: object = verdict.evidence
     if not isinstance(spans, (tuple, list)) or not all(map(_is_span, spans)):
-        return "the verdict's evidence must be a tuple of ctxmetrics.scores.Evidence"
+        return "the verdict's evidence must be a tuple of ctxmetrics.Evidence"
     return None
 
 
@@ -88,7 +88,7 @@ def _are_texts(texts: object) -> bool:
 
 def _check_common(usage: object, prompt: object) -> None:
     if not isinstance(usage, Usage):
-        raise _wrong("usage", "a ctxmetrics.scores.Usage", usage)
+        raise _wrong("usage", "a ctxmetrics.Usage", usage)
     if not isinstance(prompt, _TEXT):
         raise _wrong("prompt", "a string or None", prompt)
 

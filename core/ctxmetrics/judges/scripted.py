@@ -7,10 +7,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.models.base import Reply
-from ctxmetrics.scores import FrozenDict, Usage
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics._pictures import in_context, in_text, refusal
 from ctxmetrics._version import __version__
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
-from ctxmetrics.metrics.signals import SIGNALS
-from ctxmetrics.scores import Provenance, Score, Usage, frozen, unjudged
+from ctxmetrics.scores import Provenance, Score
+from ctxmetrics.verdicts import Usage, unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from ctxmetrics.conventions import Convention, Empty, Family
     from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Verdict
+    from ctxmetrics.verdicts import Verdict
 
 NAMED: Mapping[str, bool] = frozen({"named": True})
 """Field metadata of parameters that change the number: they are part of the metric's name."""
@@ -54,6 +55,10 @@ class Metric(ABC):
     """Fields a sample must have."""
     uses: ClassVar[tuple[str, ...]] = ()
     """Fields that are taken along where a sample has them."""
+    counts: ClassVar[tuple[str, str]]
+    """What a verdict is about and what a yes means there, for texts: ``("context", "useful")``."""
+    banded: ClassVar[bool] = False
+    """Whether the convention's wordings, which are about recall, hold for it."""
 
     convention: str = field(default="default", metadata=NAMED)
     threshold: float | None = None
@@ -180,17 +185,14 @@ class Metric(ABC):
         scaled = on_scale(value, rules.scale)
         if self.strict and scaled is not None and scaled < rules.scale:
             scaled = 0.0
-        signals: Any = None
-        extra: Mapping[str, Any] = {}
-        if rules.signals and self.base_name == "context_recall":
-            signals, extra = SIGNALS[rules.signals](scaled, verdicts)
+        signals, extra = self.signals(scaled, verdicts)
         return Score(
             metric=self.name,
             value=scaled,
             reason_code=reason_code,
             message=message,
             threshold=self.pass_mark,
-            band=rules.band(scaled, self.family),
+            band=rules.band(scaled) if self.banded else None,
             verdicts=tuple(verdicts),
             signals=signals,
             metadata=frozen({**extra, **(metadata or {})}),
@@ -202,7 +204,18 @@ class Metric(ABC):
             ),
             usage=usage,
             sample_id=sample.id,
+            counted=self.counted,
         )
+
+    def signals(self, value: float | None, verdicts: Sequence[Verdict]) -> tuple[object, Mapping[str, Any]]:
+        """Return what the convention adds to a score: its result object, and metadata."""
+        del value, verdicts
+        return None, {}
+
+    @property
+    def counted(self) -> tuple[str, str]:
+        """What a verdict is about and what a yes means."""
+        return self.counts
 
     @property
     def formula_label(self) -> str:

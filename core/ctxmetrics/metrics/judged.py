@@ -11,8 +11,8 @@ from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeEr
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem
 from ctxmetrics.metrics.base import NAMED, Metric, check_choice, not_judged
-from ctxmetrics.scores import Verdict
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
+from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -9,7 +9,7 @@ from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.metrics.base import NAMED, Metric, check_choice
 from ctxmetrics.metrics.judged import JudgedMetric, ask_contexts, ask_units
 from ctxmetrics.metrics.strings import StringMetric
-from ctxmetrics.scores import Verdict
+from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +51,7 @@ class _Precision(Metric):
 @dataclass(frozen=True, kw_only=True)
 class _RatedPrecision(_Precision, JudgedMetric):
     family: ClassVar[Family] = "precision"
+    counts: ClassVar[tuple[str, str]] = ("context", "useful")
 
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
         """Ask which contexts are useful."""
@@ -156,6 +157,7 @@ class NonLLMContextPrecision(_Precision, StringMetric):
 
     base_name: ClassVar[str] = "non_llm_context_precision"
     family: ClassVar[Family] = "string_precision"
+    counts: ClassVar[tuple[str, str]] = ("context", "relevant")
 
     def best(self, matrix: SimilarityMatrix) -> Sequence[Match | None]:
         """For each retrieved context, the most similar reference context."""
@@ -179,6 +181,7 @@ class IDBasedContextPrecision(_Precision):
 
     base_name: ClassVar[str] = "id_based_context_precision"
     family: ClassVar[Family] = "id_precision"
+    counts: ClassVar[tuple[str, str]] = ("retrieved id", "relevant")
     formula_name: ClassVar[str] = "share"
     requires: ClassVar[tuple[str, ...]] = ("retrieved_context_ids", "reference_context_ids")
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxmetrics.formulas import share
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, ask_units
+from ctxmetrics.metrics.signals import SIGNALS
 from ctxmetrics.metrics.strings import StringMetric
-from ctxmetrics.scores import Verdict
+from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ctxmetrics.conventions import Family
     from ctxmetrics.judges.base import Judge, Judgement, JudgeRequest
@@ -36,6 +37,17 @@ class ContextRecall(JudgedMetric):
     family: ClassVar[Family] = "recall"
     formula_name: ClassVar[str] = "share"
     requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
+    counts: ClassVar[tuple[str, str]] = ("sentence", "supported")
+    banded: ClassVar[bool] = True
+
+    @property
+    def counted(self) -> tuple[str, str]:
+        """The unit in force, and what a yes means."""
+        return self.counted_unit, "supported"
+
+    def signals(self, value: float | None, verdicts: Sequence[Verdict]) -> tuple[object, Mapping[str, Any]]:
+        """Return the convention's result object and metadata."""
+        return SIGNALS[self.rules.signals](value, verdicts) if self.rules.signals else (None, {})
 
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
         """Ask which units the contexts support."""
@@ -59,6 +71,8 @@ class NonLLMContextRecall(StringMetric):
 
     base_name: ClassVar[str] = "non_llm_context_recall"
     family: ClassVar[Family] = "string_recall"
+    counts: ClassVar[tuple[str, str]] = ("reference context", "found")
+    banded: ClassVar[bool] = True
     formula_name: ClassVar[str] = "share"
 
     def best(self, matrix: SimilarityMatrix) -> Sequence[Match | None]:
@@ -87,6 +101,8 @@ class IDBasedContextRecall(Metric):
 
     base_name: ClassVar[str] = "id_based_context_recall"
     family: ClassVar[Family] = "id_recall"
+    counts: ClassVar[tuple[str, str]] = ("reference id", "retrieved")
+    banded: ClassVar[bool] = True
     formula_name: ClassVar[str] = "share"
     requires: ClassVar[tuple[str, ...]] = ("retrieved_context_ids", "reference_context_ids")
 

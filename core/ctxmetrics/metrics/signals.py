@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ctxmetrics.scores import Verdict
+    from ctxmetrics.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics.metrics.base import NAMED, Metric, check_choice, check_number
-from ctxmetrics.scores import Evidence, Verdict, frozen
+from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

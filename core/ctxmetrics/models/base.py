@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from ctxmetrics.scores import Usage
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

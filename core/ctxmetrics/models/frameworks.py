@@ -17,7 +17,7 @@ from ctxmetrics._runtime.failures import classify
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models.base import Reply
 from ctxmetrics.models.wrapping import fingerprint
-from ctxmetrics.scores import Usage
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.prompts import attribution, claims, joint, usefulness
-from ctxmetrics.scores import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from ctxmetrics._redact import visible
 from ctxmetrics._version import __version__
-from ctxmetrics._wording import say
-from ctxmetrics.report.text import count, doubt, language_of_score, shown
+from ctxmetrics._wording import doubt, say
 from ctxmetrics.report.view import listed, shown_interval, shown_mean
 
 if TYPE_CHECKING:
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 
     from ctxmetrics.report.view import Row, Summary
     from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Evidence, Score, Verdict
+    from ctxmetrics.scores import Score
+    from ctxmetrics.verdicts import Evidence, Verdict
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --yes: #1a7f37; --no: #cf222e; --open: #9a6700; }
@@ -87,7 +87,7 @@ def _summary(rows: Sequence[Row], summary: Summary) -> Iterator[str]:
 
 
 def _row(row: Row, language: str) -> Iterator[str]:
-    values = " · ".join(f"{escape(name)} {escape(shown(score))}" for name, score in row.items())
+    values = " · ".join(f"{escape(name)} {escape(score.formatted_value)}" for name, score in row.items())
     label = row.sample_id if row.sample_id is not None else f"{say('sample', language)} {row.index + 1}"
     yield f'<details><summary><b>{_text(label)}</b> <span class="small">{values}</span></summary>'
     if row.sample is not None:
@@ -107,16 +107,16 @@ def _row(row: Row, language: str) -> Iterator[str]:
 
 
 def _score(score: Score) -> Iterator[str]:
-    language = language_of_score(score)
+    language = score.language
     state = {True: f", {say('passed', language)}", False: f", {say('failed', language)}", None: ""}[
         score.passed
     ]
     band = f" – {escape(score.band)}" if score.band else ""
-    yield f"<h3>{escape(score.metric)}: {escape(shown(score))}{state}{band}</h3>"
+    yield f"<h3>{escape(score.metric)}: {escape(score.formatted_value)}{state}{band}</h3>"
     if score.message:
         yield f'<p class="open">{_text(score.message)}</p>'
-    if score.verdicts:
-        yield f"<p>{escape(count(score))}</p><ul>"
+    if score.count:
+        yield f"<p>{escape(score.count)}</p><ul>"
         for verdict in score.verdicts:
             yield _verdict(verdict, language)
         yield "</ul>"
@@ -131,9 +131,8 @@ def _verdict(verdict: Verdict, language: str) -> str:
         parts.append(f'<br><span class="small">{_text(why)}</span>')
     where = ", ".join(dict.fromkeys(f"c{span.context + 1}" for span in verdict.evidence))
     if where:
-        look = f" ({found})" if (found := doubt(verdict, language)) else ""
         named = f"{say('evidence in', language)} {where}"
-        parts.append(f'<br><span class="small">{named}{escape(look)}</span>')
+        parts.append(f'<br><span class="small">{named}{escape(doubt(verdict, language))}</span>')
     return "".join(parts) + "</li>"
 
 

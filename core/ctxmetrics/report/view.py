@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Usage
+    from ctxmetrics.verdicts import Usage
 
 
 @dataclass(frozen=True, slots=True)

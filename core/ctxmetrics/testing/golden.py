@@ -19,10 +19,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ctxmetrics._frozen import plain
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.metrics import METRICS
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

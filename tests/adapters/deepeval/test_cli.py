@@ -92,7 +92,7 @@ def test_fails():
 CACHED = """
 from ctxmetrics import LexicalJudge
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.scores import Verdict
+from ctxmetrics.verdicts import Verdict
 from ctxmetrics_deepeval import wrapper
 
 SETTINGS = json.loads(Path("settings.json").read_text())

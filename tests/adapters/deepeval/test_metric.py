@@ -29,7 +29,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import CannotDecomposeError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.scores import Verdict
+from ctxmetrics.verdicts import Verdict
 from ctxmetrics_deepeval import (
     ContextPrecisionMetric,
     ContextRecallMetric,

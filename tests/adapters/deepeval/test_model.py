@@ -19,10 +19,10 @@ from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.models.base import Reply as ModelReply
-from ctxmetrics.scores import Usage
 from ctxmetrics.testing import FakeOpenAIServer, Reply
 from ctxmetrics.testing.answers import answer_from, read_question
 from ctxmetrics.text import find_quote
+from ctxmetrics.verdicts import Usage
 from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric, DeepEvalModel
 
 try:

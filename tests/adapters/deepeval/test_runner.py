@@ -18,7 +18,7 @@ from deepeval.test_case import LLMTestCase
 
 from ctxmetrics.errors import SampleError
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.scores import Verdict
+from ctxmetrics.verdicts import Verdict
 from ctxmetrics_deepeval import (
     ContextPrecisionMetric,
     ContextRecallMetric,

@@ -19,11 +19,12 @@ from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.lexical.words import Word, base_language, stop_words, words
-from ctxmetrics.scores import Evidence, Verdict, frozen
 from ctxmetrics.text import Span, sentence_spans
+from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -7,9 +7,10 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._frozen import EMPTY, frozen
 from ctxmetrics.judges.llm.reply import check
-from ctxmetrics.scores import EMPTY, Evidence, Usage, Verdict, frozen
 from ctxmetrics.text import find_quote
+from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics._redact import masked, remember_keys_of, safe_text
 from ctxmetrics._runtime.failures import CONTENT_CODES
 from ctxmetrics._runtime.memo import Memo
@@ -19,7 +20,7 @@ from ctxmetrics.judges.llm.reply import Checked, Part, UnreadableReplyError, che
 from ctxmetrics.judges.llm.splitting import Placed, merge, parts_of
 from ctxmetrics.models.base import Model
 from ctxmetrics.prompts import get_pack, render, schema_of
-from ctxmetrics.scores import Usage, Verdict, frozen
+from ctxmetrics.verdicts import Usage, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.lexical.words import stop_words, words
-from ctxmetrics.scores import Evidence, Verdict, frozen
 from ctxmetrics.text import Effort, EffortExceededError, Span, find_quote
+from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
     from ctxmetrics.models.base import Reply

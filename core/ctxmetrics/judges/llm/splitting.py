@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ctxmetrics.judges.llm.reply import Part, index_of
-from ctxmetrics.scores import Evidence, Verdict
+from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

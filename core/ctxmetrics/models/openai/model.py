@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics._redact import remember_key, safe_text
 from ctxmetrics._runtime.background import on_background
 from ctxmetrics._runtime.failures import UnusableReplyError, classify, from_status
@@ -18,7 +19,7 @@ from ctxmetrics.models.base import Reply, checked_usage
 from ctxmetrics.models.openai.capabilities import FORMS, Form, Manners, manners_of
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.strict_schema import response_format
-from ctxmetrics.scores import Usage, frozen
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -1,0 +1,138 @@
+"""What a judge returns: verdicts, the evidence behind them, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from ctxmetrics._frozen import EMPTY, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# Why a verdict is missing, or flagged. Stable.
+VerdictCode = Literal[
+    "missing_id",  # the reply did not cover this id, also when asked again
+    "invalid_reply",  # no reply could be read
+    "refused",  # the model declined
+    "truncated",  # the reply was cut off by a length limit
+    "conflicting_verdicts",  # the reply said yes and no about one id, or the votes were split evenly
+    "unverified_evidence",  # the quote is not in the context: the verdict is no
+    "too_many_quotes",  # more quotes, or longer ones, than are looked for, and none of the others was found
+    "rate_limited",
+    "overloaded",
+    "timeout",
+    "connection_error",
+    "server_error",
+    "client_error",
+    "judge_error",
+    "judge_down",  # too many failures in a row: not asked any more
+    "budget_exceeded",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A span of retrieved text that the library itself found.
+
+    ``sample.retrieved_contexts[context][start:end] == quote`` holds for every stored span.
+
+    Attributes:
+        context: Index of the context, from 0.
+        start: First character of the span.
+        end: One past its last character.
+        quote: The text of the span.
+    """
+
+    context: int
+    start: int
+    end: int
+    quote: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the four fields as a plain dict."""
+        return {"context": self.context, "start": self.start, "end": self.end, "quote": self.quote}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Yes, no or not judged, about one unit of the reference or one retrieved context.
+
+    Attributes:
+        id: ``s1``, ``s2`` .. for units; ``c1``, ``c2`` .. for contexts; the id itself in id metrics.
+        value: True (supported, useful, hit), False, or None when not judged.
+        text: The unit or context the verdict is about.
+        reason: Why, in words, where the judge said so.
+        code: Why the verdict is missing or flagged (`VerdictCode`), else None.
+        evidence: The spans of the retrieved text behind a yes.
+        details: What else the judge measured (missing words, similarity, stability ..).
+    """
+
+    id: str
+    value: bool | None
+    text: str = ""
+    reason: str | None = None
+    code: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    details: Mapping[str, Any] = field(default=EMPTY, hash=False)
+
+    def about(self, id_: str, text: str) -> Verdict:
+        """Return the verdict under another id and with another text; itself where it has them."""
+        return self if self.id == id_ and self.text == text else replace(self, id=id_, text=text)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as plain JSON-ready data."""
+        return {
+            "id": self.id,
+            "value": self.value,
+            "text": self.text,
+            "reason": self.reason,
+            "code": self.code,
+            "evidence": [span.to_dict() for span in self.evidence],
+            "details": plain(self.details),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a judgement cost.
+
+    Attributes:
+        calls: Requests that were sent, retries included.
+        prompt_tokens: Tokens sent, as the server counted them.
+        completion_tokens: Tokens received.
+        reused: Judgements answered from memory, the cache or a request in flight, at no cost.
+        cost: Money, in the model's own currency, where the model says so.
+        estimated: True when a server gave no token counts and characters / 4 stand in.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reused: int = 0
+    cost: float | None = None
+    estimated: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            reused=self.reused + other.reused,
+            cost=other.cost if self.cost is None else self.cost + (other.cost or 0.0),
+            estimated=self.estimated or other.estimated,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens sent and received."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as a plain dict."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+
+def unjudged(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Return the verdicts without a yes or no."""
+    return tuple(verdict for verdict in verdicts if verdict.value is None)
