@@ -33,10 +33,10 @@ import _docs
 import _judging as judging
 
 from ctxmetrics import LLMJudge, OpenAIModel
+from ctxmetrics.adapting.runners import CORE, aside
 from ctxmetrics.testing import FakeOpenAIServer, Fault
 from ctxmetrics.testing.answers import read_question
 from ctxmetrics.testing.golden import Case, load_cases, make_metric, make_sample
-from ctxmetrics.testing.runners import CORE, aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

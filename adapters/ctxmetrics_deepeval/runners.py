@@ -10,7 +10,7 @@ from deepeval.evaluate.evaluate import assert_test, evaluate
 from deepeval.test_case import LLMTestCase
 
 import ctxmetrics_deepeval
-from ctxmetrics.testing.runners import Runner, aside
+from ctxmetrics.adapting.runners import Runner, aside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langsmith import Client, evaluate, tracing_context
 from langsmith.schemas import Example
 
+from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import MissingFieldError
-from ctxmetrics.testing.runners import Runner
 from ctxmetrics_langchain.documents import SCHEMA
 from ctxmetrics_langchain.evaluators import RetrievalEvaluator
 

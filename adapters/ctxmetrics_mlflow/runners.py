@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import mlflow
 from mlflow.genai import evaluate
 
-from ctxmetrics.testing.runners import Runner, aside
+from ctxmetrics.adapting.runners import Runner, aside
 from ctxmetrics_mlflow.scorers import MetricScorer
 from ctxmetrics_mlflow.traces import SCHEMA
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_evals import Case, Dataset
 
 import ctxmetrics_pydantic_evals
-from ctxmetrics.testing.runners import Runner
+from ctxmetrics.adapting.runners import Runner
 from ctxmetrics_pydantic_evals.evaluators import SCHEMA
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ragas import EvaluationDataset, SingleTurnSample, evaluate
 
 import ctxmetrics_ragas
-from ctxmetrics.testing.runners import Runner, aside
+from ctxmetrics.adapting.runners import Runner, aside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

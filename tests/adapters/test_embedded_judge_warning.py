@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, LexicalJudge, Sample
+from ctxmetrics.adapting.runners import CORE, Runner, installed_runners
 from ctxmetrics.errors import EmbeddedJudgeWarning
-from ctxmetrics.testing.runners import CORE, Runner, installed_runners
 
 RUNNERS = [runner for runner in installed_runners()[0] if runner != CORE]
 SHOWS_ITS_RUNS = {

@@ -10,9 +10,9 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics._runtime import run
+from ctxmetrics.adapting.runners import Runner, installed_runners
 from ctxmetrics.judges.llm.judge import _memo, forget
 from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
-from ctxmetrics.testing.runners import Runner, installed_runners
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -50,7 +50,7 @@ def test_what_is_wrong_with_it_is_found(old: str, new: str, tmp_path: Path) -> N
 
 
 def test_the_table_of_runners_is_what_is_installed() -> None:
-    from ctxmetrics.testing.runners import installed_runners
+    from ctxmetrics.adapting.runners import installed_runners
 
     found, absent = installed_runners()
     listed = set(re.findall(r"`(\w+\.\w+)`", PAGE.partition("## Those that are there")[2]))

@@ -14,8 +14,8 @@ import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, Sample
 from ctxmetrics.adapting.parity import compare
+from ctxmetrics.adapting.runners import CORE, Runner, aside, installed_runners
 from ctxmetrics.metrics import METRICS
-from ctxmetrics.testing.runners import CORE, Runner, aside, installed_runners
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,8 +207,8 @@ def test_aside_gives_everything_back(
 def test_a_missing_framework_is_said_and_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
     from types import SimpleNamespace
 
+    from ctxmetrics.adapting import runners
     from ctxmetrics.errors import missing_extra
-    from ctxmetrics.testing import runners
 
     def load() -> None:
         raise missing_extra("ragas", "ragas")

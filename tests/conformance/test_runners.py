@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ctxmetrics import Sample
+from ctxmetrics.adapting.runners import Runner, installed_runners
 from ctxmetrics.metrics import METRICS
 from ctxmetrics.testing.conformance import batches, differences
 from ctxmetrics.testing.golden import Case, load_cases, make_sample
-from ctxmetrics.testing.runners import Runner, installed_runners
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,10 +29,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics._runtime import run, telemetry
+from ctxmetrics.adapting.runners import aside
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.testing import answer_from
 from ctxmetrics.testing.chat import Reply, completion, parse_chat
-from ctxmetrics.testing.runners import aside
 
 KEY = 'Zq8/with+plus==9"amp&x7Kp2vLm0Tt4'
 """Of no provider's form, with every character that URLs, JSON and HTML escape."""

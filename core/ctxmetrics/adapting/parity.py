@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxmetrics._redact import safe_text
-from ctxmetrics.testing.runners import CORE, Runner, installed_runners
+from ctxmetrics.adapting.runners import CORE, Runner, installed_runners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,9 +27,9 @@ def parity(
 ) -> None:
     """Run the same samples through every installed framework and compare the numbers with ==."""
     from ctxmetrics.adapting.parity import compare
+    from ctxmetrics.adapting.runners import aside
     from ctxmetrics.files import read_samples
     from ctxmetrics.metrics.judged import default_judge
-    from ctxmetrics.testing.runners import aside
 
     schema, convention = schema_and_convention(schema, convention)
     samples = list(read_samples(file, schema))

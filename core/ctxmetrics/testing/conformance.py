@@ -3,7 +3,7 @@
 How an adapter proves itself::
 
     from ctxmetrics.testing.conformance import differences
-    from ctxmetrics.testing.runners import Runner
+    from ctxmetrics.adapting.runners import Runner
 
     assert differences(Runner("mine.evaluate", score)) == []
 """
@@ -24,10 +24,10 @@ from ctxmetrics.testing.golden import Case, check_value, load_cases, make_metric
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ctxmetrics.adapting.runners import Runner
     from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
     from ctxmetrics.metrics import Metric
     from ctxmetrics.samples import Sample
-    from ctxmetrics.testing.runners import Runner
 
 
 @dataclass(frozen=True, slots=True)

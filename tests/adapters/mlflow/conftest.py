@@ -22,7 +22,7 @@ os.environ.update(
 import mlflow
 
 from ctxmetrics import ScriptedJudge
-from ctxmetrics.testing.runners import aside
+from ctxmetrics.adapting.runners import aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxmetrics import Sample, metrics
-from ctxmetrics.testing.runners import CORE, Runner, installed_runners
+from ctxmetrics.adapting.runners import CORE, Runner, installed_runners
 from ctxmetrics_ragas.runners import RUNNERS
 
 

@@ -45,8 +45,8 @@ def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     return [row[metric.name].value for row in evaluate(samples, [metric], progress=False)]
 
 
+# The core's own `evaluate`: what the others are compared with.
 CORE = Runner("core", _core)
-"""The core's own `evaluate`: what the others are compared with."""
 
 
 def installed_runners() -> tuple[list[Runner], dict[str, str]]:
