@@ -30,8 +30,8 @@ WORD = "Yesterday"
 
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "_FIRST_WAIT", 0.001)
-    monkeypatch.setattr(run, "_LONGEST_WAIT", 0.002)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
     monkeypatch.setattr(run, "_SPREAD", 0.001)
 
 

@@ -18,7 +18,6 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics._redact import mask_logs_of, masked, remember_key, remember_keys_of
-from ctxmetrics._runtime import run
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.openai.model import Key
@@ -41,8 +40,8 @@ SAMPLE = Sample(
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch):
-    monkeypatch.setattr(run, "_FIRST_WAIT", 0.001)
-    monkeypatch.setattr(run, "_LONGEST_WAIT", 0.002)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
 
 
 def texts_of(thing):
@@ -142,7 +141,7 @@ def test_no_exception_shows_it(key):
     assert chain == [problem]  # the client's own exception holds the request, and its headers the key
     frames = traceback.TracebackException.from_exception(problem, capture_locals=True)
     ours = [frame for frame in frames.stack if frame.filename != __file__]
-    assert any(frame.filename.endswith("models.py") for frame in ours)
+    assert any(frame.filename.endswith("openai/model.py") for frame in ours)
     assert_hidden(key, *(repr(frame.locals) for frame in ours))  # as crash reporters send them
 
 

@@ -45,8 +45,8 @@ DATA = {
 def _new_process(monkeypatch):
     """No memory of servers, and no long waits between attempts."""
     manners.forget()
-    monkeypatch.setattr(run, "_FIRST_WAIT", 0.01)
-    monkeypatch.setattr(run, "_LONGEST_WAIT", 0.05)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.05)
     monkeypatch.setattr(run, "_process", run.Run())
 
 

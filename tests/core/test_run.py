@@ -36,9 +36,8 @@ SCHEMA = schema_of("claims")
 
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch):
-    for module in (limits, run):
-        monkeypatch.setattr(module, "FIRST_WAIT", 0.001)
-        monkeypatch.setattr(module, "LONGEST_WAIT", 0.002)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
     monkeypatch.setattr(run, "_SPREAD", 0.001)
     monkeypatch.setattr(run, "_process", Run())
 
@@ -148,8 +147,8 @@ def test_waits_double_and_are_spread(monkeypatch):
         if seconds > 0.1:  # shorter ones are the model's own
             waits.append(seconds)
 
-    monkeypatch.setattr(run, "FIRST_WAIT", 0.25)
-    monkeypatch.setattr(run, "LONGEST_WAIT", 8.0)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.25)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 8.0)
     monkeypatch.setattr(run, "_SPREAD", 0.05)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     for _ in range(2):

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime import run
 from ctxmetrics.models.openai import capabilities as manners
 from ctxmetrics.models.openai.client import MOST_BYTES
 from ctxmetrics.testing import FakeOpenAIServer, HttpResponse, Reply, answer_from
@@ -26,8 +25,8 @@ HONEST = answer_from()
 def _new_process(monkeypatch):
     """No memory of servers, and no long waits between attempts."""
     manners.forget()
-    monkeypatch.setattr(run, "_FIRST_WAIT", 0.01)
-    monkeypatch.setattr(run, "_LONGEST_WAIT", 0.05)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.05)
 
 
 def score(server):

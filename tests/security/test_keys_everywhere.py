@@ -411,8 +411,8 @@ def spans(monkeypatch):
 def test_nothing_that_a_run_leaves_holds_eight_characters_of_the_key(
     path, tmp_path, spans, caplog, capfd, monkeypatch
 ):
-    monkeypatch.setattr(run, "_FIRST_WAIT", 0.001)
-    monkeypatch.setattr(run, "_LONGEST_WAIT", 0.002)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
     monkeypatch.setattr(run, "_SPREAD", 0.001)
     caplog.set_level(logging.DEBUG)
     warnings.simplefilter("ignore")

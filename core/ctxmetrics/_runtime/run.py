@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 
 from ctxmetrics._redact import remember_keys_of
 from ctxmetrics._runtime import breaker as breakers
+from ctxmetrics._runtime import limits
 from ctxmetrics._runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
 from ctxmetrics._runtime.failures import (
     OVERLOAD_CODES,
@@ -27,7 +28,7 @@ from ctxmetrics._runtime.failures import (
     classify,
     is_overload,
 )
-from ctxmetrics._runtime.limits import FIRST_WAIT, LONGEST_WAIT, Limiter
+from ctxmetrics._runtime.limits import Limiter
 from ctxmetrics._runtime.telemetry import model_call
 from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
 from ctxmetrics.verdicts import Usage
@@ -139,7 +140,9 @@ class Run:
                 problem.calls, problem.lost = lost.calls, lost
                 raise
 
-        longer = wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT) + wait_random(0, _SPREAD)
+        longer = wait_exponential(multiplier=limits.FIRST_WAIT, max=limits.LONGEST_WAIT) + wait_random(
+            0, _SPREAD
+        )
         again = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
             stop=lambda _: self._given_up(failed, refused_at),
