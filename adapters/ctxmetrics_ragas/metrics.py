@@ -1,13 +1,15 @@
-"""The core's metrics in Ragas' clothes: one object for ``evaluate()`` and for the collections API."""
+"""The core's metrics as metrics of Ragas: one object for ``evaluate()`` and for the collections API."""
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cache, partial
 from inspect import Parameter, Signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 from ragas.llms.base import BaseRagasLLM
@@ -17,15 +19,18 @@ from ragas.metrics.result import MetricResult
 
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.run import Run, current_run, part_of, using
-from ctxmetrics.adapting.batch import score_each
 from ctxmetrics.adapting.embedded import RunNotice, notices_of
-from ctxmetrics.adapting.metric import Settings, Wrapper
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.adapting.params import MetricParams, build_metric
+from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.samples import Sample
+from ctxmetrics_ragas.batch import score_each
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
     from ragas.dataset_schema import SingleTurnSample
     from ragas.run_config import RunConfig
     from typing_extensions import Never, Self, Unpack
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
     Judges: TypeAlias = Judge | Literal["framework"] | None
 
 _FRAMEWORK: Literal["framework"] = "framework"
+_FORMAT = "1.0"
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
 _NOTICES = notices_of("ctxmetrics_ragas", 'llm=, or judge="framework" for the LLM of evaluate(llm=..)')
@@ -60,12 +66,21 @@ class ContextResult(MetricResult):
         return ContextResult, (self.details,)
 
 
-class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its bases disagree on a type
-    """A core metric in Ragas' clothes; use its subclasses.
+class Settings(MetricParams, total=False):
+    """Keywords of a metric: the core's parameters or ``core``, a metric as it is; and the name of its results."""
+
+    core: Metric | None
+    name: str | None
+    threshold: float | None
+    strict: bool
+
+
+class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its bases disagree on a type
+    """A core metric as a metric of Ragas; use its subclasses.
 
     Works in ``ragas.evaluate()`` and ``aevaluate()``, by ``single_turn_ascore`` and ``single_turn_score``, and as a
     metric of the collections API by ``ascore``, ``score``, ``abatch_score`` and ``batch_score``; all of them inside
-    a running loop, too. Equal and hashed as the core metric it holds.
+    a running loop, too. Equal and hashed as the core metric it holds. Parameters cannot be changed afterwards.
 
     Args:
         **settings: Parameters of the core metric, such as ``convention``, ``top_k`` and ``threshold`` (the pass
@@ -79,14 +94,124 @@ class RagasMetric(Wrapper, SingleTurnMetric, BaseMetric):  # type: ignore[misc] 
         ParameterError: A parameter is unknown, was given by position, or its value is wrong.
     """
 
+    core_class: ClassVar[type[Metric]]
+    # Ragas' own name for the metric, where it is not the core metric's.
+    framework_name: ClassVar[str | None] = None
+    # Parameters of Ragas' own metric, and what to write instead.
+    renamed: ClassVar[Mapping[str, str]] = {}
+    # The class to make it by, where that is another one than its own.
+    public: ClassVar[Any] = None
+    # The ``judge=`` to make it with again, where the core metric has none.
+    judge_label: ClassVar[str | None] = None
+
+    core: Metric
     output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
     _model: RagasModel | None = None  # the one that was set, where this is a metric that is judged
 
     def __init__(self, *positional: Never, **settings: Unpack[Settings]) -> None:
-        self.wrap(positional, settings)
-        self.allowed_values = (0.0, self.core.rules.scale)
-        optional = {f"{column}:optional" for column in self.core.uses}
-        self._required_columns = {MetricType.SINGLE_TURN: {*self.core.requires, *optional}}
+        if positional or settings.keys() & self.renamed.keys():
+            raise ParameterError(f"{type(self).__name__}: {self._advice()}")
+        params: Any = {key: value for key, value in settings.items() if key not in ("core", "name")}
+        core = settings.get("core")
+        if core is None:
+            own = type(self).__init__.__kwdefaults__ or ()
+            core = build_metric(self.core_class, params, also=("core", "name", *own))
+        elif not isinstance(core, self.core_class) or params:
+            raise ParameterError(
+                f"{type(self).__name__}: core= must be a {self.core_class.__name__}, and brings all its parameters."
+            )
+        self.core = core
+        own_name = (self.framework_name or core.base_name) + core.name.removeprefix(core.base_name)
+        self.name = settings.get("name") or own_name
+        self.allowed_values = (0.0, core.rules.scale)
+        optional = {f"{column}:optional" for column in core.uses}
+        self._required_columns = {MetricType.SINGLE_TURN: {*core.requires, *optional}}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.renamed or name in {item.name for item in fields(self.core_class)}:
+            raise ParameterError(
+                f"{type(self).__name__}: {name} is fixed; make another metric. {self._advice()}"
+            )
+        super().__setattr__(name, value)
+
+    def _advice(self) -> str:
+        advice = "; ".join(f"the framework's {old}= is {new} here" for old, new in self.renamed.items())
+        return f"{advice or 'give parameters by name'}."
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RagasMetric) or type(other) is not type(self):
+            return False
+        return self.core == other.core and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.core)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        judging = {} if self.judge_label is None else {"judge": self.judge_label}
+        kind: Any = self.public or type(self)
+        return partial(kind, core=self.core, name=self.name, **judging), ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} of {self.core!r}>"
+
+    def save(self, path: str | PathLike[str] | None = None) -> None:
+        """Write the parameters that differ from the default to a JSON file; never a judge, a model or a key.
+
+        Args:
+            path: A file (``.json`` is added where it has no ending) or a folder; None: the current one. In a folder
+                the file is called after the metric.
+
+        Raises:
+            ParameterError: A parameter is a function.
+        """
+        judge = self.judge_label if getattr(self.core, "judge", None) is None else "given"
+        config = {
+            item.name: value
+            for item in fields(self.core)
+            if item.name != "judge" and (value := getattr(self.core, item.name)) != item.default
+        }
+        for name, value in config.items():
+            if callable(value):
+                raise ParameterError(
+                    f"{self.core.name}: {name} is a function, which no file can hold. Name a measure."
+                )
+        file = Path(path or "")
+        if file.is_dir():
+            file /= f"{self.name}.json"
+        elif not file.suffix:
+            file = file.with_suffix(".json")
+        data = {
+            "format_version": _FORMAT,
+            "metric_type": type(self).__name__,
+            "name": self.name,
+            "judge": judge,
+            "config": config,
+        }
+        file.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], **judging: Any) -> Self:
+        """Make a saved metric again; one that had been given a judge needs it again, by the same keyword.
+
+        Raises:
+            InputFileError: The file is not there, holds no metric, or one of another class.
+            ParameterError: The metric had a judge, and none is given.
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            kind, name, judge, config = (data[key] for key in ("metric_type", "name", "judge", "config"))
+            params = dict(config)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputFileError(f"{path} is no saved metric ({type(error).__name__}: {error}).") from None
+        if kind != cls.__name__:
+            raise InputFileError(f"{path} holds a {kind}, not a {cls.__name__}. Write {kind}.load(..).")
+        if judge == "given" and not judging:
+            raise ParameterError(
+                f"{path}: the metric had a judge of its own, which no file holds. Give it again."
+            )
+        if judge is not None:
+            judging = judging or {"judge": judge}
+        return cls(**params, name=name, **judging)
 
     def init(self, run_config: RunConfig) -> None:
         """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""

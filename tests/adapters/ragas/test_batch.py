@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall
-from ctxmetrics.adapting.batch import score_each
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, SampleError
+from ctxmetrics_ragas.batch import score_each
 
 
 def _scores(inputs: list[Any], **options: Any) -> list[Any]:
