@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import io
 import re
 import sys
-import tokenize
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -175,32 +173,6 @@ def test_an_adapter_imports_no_other_adapter(package: Path) -> None:
 
 
 # --- thin adapters --------------------------------------------------------------------------------------------
-
-
-def code_lines(path: Path) -> int:
-    """Lines with code: neither blank, nor a comment, nor part of a docstring."""
-    source = path.read_text(encoding="utf-8")
-    silent = (
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    )
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in silent:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in docstrings(ast.parse(source)):
-        lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return len(lines)
-
-
-def test_code_lines_are_counted_as_a_person_would(tmp_path: Path) -> None:
-    text = '"""Two\nlines."""\n\n# a comment\nx = 1  # code\n\n\ndef f():\n    """Doc."""\n    return """a\nb"""\n'
-    (tmp_path / "x.py").write_text(text, encoding="utf-8")
-    assert code_lines(tmp_path / "x.py") == 4  # x = 1, def f():, return """a, b"""
 
 
 PARAMETERS = {item.name for kind in METRICS.values() for item in dataclasses.fields(kind)}

@@ -100,6 +100,12 @@ def test_a_framework_gives_the_numbers_of_the_core(framework: str, tmp_path: Pat
     assert "missing words: close, blue, unscrew" in text
 
 
+@pytest.mark.slow
+def test_the_adapter_for_inspect_gives_every_golden_score(tmp_path: Path) -> None:
+    pytest.importorskip("inspect_ai")
+    assert printed_by("inspect_adapter.py", tmp_path) == "0 differences\n"
+
+
 def test_a_judge_of_ones_own(tmp_path: Path) -> None:
     text = printed_by("own_judge.py", tmp_path)
     found = table(text)["context_recall"]

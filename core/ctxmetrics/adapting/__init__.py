@@ -1,5 +1,5 @@
-"""What adapters are made of: a framework's adapter says where its fields are and what its results look like.
+"""What several adapters are made of: an adapter says where its framework's fields are and what its results look like.
 
-`scorer` and `records` serve frameworks that score rows (one call a row, fields by key), `metric` and `batch` those whose
-metrics are objects with fields of their own; `model`, `foreign` and `calling` make a framework's model a judge.
+`scorer` serves frameworks that score records (one call a record, fields by key); `params` makes a metric from keywords;
+`judge` and `raw` make a framework's model a judge; `embedded` warns when no judge was named.
 """
