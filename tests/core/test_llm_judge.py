@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -130,7 +131,10 @@ def test_utilization_asks_about_contexts_only() -> None:
 def test_twenty_identical_samples_cost_one_request() -> None:
     model = Recorder()
     results = evaluate(
-        [SAMPLE] * 20, [ContextRecall(), ContextPrecision()], judge=LLMJudge(model), progress=False
+        [replace(SAMPLE, id=None)] * 20,
+        [ContextRecall(), ContextPrecision()],
+        judge=LLMJudge(model),
+        progress=False,
     )
     assert len(model.prompts) == 1
     assert [row["context_recall"].value for row in results] == [0.5] * 20

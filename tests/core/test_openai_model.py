@@ -459,6 +459,7 @@ CODES = {
     "cut_body": "connection_error",
     "html": "server_error",
     "no_choices": "server_error",
+    "no_content": "server_error",
     "refusal_field": "refused",
     "length": "truncated",
 }
