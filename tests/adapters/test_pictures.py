@@ -6,7 +6,7 @@ import base64
 import math
 import tempfile
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.documents import Document
@@ -15,6 +15,9 @@ from pydantic_ai.messages import AudioUrl, BinaryContent, DocumentUrl, ImageUrl
 
 from ctxmetrics import ContextRecall, NonLLMContextRecall, Sample, evaluate
 from ctxmetrics.errors import SampleError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REFERENCE = "The tower is in Paris."
 PIXEL = base64.b64encode(b"\x89PNG not a real one").decode()
@@ -123,7 +126,7 @@ def test_pydantic_evals(name: str, field: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*BLOCKS, "data URI", "attachment"])
-def test_mlflow_evaluate(name: str) -> None:
+def test_mlflow_evaluate(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import mlflow
     from mlflow.tracing.attachments import Attachment
 
@@ -138,6 +141,7 @@ def test_mlflow_evaluate(name: str) -> None:
             "expectations": {"expected_response": REFERENCE},
         }
     ]
+    monkeypatch.chdir(tmp_path)  # where MLflow puts attachments
     before = mlflow.get_tracking_uri()
     with tempfile.TemporaryDirectory() as folder:
         mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
