@@ -42,6 +42,9 @@ _SCRIPTS = (
     ("he", re.compile(r"[\u0590-\u05ff]")),
     ("hi", re.compile(r"[\u0900-\u097f]")),
 )
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+"""Every character of `_SCRIPTS`, and some more."""
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
@@ -94,7 +97,7 @@ class EffortExceededError(Exception):
 
 def has_content(text: str) -> bool:
     """Whether a text holds a letter or a digit."""
-    return any(character.isalnum() for character in text)
+    return _LETTER_OR_DIGIT.search(text) is not None
 
 
 @lru_cache(maxsize=1)
@@ -118,7 +121,7 @@ def detect_language(text: str) -> str:
     ('ru', 'zh', 'en')
     """
     sample = text[:2000]
-    if sample.isascii():
+    if sample.isascii() or _OTHER_SCRIPT.search(sample) is None:
         return "en"
     letters = sum(character.isalpha() for character in sample)
     for language, pattern in _SCRIPTS:

@@ -19,6 +19,7 @@ VerdictCode = Literal[
     "conflicting_verdicts",  # the reply said yes and no about one id, or the votes were split evenly
     "unverified_evidence",  # the quote is not in the context: the verdict is no
     "too_many_quotes",  # more quotes, or longer ones, than are looked for, and none of the others was found
+    "uncertain",  # the embedded judge found a contradiction: a person should look
     "rate_limited",
     "overloaded",
     "timeout",

@@ -68,24 +68,27 @@ def test_ours_from_the_pages_verdicts_is_what_the_page_documents() -> None:
         assert f"{float(ours):.{len(digits)}f}" == value, example
 
 
-def test_the_agreement_figures_are_those_the_benchmark_measures() -> None:
-    agreement = benchmark("agreement")
+def skip_without_public_data(agreement: Any) -> None:
     missing = [name for name in (agreement.CLAPNQ, agreement.BEGIN) if not (agreement.DATA / name).is_file()]
     if missing:
         pytest.skip(f"no {' and no '.join(missing)} here; benchmarks/README.md says how to get them")
-    measured = agreement.measure(agreement.DATA)
-    columns = ("balanced_accuracy", "sensitivity", "specificity", "kappa", "human_rate", "judge_rate")
-    expected = [[str(row["n"]), *(f"{row[name]:.3f}" for name in columns)] for row in measured.values()]
-    assert [row[1:] for row in cells(between(JUDGES, "agreement"))] == expected
 
 
-def test_the_figures_of_the_warning_are_explained_in_the_docs() -> None:
-    from ctxmetrics.judges.lexical.judge import WARNING
+def test_the_agreement_figures_are_those_the_benchmark_measures() -> None:
+    agreement = benchmark("agreement")
+    skip_without_public_data(agreement)
+    assert between(JUDGES, "agreement") == agreement.table(agreement.measure(agreement.DATA))
 
-    for figure in ("0.83", "0.71", "0.60", "0.67", "0.79"):
-        assert figure in WARNING
-    for name in ("LFQA", "WiCE", "ExpertQA"):
-        assert re.search(rf"^\| {name}.*\| 0\.\d{{3}} \(", JUDGES, re.MULTILINE), name
+
+def test_the_attack_figures_are_those_the_benchmark_measures() -> None:
+    attacks = benchmark("attacks")
+    skip_without_public_data(attacks)
+    assert between(JUDGES, "attacks") == attacks.table(attacks.measure(attacks.DATA))
+
+
+def test_the_figures_by_language_are_those_the_benchmark_measures() -> None:
+    languages = benchmark("languages")
+    assert between(JUDGES, "languages") == languages.table(languages.measure())
 
 
 @pytest.mark.parametrize("codes", [ReasonCode, VerdictCode], ids=["reason codes", "verdict codes"])

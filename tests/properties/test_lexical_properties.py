@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.lexical import judge as lexical
-from ctxmetrics.judges.lexical.judge import LexicalJudge
+from ctxmetrics.judges.lexical import LexicalJudge, index, sentences
+from ctxmetrics.judges.lexical import words as module
 from ctxmetrics.judges.lexical.words import words
 from ctxmetrics.text import has_content
 
@@ -42,6 +42,8 @@ JUDGES = st.builds(
     name_weight=st.floats(0, 1),
     min_share=st.floats(0, 1),
     min_relative=st.floats(0, 1),
+    scatter_weight=st.floats(0, 1),
+    contradiction=st.sampled_from(("flag", "no")),
 )
 
 
@@ -64,11 +66,16 @@ def test_support_of_any_text(request, judge):
     for verdict, unit in zip(verdicts, request.units, strict=True):
         details = verdict.details
         most = judge.number_weight + judge.name_weight
-        assert details["coverage"] - most <= details["score"] <= details["coverage"]
+        assert details["score"] >= details["coverage"] - most - judge.scatter_weight - 1e-9
         assert 0 <= details["coverage"] <= 1
         assert details["bigram_share"] is None or 0 <= details["bigram_share"] <= 1
-        assert len(verdict.evidence) <= judge.max_sentences
+        assert len(verdict.evidence) <= max(judge.max_sentences, len(list(sentences.sentences(unit))))
         assert verdict.value is bool(verdict.evidence)
+        assert (
+            details["uncertain"]
+            is (verdict.code == "uncertain")
+            is (verdict.value and details["contradiction"] is not None)
+        )
         for missing in ("missing_words", "missing_numbers", "missing_names"):
             assert all(word in unit for word in details[missing])
 
@@ -94,10 +101,10 @@ def test_the_same_again_whatever_is_remembered_and_however_it_is_indexed(request
     judge = LexicalJudge()
     first = judge.support(request), judge.usefulness(request)
     assert (judge.support(request), judge.usefulness(request)) == first
-    lexical._memory.clear()
+    index.memory.clear()
     assert (judge.support(request), judge.usefulness(request)) == first
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexical, "MAX_INDEXED", 0)
+        patch.setattr(index, "MAX_INDEXED", 0)
         assert (judge.support(request), judge.usefulness(request)) == first
 
 
@@ -163,10 +170,60 @@ def test_words_stand_in_order_inside_the_stretch(text, start, end):
 @given(st.text(LETTERS, max_size=60), st.integers(1, 30), st.integers(1, 12))
 def test_sentences_are_short_and_in_order(text, block, sentence):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexical, "_MAX_BLOCK", block)
-        patch.setattr(lexical, "MAX_SENTENCE", sentence)
+        patch.setattr(sentences, "_MAX_BLOCK", block)
+        patch.setattr(sentences, "MAX_SENTENCE", sentence)
         position = 0
-        for span in lexical._sentences(text):
+        for span in sentences.sentences(text):
             assert position <= span.start <= span.end <= len(text)
             assert span.end - span.start <= sentence
             position = span.end
+
+
+NUMBERED = st.lists(
+    st.sampled_from(
+        [
+            "twenty",
+            "one",
+            "two",
+            "million",
+            "5",
+            "2.1",
+            "21",
+            "st",
+            "21st",
+            "$5",
+            "$",
+            "1",
+            "000",
+            "hundred",
+            "first",
+            "bn",
+            "U.S.",
+            "US",
+            "United",
+            "States",
+            "Jan.",
+            "May",
+            "-",
+            ",",
+            "'",
+            "it’s",
+            "60s",
+            "'60s",
+            "tower",
+            "é",
+        ]
+    ),
+    max_size=12,
+).map(" ".join)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(NUMBERED, TEXTS))
+@example("in 1990 twenty one million")
+@example("5  million")
+def test_the_fast_way_of_reading_gives_the_same_words(text):
+    plain = text.translate(module._TYPOGRAPHY)
+    slow = list(module._words(plain, 0, len(plain)))
+    assert list(words(text)) == slow
+    assert sorted(module.keys(text)) == sorted(word.key for word in slow)

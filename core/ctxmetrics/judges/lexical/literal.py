@@ -1,0 +1,27 @@
+"""Finding a text without content words in a context, word for word."""
+
+from __future__ import annotations
+
+import re
+
+from ctxmetrics.judges.lexical.words import words
+from ctxmetrics.scores import Evidence
+from ctxmetrics.text import Span
+
+_LONGEST = 50
+
+
+def find_literal(text: str, context: str, number: int) -> Evidence | None:
+    """Find a text's words in a context one after the other, whatever stands between them; else the text itself."""
+    found = list(words(text))
+    if not found or len(found) > _LONGEST:
+        start = context.find(text.strip()) if text.strip() else -1
+        span = Span(start, start + len(text.strip()))
+    else:
+        spelled = (re.escape(text[word.start : word.end]) for word in found)
+        pattern = r"[\W_]+".join(re.sub("['’]", "['’]", word) for word in spelled)
+        before = "" if found[0].kind == "character" else r"(?<![^\W_])"
+        after = "" if found[-1].kind == "character" else r"(?![^\W_])"
+        match = re.search(before + pattern + after, context, re.IGNORECASE)
+        span = Span(*match.span()) if match else Span(-1, -1)
+    return None if span.start < 0 else Evidence(number, *span, context[span.start : span.end])

@@ -1,0 +1,187 @@
+"""The matrix units x contexts: each context alone, the first k together for every k, and what contradicts a yes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ctxmetrics.judges.lexical.attribution import Attribution, Candidate, Rule, attribute
+from ctxmetrics.judges.lexical.contradiction import Contradiction, Passage, contradiction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctxmetrics.judges.lexical.index import Index
+    from ctxmetrics.judges.lexical.phrase import Phrase
+
+Cell = Literal["whole", "part", "none"]
+"""What a context holds of a unit: enough to support it alone, a part of what supports it together, or neither."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixRow:
+    """One unit against all contexts.
+
+    Attributes:
+        cells: For each context: it supports the unit alone (``whole``), is a part of what supports it together
+            (``part``), or neither (``none``).
+        smallest_k: The smallest k for which the first k contexts support the unit, None where all of them do not.
+            Every larger k supports it too.
+        certain_k: The smallest k for which sentences support it that do not contradict it, None where there are none.
+    """
+
+    cells: tuple[Cell, ...]
+    smallest_k: int | None
+    certain_k: int | None
+
+    def supported_at(self, k: int) -> bool:
+        """Whether the first k contexts support the unit: what judging with only these gives."""
+        return self.smallest_k is not None and self.smallest_k <= k
+
+    def uncertain_at(self, k: int) -> bool:
+        """Whether that is a yes which is contradicted by all that supports it."""
+        return self.supported_at(k) and (self.certain_k is None or self.certain_k > k)
+
+
+class Judged(NamedTuple):
+    """A unit's row, and what its verdict shows.
+
+    Attributes:
+        row: The row of the matrix.
+        doubt: What contradicts a yes of all contexts together.
+        shown: The sentences to show: for a yes the fullest ones that do not contradict it, for a no the nearest.
+        attribution: What was counted.
+    """
+
+    row: MatrixRow
+    doubt: Contradiction | None
+    shown: Candidate | None
+    attribution: Attribution
+
+
+_MOST_READ = 10
+"""Sentences that are read for one number."""
+
+
+class Reader:
+    """Reads the sentences of the contexts as they are needed, each once."""
+
+    def __init__(self, index: Index, contexts: Sequence[str], language: str) -> None:
+        self.index, self.language = index, language
+        self._contexts, self._read = contexts, dict[int, Passage]()
+
+    def passage(self, sentence: int) -> Passage:
+        """Return a sentence."""
+        found = self._read.get(sentence)
+        if found is None:
+            text, words = self.index.read(sentence, self._contexts)
+            found = self._read[sentence] = Passage(text, words, self.language, sentence)
+        return found
+
+    def holding(self, key: str, contexts: range) -> list[Passage]:
+        """Return the first sentences of some contexts in which a key stands."""
+        first, last = self.index.first[contexts.start], self.index.first[contexts.stop]
+        found = [sentence for sentence in self.index.sentences(key) if first <= sentence < last]
+        return [self.passage(sentence) for sentence in found[:_MOST_READ]]
+
+    def overlap(self, unit: Phrase, one: str, other: str, contexts: range, but: int) -> int:
+        """Return how many content words of a unit, the first key not counted, stand with two keys in one sentence.
+
+        The most of all sentences of some contexts, apart from one sentence; 0 where no sentence holds both keys.
+        """
+        index = self.index
+        first, last = index.first[contexts.start], index.first[contexts.stop]
+        both = set(index.sentences(one)).intersection(index.sentences(other)) - {but}
+        both = {sentence for sentence in both if first <= sentence < last}
+        if not both:
+            return 0
+        counts = Counter(
+            sentence
+            for key in unit.content
+            if key != one
+            for sentence in both.intersection(index.sentences(key))
+        )
+        return max(counts.values(), default=0)
+
+
+def judged(unit: Phrase, reader: Reader, rule: Rule, *, strict: bool) -> Judged:
+    """Judge a unit against each context alone, and against the first k together for every k.
+
+    Args:
+        unit: The unit; it has at least one content word.
+        reader: The contexts, in rank order.
+        rule: The weights and the bar.
+        strict: Sentences that contradict the unit do not support it.
+    """
+    found = attribute(unit, reader.index, rule)
+    n = len(reader.index.lengths)
+    smallest_k, certain_k, whole, parts = found.smallest_k, None, found.whole, found.parts
+    shown, doubt = next(iter(found.candidates), None), None
+    if smallest_k is not None:
+        doubts = _Doubts(unit, reader, found.candidates)
+        certain, shown = doubts.certain(), doubts.best()
+        certain_k = certain[0] if certain else None
+        doubt = doubts.of(shown, range(n))
+        if strict:
+            smallest_k = certain_k
+            whole = frozenset(
+                candidate.context
+                for candidate in found.candidates
+                if candidate.context in whole
+                and doubts.of(candidate, range(candidate.context, candidate.context + 1)) is None
+            )
+            if whole or certain is None:
+                parts = frozenset()
+            elif certain[0] != found.smallest_k or not parts:
+                # the last of the first k contexts adds what supports the unit, or what takes the contradiction away
+                owners = reader.index.owners
+                parts = frozenset((*(owners[pick.sentence] for pick in certain[1].picks), certain[0] - 1))
+    cells = tuple[Cell, ...](
+        "whole" if context in whole else "part" if context in parts else "none" for context in range(n)
+    )
+    return Judged(MatrixRow(cells=cells, smallest_k=smallest_k, certain_k=certain_k), doubt, shown, found)
+
+
+class _Doubts:
+    """What contradicts the candidates of a unit; looked up as far as it is needed."""
+
+    def __init__(self, unit: Phrase, reader: Reader, candidates: Sequence[Candidate]) -> None:
+        self.n = len(reader.index.lengths)
+        self._unit, self._reader, self._candidates = unit, reader, candidates
+        self._known: dict[tuple[Candidate, range], Contradiction | None] = {}
+
+    def of(self, candidate: Candidate, contexts: range) -> Contradiction | None:
+        """Return what contradicts a unit in a candidate's sentences, given what some contexts say of its words.
+
+        With more contexts a contradiction may go, and none comes.
+        """
+        known = (candidate, contexts)
+        if known not in self._known:
+            passages = [self._reader.passage(pick.sentence) for pick in candidate.picks]
+            self._known[known] = contradiction(
+                self._unit,
+                passages,
+                self._reader.language,
+                lambda key: self._reader.holding(key, range(candidate.since)),
+                lambda one, other, but: self._reader.overlap(self._unit, one, other, contexts, but),
+            )
+        return self._known[known]
+
+    def certain(self) -> tuple[int, Candidate] | None:
+        """Return the smallest k at which sentences support the unit without contradicting it, and these."""
+        found: tuple[int, Candidate] | None = None
+        for candidate in sorted(self._candidates, key=lambda candidate: candidate.since):
+            last = found[0] - 1 if found else self.n
+            if candidate.since > last:
+                break
+            if self.of(candidate, range(self.n)) is None:
+                ks = range(candidate.since, last + 1)
+                k = next((k for k in ks if self.of(candidate, range(k)) is None), None)
+                found = (k, candidate) if k is not None else found
+        return found
+
+    def best(self) -> Candidate:
+        """Return the fullest candidate without a contradiction, else the fullest."""
+        certain = (candidate for candidate in self._candidates if self.of(candidate, range(self.n)) is None)
+        return next(certain, self._candidates[0])

@@ -1,0 +1,114 @@
+"""Which contexts are useful for an answer: BM25 of its words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import log
+from typing import TYPE_CHECKING
+
+from ctxmetrics.judges.lexical.attribution import fullest
+from ctxmetrics.judges.lexical.literal import find_literal
+from ctxmetrics.scores import Verdict, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctxmetrics.judges.base import JudgeRequest
+    from ctxmetrics.judges.lexical.index import Index
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
+    from ctxmetrics.judges.lexical.phrase import Phrase
+
+_TOLERANCE = 1e-9
+_K1, _B = 1.2, 0.75
+_LONGEST_LIST = 6
+
+
+def listed(items: Sequence[str]) -> str:
+    """Return the first items as text, and how many more there are."""
+    more = len(items) - _LONGEST_LIST
+    return ", ".join(items[:_LONGEST_LIST]) + (f" and {more} more" if more > 0 else "")
+
+
+def usefulness(
+    judge: LexicalJudge, answer: Phrase, index: Index, request: JudgeRequest
+) -> tuple[Verdict, ...]:
+    """Return one verdict a context."""
+    if not answer.content:
+        return _literal_usefulness(answer.text, request)
+    shares = bm25_shares(answer, index)
+    best = max(shares, default=0.0) or 1.0
+    verdicts = []
+    for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
+        relative = share / best
+        enough = share >= judge.min_share - _TOLERANCE and relative >= judge.min_relative - _TOLERANCE
+        useful = enough and share > 0  # a yes has evidence, whatever the bars
+        picks = fullest(answer.content, index, number, judge.max_sentences) if useful else ()
+        found = [key for key in answer.content if index.sentences(key, number)]
+        matched = answer.spelled(found)
+        reason = f"{len(found)} of {len(answer.content)} words of the answer" + (
+            f": {listed(matched)}" if found else ""
+        )
+        if not useful and found:
+            reason += f" (share {share:.2f}, {relative:.2f} of the best context's)"
+        verdicts.append(
+            Verdict(
+                id=id_,
+                value=useful,
+                text=request.contexts[number],
+                reason=reason,
+                evidence=tuple(index.evidence(sentence, request.contexts) for sentence in picks),
+                details=frozen({"share": share, "relative": relative, "matched_words": matched}),
+            )
+        )
+    return tuple(verdicts)
+
+
+def bm25_shares(answer: Phrase, index: Index) -> list[float]:
+    """Return for each context BM25 of the answer's words over what a context that is the answer itself would get.
+
+    BM25 is ``sum(idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length)))`` with ``idf = ln(1 + (n - df +
+    0.5) / (df + 0.5))``; n, df and the lengths come from the contexts themselves. Words that are in no context weigh
+    most: a single context as long as the answer needs about a third of its words, a shorter one less. Range 0 to 1.
+    """
+    n = len(index.lengths)
+    mean = sum(index.lengths) / max(1, n) or 1.0
+    damping = [_damping(length / mean) for length in index.lengths]
+    own, itself = _damping(len(answer.words) / mean), Counter(word.key for word in answer.sequence)
+    totals, most = [0.0] * n, 0.0
+    for key in answer.content:
+        counts = Counter(index.owners[sentence] for sentence in index.sentences(key))
+        idf = log(1 + (n - len(counts) + 0.5) / (len(counts) + 0.5))
+        most += idf * itself[key] / (itself[key] + own)
+        for context, count in counts.items():
+            totals[context] += idf * count / (count + damping[context])
+    return [min(1.0, total / most) for total in totals]
+
+
+def _damping(relative_length: float) -> float:
+    return _K1 * (1 - _B + _B * relative_length)
+
+
+def _literal_usefulness(text: str, request: JudgeRequest) -> tuple[Verdict, ...]:
+    """Judge contexts for an answer without content words: useful where it stands word for word."""
+    verdicts = []
+    for number, id_ in enumerate(request.context_ids):
+        span = find_literal(text, request.contexts[number], number)
+        verdicts.append(
+            Verdict(
+                id=id_,
+                value=span is not None,
+                text=request.contexts[number],
+                reason="has the answer word for word"
+                if span
+                else "the answer has no content word and does not stand here",
+                evidence=() if span is None else (span,),
+                details=frozen(
+                    {
+                        "share": float(span is not None),
+                        "relative": float(span is not None),
+                        "matched_words": (),
+                    }
+                ),
+            )
+        )
+    return tuple(verdicts)
