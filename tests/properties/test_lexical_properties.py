@@ -222,6 +222,7 @@ NUMBERED = st.lists(
 @given(st.one_of(NUMBERED, TEXTS))
 @example("in 1990 twenty one million")
 @example("5  million")
+@example("5 twenty - one")
 def test_the_fast_way_of_reading_gives_the_same_words(text):
     plain = text.translate(module._TYPOGRAPHY)
     slow = list(module._words(plain, 0, len(plain)))

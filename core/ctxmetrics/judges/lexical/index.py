@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ctxmetrics.judges.lexical.sentences import sentences
 from ctxmetrics.judges.lexical.words import Word, keys, words
-from ctxmetrics.scores import Evidence
+from ctxmetrics.verdicts import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.lexical.attribution import Rule
@@ -15,7 +16,7 @@ from ctxmetrics.judges.lexical.matrix import Judged, MatrixRow, Reader, judged
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.usefulness import listed, usefulness
 from ctxmetrics.judges.lexical.words import stop_words
-from ctxmetrics.scores import Evidence, Verdict, frozen
+from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from ctxmetrics.judges.lexical.words import words
-from ctxmetrics.scores import Evidence
 from ctxmetrics.text import Span
+from ctxmetrics.verdicts import Evidence
 
 _LONGEST = 50
 

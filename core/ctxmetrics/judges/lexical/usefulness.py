@@ -6,9 +6,10 @@ from collections import Counter
 from math import log
 from typing import TYPE_CHECKING
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics.judges.lexical.attribution import fullest
 from ctxmetrics.judges.lexical.literal import find_literal
-from ctxmetrics.scores import Verdict, frozen
+from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -168,7 +168,7 @@ def _stretches(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool
             before, last = last, text.find(" ", last + 1, end)
             next_end = end if last < 0 else last
             piece = text[before:next_end].strip().lower()
-            if piece and piece not in _MAY_JOIN and _NUMERIC.search(piece) is None:
+            if piece.strip("-") and piece not in _MAY_JOIN and _NUMERIC.search(piece) is None:
                 break
         if first > start:
             yield start, first, False
