@@ -1,4 +1,4 @@
-"""The formulas: verdicts, ids or gains in, one number out.
+"""The formulas: verdicts or gains in, one number out.
 
 Pure functions over the standard library. They know no sample, no judge and no convention: what an undefined
 value means is for the caller to say.
@@ -16,28 +16,23 @@ value means is for the caller to say.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Sequence
 
 _T = TypeVar("_T")
 
 __all__ = [
-    "IdHits",
     "attribution_precision",
     "attribution_recall",
     "average_precision",
-    "average_precision_all",
     "hit_rate",
-    "id_hits",
     "ndcg",
     "precision_at_k",
-    "recall_at_k",
     "reciprocal_rank",
     "redundancy",
     "redundant_contexts",
@@ -83,8 +78,8 @@ def average_precision(relevant: Sequence[bool], *, epsilon: float = 0.0) -> floa
     """Average precision over the relevant contexts that were *retrieved*.
 
     ``sum(P@i for every rank i that is relevant) / (relevant retrieved + epsilon)``, in 0..1. It tells whether
-    the relevant contexts stand above the others; a relevant context that was not retrieved costs nothing (that
-    is recall's part, or `average_precision_all`'s).
+    the relevant contexts stand above the others; a relevant context that was not retrieved costs nothing: that
+    is recall's part.
 
     Args:
         relevant: One verdict per retrieved context, in rank order.
@@ -117,173 +112,85 @@ def average_precision(relevant: Sequence[bool], *, epsilon: float = 0.0) -> floa
     return _precision_sum(checked) / (hits + added) if hits else 0.0
 
 
-def average_precision_all(relevant: Sequence[bool], total_relevant: int) -> float | None:
-    """Average precision over *all* relevant contexts, retrieved or not: the AP of information retrieval.
+def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
+    """Share of the first `k` contexts that are relevant, where what was not retrieved is not relevant.
 
-    ``sum(P@i for every rank i that is relevant) / total_relevant``, in 0..1. With one of two relevant contexts
-    at rank 2 this is 0.25 where `average_precision` is 0.5.
-
-    Args:
-        relevant: One verdict per retrieved context, in rank order.
-        total_relevant: How many relevant contexts there are, the retrieved ones included.
-
-    Returns:
-        The average precision, 0.0 when nothing was retrieved, ``None`` when nothing is relevant at all.
-
-    Raises:
-        ParameterError: A verdict is not true or false, or `total_relevant` is not a whole number of at least
-            the relevant ones retrieved.
-
-    Source:
-        ``map`` of trec_eval, and with it ir-measures and ranx.
-
-    >>> average_precision_all([False, True], total_relevant=2)
-    0.25
-    >>> print(average_precision_all([False], total_relevant=0))
-    None
-    """
-    checked = _verdicts(relevant, "relevant")
-    total = _total(total_relevant, checked)
-    return _ratio(_precision_sum(checked), total)
-
-
-def precision_at_k(
-    relevant: Sequence[bool], k: int, *, denominator: Literal["k", "retrieved"]
-) -> float | None:
-    """Share of the first `k` contexts that are relevant.
-
-    ``relevant among the first k / k`` or ``/ min(k, retrieved)``, in 0..1. The two differ when fewer than `k`
-    contexts were retrieved, so there is no default: 2 relevant of 4 retrieved are 0.2 or 0.5 at ``k=10``.
+    ``relevant among the first k / k``, in 0..1: 2 relevant of 4 retrieved are 0.2 at ``k=10``.
 
     Args:
         relevant: One verdict per retrieved context, in rank order.
         k: How many contexts from the top count.
-        denominator: ``"k"`` (information retrieval: what was not retrieved is not relevant) or ``"retrieved"``
-            (Axion, MLflow, TruLens: only what was retrieved counts).
 
     Returns:
-        The precision, or ``None`` when the denominator is 0: for ``k=0`` with both, and for an empty list with
-        ``"retrieved"``.
-
-    Raises:
-        ParameterError: A verdict is not true or false, `k` is not a whole number of at least 0, or
-            `denominator` is neither of the two.
-
-    Source:
-        ``P_k`` of trec_eval for ``"k"``.
-
-    >>> precision_at_k([True, False, True, False], 10, denominator="k")
-    0.2
-    >>> precision_at_k([True, False, True, False], 10, denominator="retrieved")
-    0.5
-    """
-    top = _top(_verdicts(relevant, "relevant"), k)
-    if denominator == "k":
-        return _ratio(top.count(True), k)
-    if denominator == "retrieved":
-        return _ratio(top.count(True), len(top))
-    raise ParameterError(f"denominator is {denominator!r}: write 'k' or 'retrieved'")
-
-
-def recall_at_k(relevant: Sequence[bool], k: int, total_relevant: int) -> float | None:
-    """Share of all relevant contexts that are among the first `k`.
-
-    ``relevant among the first k / total_relevant``, in 0..1.
-
-    Args:
-        relevant: One verdict per retrieved context, in rank order. A relevant context that was retrieved twice
-            is one hit: the caller leaves the repetition out or marks it false.
-        k: How many contexts from the top count; 0 gives 0.0.
-        total_relevant: How many relevant contexts there are, the retrieved ones included.
-
-    Returns:
-        The recall, 0.0 when nothing was retrieved, ``None`` when nothing is relevant at all.
-
-    Raises:
-        ParameterError: A verdict is not true or false, `k` is not a whole number of at least 0, or
-            `total_relevant` is not a whole number of at least the relevant ones retrieved.
-
-    Source:
-        ``recall_k`` of trec_eval.
-
-    >>> recall_at_k([True, False, True], 2, total_relevant=4)
-    0.25
-    """
-    checked = _verdicts(relevant, "relevant")
-    total = _total(total_relevant, checked)
-    return _ratio(_top(checked, k).count(True), total)
-
-
-def hit_rate(relevant: Sequence[bool], k: int | None = None) -> float:
-    """Whether any of the first `k` contexts is relevant: 1.0 or 0.0.
-
-    Args:
-        relevant: One verdict per retrieved context, in rank order.
-        k: How many contexts from the top count; ``None`` counts all.
-
-    Returns:
-        1.0 or 0.0; 0.0 for an empty list and for ``k=0``, where there is nothing to hit. Never ``None``.
+        The precision, or ``None`` for ``k=0``.
 
     Raises:
         ParameterError: A verdict is not true or false, or `k` is not a whole number of at least 0.
 
     Source:
+        ``P_k`` of trec_eval.
+
+    >>> precision_at_k([True, False, True, False], 10)
+    0.2
+    """
+    checked = _verdicts(relevant, "relevant")
+    return _ratio(checked[: _count(k, "k")].count(True), k)
+
+
+def hit_rate(relevant: Sequence[bool]) -> float:
+    """Whether any context is relevant: 1.0 or 0.0.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+
+    Returns:
+        1.0 or 0.0; 0.0 for an empty list, where there is nothing to hit. Never ``None``.
+
+    Raises:
+        ParameterError: A verdict is not true or false.
+
+    Source:
         ``success_k`` of trec_eval; hit rate of LlamaIndex and ranx.
 
-    >>> hit_rate([False, True])
-    1.0
-    >>> hit_rate([False, True], k=1)
-    0.0
+    >>> hit_rate([False, True]), hit_rate([False])
+    (1.0, 0.0)
     """
-    return 1.0 if True in _top(_verdicts(relevant, "relevant"), k) else 0.0
+    return 1.0 if True in _verdicts(relevant, "relevant") else 0.0
 
 
-def reciprocal_rank(relevant: Sequence[bool], k: int | None = None) -> float:
+def reciprocal_rank(relevant: Sequence[bool]) -> float:
     """One over the rank of the first relevant context; its mean over samples is the MRR.
 
     ``1 / rank``, in 0..1.
 
     Args:
         relevant: One verdict per retrieved context, in rank order.
-        k: How many contexts from the top count; ``None`` counts all.
 
     Returns:
-        The reciprocal rank; 0.0 when none of the first `k` is relevant, so also for an empty list and for
-        ``k=0``. Never ``None``.
+        The reciprocal rank; 0.0 when none is relevant, so also for an empty list. Never ``None``.
 
     Raises:
-        ParameterError: A verdict is not true or false, or `k` is not a whole number of at least 0.
+        ParameterError: A verdict is not true or false.
 
     Source:
         ``recip_rank`` of trec_eval.
 
     >>> reciprocal_rank([False, False, False, True])
     0.25
-    >>> reciprocal_rank([False, True], k=1)
-    0.0
     """
-    top = _top(_verdicts(relevant, "relevant"), k)
-    return 1 / (top.index(True) + 1) if True in top else 0.0
+    checked = _verdicts(relevant, "relevant")
+    return 1 / (checked.index(True) + 1) if True in checked else 0.0
 
 
-def ndcg(
-    gains: Sequence[float],
-    ideal: Sequence[float] | None = None,
-    k: int | None = None,
-    *,
-    gain: Literal["linear", "exponential"] = "linear",
-) -> float | None:
+def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -> float | None:
     """Normalised discounted cumulative gain, for binary or graded relevance.
 
     ``DCG(first k of gains) / DCG(k largest of ideal)`` with ``DCG = sum(gain / log2(rank + 1))``, in 0..1.
 
     Args:
         gains: Relevance of each retrieved context in rank order: 0 for not relevant, 1 for relevant, or grades.
-        ideal: Relevance of every relevant context there is, retrieved or not, in any order. ``None`` compares
-            with the best order of `gains` itself, which forgives what was not retrieved.
+        ideal: Relevance of every relevant context there is, retrieved or not, in any order.
         k: How many contexts from the top count; ``None`` counts all.
-        gain: ``"linear"`` takes a grade as it is (trec_eval), ``"exponential"`` takes ``2**grade - 1``
-            (Burges et al. 2005). For 0 and 1 the two agree.
 
     Returns:
         The nDCG; 0.0 when nothing relevant is among the first `k`; ``None`` when the ideal has no gain either:
@@ -292,22 +199,18 @@ def ndcg(
     Raises:
         ParameterError: A gain is negative, not a finite number or too large to add up; `gains` holds more
             relevance than `ideal` (a context listed twice, or missing from `ideal`), which would exceed 1; `k`
-            is not a whole number of at least 0; `gain` is neither of the two.
+            is not a whole number of at least 0.
 
     Source:
-        Järvelin and Kekäläinen 2002, https://doi.org/10.1145/582415.582418; ``ndcg`` of trec_eval (linear).
+        Järvelin and Kekäläinen 2002, https://doi.org/10.1145/582415.582418; ``ndcg`` of trec_eval.
 
-    >>> ndcg([1, 0, 1]) == (1 + 1 / 2) / (1 + 1 / math.log2(3))
-    True
-    >>> ndcg([0, 1], ideal=[1]) == 1 / math.log2(3)
+    >>> ndcg([1, 0, 1], [1, 1]) == (1 + 1 / 2) / (1 + 1 / math.log2(3))
     True
     >>> ndcg([3, 1], ideal=[3, 1]), ndcg([0, 0], ideal=[3, 1])
     (1.0, 0.0)
     """
-    if gain not in ("linear", "exponential"):
-        raise ParameterError(f"gain is {gain!r}: write 'linear' or 'exponential'")
-    retrieved = _gains(gains, "gains", gain)
-    best = sorted(retrieved if ideal is None else _gains(ideal, "ideal", gain), reverse=True)
+    retrieved = [_not_negative(gain, f"gains[{index}]") for index, gain in enumerate(gains)]
+    best = sorted((_not_negative(gain, f"ideal[{index}]") for index, gain in enumerate(ideal)), reverse=True)
     _check_within_ideal(retrieved, best)
     ideal_sum = _discounted_sum(_top(best, k))
     if ideal_sum == math.inf:
@@ -316,76 +219,6 @@ def ndcg(
         return None
     # Two orders of nearly equal gains may differ in the last bit the wrong way round.
     return min(1.0, _discounted_sum(_top(retrieved, k)) / ideal_sum)
-
-
-# --- ids ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdHits:
-    """Two lists of ids held against each other as sets.
-
-    Attributes:
-        retrieved: The distinct retrieved ids, in the order they first appear.
-        reference: The distinct reference ids, in the order they first appear.
-        relevant: For each of `retrieved`, whether it is a reference id.
-        found: For each of `reference`, whether it was retrieved.
-    """
-
-    retrieved: tuple[Hashable, ...]
-    reference: tuple[Hashable, ...]
-    relevant: tuple[bool, ...]
-    found: tuple[bool, ...]
-
-    @property
-    def hits(self) -> int:
-        """How many distinct ids are in both lists."""
-        return self.found.count(True)
-
-    @property
-    def recall(self) -> float | None:
-        """``hits / distinct reference ids``; 0.0 when nothing was retrieved, ``None`` without reference ids."""
-        return share(self.found)
-
-    @property
-    def precision(self) -> float | None:
-        """``hits / distinct retrieved ids``; 0.0 without reference ids, ``None`` when nothing was retrieved."""
-        return share(self.relevant)
-
-
-def id_hits(retrieved: Collection[Hashable], reference: Collection[Hashable]) -> IdHits:
-    """Hold retrieved ids against reference ids, each list as a set.
-
-    Recall is ``|retrieved & reference| / |reference|`` and precision ``|retrieved & reference| / |retrieved|``,
-    so repeating an id changes nothing and precision ignores the order. For a ranked precision give `relevant` to
-    `average_precision` or `average_precision_all`.
-
-    Args:
-        retrieved: Ids of the retrieved contexts, in rank order.
-        reference: Ids of the contexts that should be retrieved.
-
-    Returns:
-        The distinct ids with their verdicts, and recall and precision over them.
-
-    Raises:
-        ParameterError: One of the two is a bare string, or an id cannot be hashed.
-
-    Source:
-        ``IDBasedContextRecall`` and ``IDBasedContextPrecision`` of Ragas. Ids are compared as they are given;
-        Ragas turns them into strings first, so that ``1`` is ``"1"``.
-
-    >>> hits = id_hits(["a", "b", "a"], ["a", "c", "d", "e"])
-    >>> hits.recall, hits.precision, hits.found
-    (0.25, 0.5, (True, False, False, False))
-    """
-    distinct_retrieved = _distinct(retrieved, "retrieved")
-    distinct_reference = _distinct(reference, "reference")
-    return IdHits(
-        retrieved=tuple(distinct_retrieved),
-        reference=tuple(distinct_reference),
-        relevant=tuple(entry in distinct_reference for entry in distinct_retrieved),
-        found=tuple(entry in distinct_retrieved for entry in distinct_reference),
-    )
 
 
 # --- attribution: units x contexts ----------------------------------------------------------------------------
@@ -616,17 +449,6 @@ def _count(value: int, name: str) -> int:
     return int(value)
 
 
-def _total(total_relevant: int, relevant: list[bool]) -> int:
-    total = _count(total_relevant, "total_relevant")
-    hits = relevant.count(True)
-    if total < hits:
-        raise ParameterError(
-            f"total_relevant is {total} but {hits} of the retrieved contexts are relevant: "
-            "count the retrieved ones in, and a context that was retrieved twice once"
-        )
-    return total
-
-
 def _not_negative(value: float, name: str) -> float:
     number = _float(value)
     if not 0.0 <= number < math.inf:  # false for NaN too
@@ -644,18 +466,6 @@ def _float(value: float) -> float:
         return math.inf
 
 
-def _gains(values: Sequence[float], name: str, gain: Literal["linear", "exponential"]) -> list[float]:
-    grades = [_not_negative(value, f"{name}[{index}]") for index, value in enumerate(values)]
-    return grades if gain == "linear" else [_exponential(grade) for grade in grades]
-
-
-def _exponential(grade: float) -> float:
-    try:
-        return math.pow(2.0, grade) - 1.0
-    except OverflowError:
-        return math.inf  # the sum is checked
-
-
 def _check_within_ideal(gains: list[float], ideal: list[float]) -> None:
     """Check that the k largest gains never exceed the k largest of the ideal, for every k."""
     largest = sorted((gain for gain in gains if gain > 0), reverse=True)
@@ -664,13 +474,3 @@ def _check_within_ideal(gains: list[float], ideal: list[float]) -> None:
             "gains holds more relevance than ideal: list every relevant context in ideal, "
             "and give the repetition of a context the gain 0"
         )
-
-
-def _distinct(ids: Collection[Hashable], name: str) -> dict[Hashable, None]:
-    """Drop repeated ids; the order of first appearance stays."""
-    if isinstance(ids, (str, bytes)):
-        raise ParameterError(f"{name} is a bare string: write a list of ids")
-    try:
-        return dict.fromkeys(ids)
-    except TypeError as error:
-        raise ParameterError(f"{name} is not a list of ids: {error}") from None

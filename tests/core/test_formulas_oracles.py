@@ -14,17 +14,16 @@ from itertools import product
 
 import pytest
 
-from ctxmetrics.formulas import (
-    average_precision,
-    average_precision_all,
-    hit_rate,
-    id_hits,
-    ndcg,
-    precision_at_k,
-    recall_at_k,
-    reciprocal_rank,
-    share,
+import ctxmetrics
+from ctxmetrics import (
+    IDBasedHitRate,
+    IDBasedNDCG,
+    IDBasedPrecisionAtK,
+    IDBasedRecallAtK,
+    IDBasedReciprocalRank,
+    Sample,
 )
+from ctxmetrics.formulas import average_precision, precision_at_k, share
 
 # These live in Ragas' old API alone; its warning points to a place that has none of them.
 pytestmark = pytest.mark.filterwarnings("ignore:Importing .* from 'ragas.metrics' is deprecated")
@@ -61,46 +60,45 @@ def as_qrels_and_run(rankings):
     return qrels, run
 
 
-def binary(gains):
-    return [grade > 0 for grade in gains]
-
-
 OURS = {
-    "AP": lambda gains, ideal: average_precision_all(binary(gains), len(ideal)),
-    "P@1": lambda gains, ideal: precision_at_k(binary(gains), 1, denominator="k"),
-    "P@10": lambda gains, ideal: precision_at_k(binary(gains), 10, denominator="k"),
-    "R@3": lambda gains, ideal: recall_at_k(binary(gains), 3, len(ideal)),
-    "R@20": lambda gains, ideal: recall_at_k(binary(gains), 20, len(ideal)),
-    "RR": lambda gains, ideal: reciprocal_rank(binary(gains)),
-    "RR@3": lambda gains, ideal: reciprocal_rank(binary(gains), 3),
-    "Success@2": lambda gains, ideal: hit_rate(binary(gains), 2),
-    "nDCG": ndcg,
-    "nDCG@4": lambda gains, ideal: ndcg(gains, ideal, 4),
-    "exponential nDCG": lambda gains, ideal: ndcg(gains, ideal, gain="exponential"),
-    "exponential nDCG@4": lambda gains, ideal: ndcg(gains, ideal, 4, gain="exponential"),
+    "P@1": IDBasedPrecisionAtK(top_k=1),
+    "P@10": IDBasedPrecisionAtK(),
+    "R@3": IDBasedRecallAtK(top_k=3),
+    "R@20": IDBasedRecallAtK(top_k=20),
+    "RR": IDBasedReciprocalRank(),
+    "RR@3": IDBasedReciprocalRank(top_k=3),
+    "Success@2": IDBasedHitRate(top_k=2),
+    "nDCG": IDBasedNDCG(),
+    "nDCG@4": IDBasedNDCG(top_k=4),
 }
+
+
+def as_sample(grades, run):
+    """Write one query's row of both tables as a sample."""
+    ranked = sorted(run, key=run.get, reverse=True)
+    return Sample(
+        retrieved_context_ids=ranked, reference_context_ids=list(grades), labels={"relevance": grades}
+    )
 
 
 # --- ir-measures (trec_eval) ---
 
 
-@pytest.mark.parametrize(
-    "name", ["AP", "P@1", "P@10", "R@3", "R@20", "RR", "RR@3", "Success@2", "nDCG", "nDCG@4"]
-)
+@pytest.mark.parametrize("name", OURS)
 def test_every_measure_of_ir_measures(name):
     ir_measures = pytest.importorskip("ir_measures", reason="ir-measures is an oracle of the dev extra")
     measure = ir_measures.parse_measure(name)
     qrels, run = as_qrels_and_run(RANKINGS)
     theirs = {metric.query_id: metric.value for metric in measure.iter_calc(qrels, run)}
     assert len(theirs) == len(RANKINGS)
-    for query, (gains, ideal) in zip(sorted(theirs), RANKINGS, strict=True):
-        assert OURS[name](gains, ideal) == pytest.approx(theirs[query], rel=1e-12, abs=1e-15), (gains, ideal)
+    for query, value in theirs.items():
+        sample = as_sample(qrels[query], run[query])
+        assert OURS[name].score(sample).value == pytest.approx(value, rel=1e-12, abs=1e-15), sample
 
 
 # --- ranx ---
 
 RANX = {
-    "map": "AP",
     "precision@1": "P@1",
     "precision@10": "P@10",
     "recall@3": "R@3",
@@ -110,8 +108,6 @@ RANX = {
     "hit_rate@2": "Success@2",
     "ndcg": "nDCG",
     "ndcg@4": "nDCG@4",
-    "ndcg_burges": "exponential nDCG",
-    "ndcg_burges@4": "exponential nDCG@4",
 }
 
 
@@ -122,11 +118,11 @@ def test_every_measure_of_ranx():
     qrels, run = as_qrels_and_run(RANKINGS)
     theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(RANX), return_mean=False)
     for name, ours in RANX.items():
-        for (gains, ideal), value in zip(RANKINGS, theirs[name], strict=True):
-            assert OURS[ours](gains, ideal) == pytest.approx(value, rel=1e-12, abs=1e-15), (
+        for query, value in zip(sorted(qrels), theirs[name], strict=True):
+            sample = as_sample(qrels[query], run[query])
+            assert OURS[ours].score(sample).value == pytest.approx(value, rel=1e-12, abs=1e-15), (
                 name,
-                gains,
-                ideal,
+                sample,
             )
 
 
@@ -153,7 +149,6 @@ def both_tools(qrels, run):
 def test_one_of_two_relevant_at_rank_2_is_a_quarter_in_retrieval_and_a_half_in_rag():
     qrels, run = {"q": {"a": 1, "z": 1}}, {"q": {"b": 2.0, "a": 1.0}}
     assert both_tools(qrels, run) == ((0.25, 0.5), (0.25, 0.5))
-    assert average_precision_all([F, T], 2) == 0.25
     assert average_precision([F, T]) == 0.5
 
 
@@ -166,8 +161,8 @@ def test_precision_at_10_of_4_retrieved_is_a_fifth_in_retrieval_and_a_half_in_ra
     at_10 = ir_measures.P @ 10
     assert ir_measures.calc_aggregate([at_10], qrels, run)[at_10] == 0.2
     assert float(ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), "precision@10")) == 0.2
-    assert precision_at_k([T, F, T, F], 10, denominator="k") == 0.2
-    assert precision_at_k([T, F, T, F], 10, denominator="retrieved") == 0.5
+    assert precision_at_k([T, F, T, F], 10) == 0.2
+    assert share([T, F, T, F]) == 0.5
 
 
 @pytest.mark.slow  # numba compiles each measure on first use
@@ -184,10 +179,12 @@ def test_the_tools_break_ties_differently_so_the_order_must_be_ours():
 def test_the_tools_score_undefined_cases_where_we_have_none():
     # Nothing relevant at all: both say 0.0, which a mean over queries then takes for a failure.
     assert both_tools({"q": {"a": 0}}, {"q": {"a": 1.0}}) == ((0.0, 0.0), (0.0, 0.0))
-    assert average_precision_all([F], 0) is None
+    nothing_relevant = Sample(retrieved_context_ids=["a"], reference_context_ids=[])
+    assert IDBasedReciprocalRank().score(nothing_relevant).value is None
     # Nothing retrieved: ir-measures says 0.0 and ranx cannot build the table.
     assert both_tools({"q": {"a": 1}}, {"q": {}}) == ((0.0, 0.0), "ValueError")
-    assert average_precision_all([], 1) == 0.0
+    nothing_retrieved = Sample(retrieved_context_ids=[], reference_context_ids=["a"])
+    assert IDBasedReciprocalRank().score(nothing_retrieved).value == 0.0
     # A query that the run lacks: ir-measures counts 0.0, ranx refuses unless told to.
     assert both_tools({"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1.0}}) == ((0.5, 0.5), "AssertionError")
 
@@ -257,13 +254,14 @@ def test_ragas_id_metrics_are_the_set_formulas():
         retrieved = source.choices("abcdef", k=source.randint(0, 6))
         reference = source.choices("abcdef", k=source.randint(0, 6))
         sample = SingleTurnSample(retrieved_context_ids=retrieved, reference_context_ids=reference)
-        hits = id_hits(retrieved, reference)
+        own = Sample(retrieved_context_ids=retrieved, reference_context_ids=reference)
         for ours, metric in (
-            (hits.recall, IDBasedContextRecall()),
-            (hits.precision, IDBasedContextPrecision()),
+            (ctxmetrics.IDBasedContextRecall(convention="ragas"), IDBasedContextRecall()),
+            (ctxmetrics.IDBasedContextPrecision(convention="ragas"), IDBasedContextPrecision()),
         ):
             value = asyncio.run(theirs(metric, sample))
-            assert (None if value != value else value) == ours  # noqa: PLR0124 - NaN is their undefined
+            expected = None if value != value else value  # noqa: PLR0124 - NaN is their undefined
+            assert ours.score(own).value == expected
 
 
 # --- DeepEval ---

@@ -8,16 +8,14 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxmetrics import IDBasedContextPrecision, IDBasedContextRecall, Sample
 from ctxmetrics.formulas import (
     attribution_precision,
     attribution_recall,
     average_precision,
-    average_precision_all,
     hit_rate,
-    id_hits,
     ndcg,
     precision_at_k,
-    recall_at_k,
     reciprocal_rank,
     redundancy,
     redundant_contexts,
@@ -48,14 +46,10 @@ def test_every_value_lies_in_0_to_1(relevant, k, missing):
         share(relevant),
         average_precision(relevant),
         average_precision(relevant, epsilon=1e-10),
-        average_precision_all(relevant, total),
-        precision_at_k(relevant, k, denominator="k"),
-        precision_at_k(relevant, k, denominator="retrieved"),
-        recall_at_k(relevant, k, total),
-        hit_rate(relevant, k),
-        reciprocal_rank(relevant, k),
+        precision_at_k(relevant, k),
+        hit_rate(relevant),
+        reciprocal_rank(relevant),
         ndcg(relevant, [1] * total, k),
-        ndcg(relevant),
     ]
     assert all(value is None or 0.0 <= value <= 1.0 for value in values)
 
@@ -85,13 +79,11 @@ def test_moving_a_relevant_context_up_never_lowers_a_ranked_value(relevant, data
         assert average_precision(up) > average_precision(relevant)
     total = sum(relevant)
     assert average_precision(up) >= average_precision(relevant)
-    assert reciprocal_rank(up, k) >= reciprocal_rank(relevant, k)
-    assert hit_rate(up, k) >= hit_rate(relevant, k)
-    if total:
-        assert average_precision_all(up, total) >= average_precision_all(relevant, total)
-        assert recall_at_k(up, k, total) >= recall_at_k(relevant, k, total)
-        if k:
-            assert ndcg(up, [1] * total, k) >= ndcg(relevant, [1] * total, k)
+    assert reciprocal_rank(up[:k]) >= reciprocal_rank(relevant[:k])
+    assert hit_rate(up[:k]) >= hit_rate(relevant[:k])
+    if total and k:
+        assert precision_at_k(up, k) >= precision_at_k(relevant, k)
+        assert ndcg(up, [1] * total, k) >= ndcg(relevant, [1] * total, k)
 
 
 @given(verdicts)
@@ -127,48 +119,32 @@ def test_the_share_does_not_change_when_every_verdict_is_repeated(relevant, time
     assert share(relevant * times) == share(relevant)
 
 
-@given(verdicts, st.integers(min_value=0, max_value=5))
-def test_the_two_average_precisions_differ_by_their_denominators_alone(relevant, missing):
-    hits = sum(relevant)
-    if hits:
-        over_all = average_precision_all(relevant, hits + missing)
-        assert math.isclose(over_all * (hits + missing), average_precision(relevant) * hits, rel_tol=1e-14)
-        assert (over_all < average_precision(relevant)) == (missing > 0)
-
-
-@given(verdicts, st.integers(min_value=1, max_value=5))
-def test_recall_and_hits_never_fall_as_k_grows(relevant, missing):
-    total = sum(relevant) + missing
-    curve = [recall_at_k(relevant, k, total) for k in range(len(relevant) + 3)]
-    assert curve == sorted(curve)
-    assert curve[0] == 0.0
-    assert curve[-1] == sum(relevant) / total
-    hits = [hit_rate(relevant, k) for k in range(len(relevant) + 3)]
-    assert hits == sorted(hits)
-
-
-@given(verdicts, st.integers(1, 35))
-def test_the_two_precisions_at_k_differ_only_beyond_the_end(relevant, k):
-    over_k = precision_at_k(relevant, k, denominator="k")
-    over_retrieved = precision_at_k(relevant, k, denominator="retrieved")
-    assert over_k == sum(relevant[:k]) / k
-    assert (over_k == over_retrieved) == (k <= len(relevant) or not any(relevant))
-
-
 @given(verdicts)
 def test_whole_list_depth_is_no_depth(relevant):
     k = len(relevant)
-    assert hit_rate(relevant, k) == hit_rate(relevant)
-    assert reciprocal_rank(relevant, k) == reciprocal_rank(relevant)
-    assert ndcg(relevant, None, k) == ndcg(relevant)
-    assert precision_at_k(relevant, k, denominator="k") == share(relevant)
+    assert ndcg(relevant, relevant, k) == ndcg(relevant, relevant)
+    assert precision_at_k(relevant, k) == share(relevant)
 
 
-@given(grades, grades, st.sampled_from(["linear", "exponential"]))
-def test_ndcg_is_1_for_the_best_order_and_at_most_1_for_any(gains, missing, gain):
+@given(ids, ids, ids)
+def test_id_metrics_are_set_arithmetic(retrieved, reference, more):
+    once = Sample(retrieved_context_ids=retrieved, reference_context_ids=reference)
+    again = Sample(retrieved_context_ids=retrieved[::-1] * 2, reference_context_ids=reference * 2)
+    recall, precision = IDBasedContextRecall(), IDBasedContextPrecision()
+    both = len(set(retrieved) & set(reference))
+    if reference:
+        assert recall.score(once).value == recall.score(again).value == both / len(set(reference))
+        longer = Sample(retrieved_context_ids=retrieved + more, reference_context_ids=reference)
+        assert recall.score(longer).value >= recall.score(once).value
+    if reference and retrieved:
+        assert precision.score(once).value == precision.score(again).value == both / len(set(retrieved))
+
+
+@given(grades, grades)
+def test_ndcg_is_1_for_the_best_order_and_at_most_1_for_any(gains, missing):
     ideal = gains + missing
-    value = ndcg(gains, ideal, gain=gain)
-    best = ndcg(sorted(ideal, reverse=True), ideal, gain=gain)
+    value = ndcg(gains, ideal)
+    best = ndcg(sorted(ideal, reverse=True), ideal)
     if any(ideal):
         assert best == 1.0
         assert 0.0 <= value <= 1.0
@@ -182,41 +158,6 @@ def test_ndcg_never_exceeds_1_by_rounding(gains, random):
     random.shuffle(shuffled)
     value = ndcg(shuffled, gains)
     assert value is None or value <= 1.0
-
-
-@given(verdicts)
-def test_linear_and_exponential_agree_on_binary_relevance(relevant):
-    assert ndcg(relevant, gain="linear") == ndcg(relevant, gain="exponential")
-
-
-@given(ids, ids)
-def test_id_hits_are_set_arithmetic(retrieved, reference):
-    hits = id_hits(retrieved, reference)
-    both = set(retrieved) & set(reference)
-    assert hits.hits == len(both) == sum(hits.relevant) == sum(hits.found)
-    assert hits.recall == (len(both) / len(set(reference)) if reference else None)
-    assert hits.precision == (len(both) / len(set(retrieved)) if retrieved else None)
-
-
-@given(ids, ids, st.randoms(use_true_random=False))
-def test_order_and_repetition_of_ids_change_nothing(retrieved, reference, random):
-    more = retrieved * 2
-    random.shuffle(more)
-    again = id_hits(more, reference[::-1] + reference)
-    once = id_hits(retrieved, reference)
-    assert (again.recall, again.precision, again.hits) == (once.recall, once.precision, once.hits)
-
-
-@given(ids, ids)
-def test_swapping_the_two_id_lists_swaps_recall_and_precision(retrieved, reference):
-    one, other = id_hits(retrieved, reference), id_hits(reference, retrieved)
-    assert (one.recall, one.precision) == (other.precision, other.recall)
-
-
-@given(ids, ids, st.sampled_from("abcdefgh"))
-def test_retrieving_one_more_id_never_lowers_id_recall(retrieved, reference, extra):
-    if reference:
-        assert id_hits([*retrieved, extra], reference).recall >= id_hits(retrieved, reference).recall
 
 
 @given(matrices())

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ctxmetrics.conventions import Unit
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.metrics.precision import Formula
+    from ctxmetrics.metrics.base import Formula, Metric
     from ctxmetrics.metrics.similarity import Measure
 
 MetricT = TypeVar("MetricT", bound="Metric")

@@ -22,9 +22,7 @@ from ctxmetrics._wording import line
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.evaluation.engine import evaluate
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.metrics.judged import default_judge
-from ctxmetrics.metrics.precision import ContextPrecision
-from ctxmetrics.metrics.recall import ContextRecall
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, default_judge
 from ctxmetrics.samples import Sample
 from ctxmetrics.text import detect_language, split_sentences
 from ctxmetrics.verdicts import Verdict

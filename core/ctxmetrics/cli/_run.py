@@ -74,13 +74,13 @@ def metric_of(text: str, convention: str) -> Metric:
     Raises:
         ParameterError: There is no such metric or parameter; the message names the nearest one.
     """
-    from ctxmetrics.metrics import METRICS
+    from ctxmetrics.metrics import ALL_METRICS
 
     match = _NAME.match(text.strip())
     name = match.group(1) if match else text
-    if match is None or name not in METRICS:
+    if match is None or name not in ALL_METRICS:
         raise ParameterError(
-            f"--metric {text!r} is unknown. {_suggestion(name)}Choose from: {', '.join(METRICS)}."
+            f"--metric {text!r} is unknown. {_suggestion(name)}Choose from: {', '.join(ALL_METRICS)}."
         )
     given: dict[str, Any] = {}
     for pair in filter(None, (part.strip() for part in (match.group(2) or "").split(","))):
@@ -88,14 +88,14 @@ def metric_of(text: str, convention: str) -> Metric:
         if not equals:
             raise ParameterError(f"--metric {text!r}: {pair!r} is no parameter=value.")
         given[key.strip()] = _value(value.strip())
-    return METRICS[name](**{"convention": convention, **given})
+    return ALL_METRICS[name](**{"convention": convention, **given})
 
 
 def _suggestion(name: str) -> str:
-    from ctxmetrics.metrics import METRICS
+    from ctxmetrics.metrics import ALL_METRICS
 
     plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
-    known = {key.replace("_", ""): (key, "") for key in METRICS} | dict(OTHER_NAMES)
+    known = {key.replace("_", ""): (key, "") for key in ALL_METRICS} | dict(OTHER_NAMES)
     near = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
     if not near:
         return ""

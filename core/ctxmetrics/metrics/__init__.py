@@ -1,4 +1,4 @@
-"""The seven metrics: recall and precision, each judged, by string similarity and by id; and utilization."""
+"""The metrics: judged, by string similarity and over ids."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.precision import (
-    ContextPrecision,
-    ContextUtilization,
+from ctxmetrics.metrics.ids import (
     IDBasedContextPrecision,
-    NonLLMContextPrecision,
+    IDBasedContextRecall,
+    IDBasedHitRate,
+    IDBasedNDCG,
+    IDBasedPrecisionAtK,
+    IDBasedRecallAtK,
+    IDBasedReciprocalRank,
 )
-from ctxmetrics.metrics.recall import ContextRecall, IDBasedContextRecall, NonLLMContextRecall
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, ContextUtilization
+from ctxmetrics.metrics.strings import NonLLMContextPrecision, NonLLMContextRecall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# The metrics that are used where none is named, by name.
 METRICS: Mapping[str, type[Metric]] = MappingProxyType(
     {
         metric.base_name: metric
@@ -31,15 +36,36 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
         )
     }
 )
-"""Every metric by its name."""
+# Every metric by its name: those, and the ones that are used on request.
+ALL_METRICS: Mapping[str, type[Metric]] = MappingProxyType(
+    {
+        **METRICS,
+        **{
+            metric.base_name: metric
+            for metric in (
+                IDBasedNDCG,
+                IDBasedReciprocalRank,
+                IDBasedHitRate,
+                IDBasedPrecisionAtK,
+                IDBasedRecallAtK,
+            )
+        },
+    }
+)
 
 __all__ = [
+    "ALL_METRICS",
     "METRICS",
     "ContextPrecision",
     "ContextRecall",
     "ContextUtilization",
     "IDBasedContextPrecision",
     "IDBasedContextRecall",
+    "IDBasedHitRate",
+    "IDBasedNDCG",
+    "IDBasedPrecisionAtK",
+    "IDBasedRecallAtK",
+    "IDBasedReciprocalRank",
     "Metric",
     "NonLLMContextPrecision",
     "NonLLMContextRecall",

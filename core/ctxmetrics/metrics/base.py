@@ -6,13 +6,14 @@ import difflib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from ctxmetrics._frozen import frozen
 from ctxmetrics._pictures import in_context, in_text, refusal
 from ctxmetrics._version import __version__
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
+from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.verdicts import Usage, unjudged
 
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ctxmetrics.conventions import Convention, Empty, Family
+    from ctxmetrics.conventions import Convention, Family
     from ctxmetrics.samples import Sample
     from ctxmetrics.verdicts import Verdict
 
+Formula = Literal["average_precision", "share"]
+# Field metadata of parameters that change the number: they are part of the metric's name.
 NAMED: Mapping[str, bool] = frozen({"named": True})
-"""Field metadata of parameters that change the number: they are part of the metric's name."""
 
 _LONGEST_LIST = 5
 
@@ -78,11 +80,11 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         rules = get_convention(self.convention)
-        if self.top_k is not None and (
-            not isinstance(self.top_k, int) or isinstance(self.top_k, bool) or self.top_k < 0
-        ):
+        whole = isinstance(self.top_k, int) and not isinstance(self.top_k, bool) and self.top_k >= 0
+        all_of_them = "" if type(self).top_k else ", or None"
+        if not whole and not (all_of_them and self.top_k is None):
             raise ParameterError(
-                f"{self.base_name}: top_k={self.top_k!r} must be a whole number from 0, or None."
+                f"{self.base_name}: top_k={self.top_k!r} must be a whole number from 0{all_of_them}."
             )
         if self.threshold is not None:
             check_number(f"{self.base_name}: threshold", self.threshold, rules.scale)
@@ -109,11 +111,7 @@ class Metric(ABC):
             return self.rules.scale
         return self.rules.threshold if self.threshold is None else self.threshold
 
-    @property
-    def language_hint(self) -> str | None:
-        """The language the caller named, where the metric has one."""
-        return getattr(self, "language", None)
-
+    @abstractmethod
     def score(self, sample: Sample) -> Score:
         """Score one sample: in a script, a notebook, inside a running loop, in any thread.
 
@@ -121,13 +119,10 @@ class Metric(ABC):
             MissingFieldError: The sample lacks a field the metric needs.
             CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
         """
-        from ctxmetrics._runtime.background import run_sync
 
-        return run_sync(self.ascore, sample)
-
-    @abstractmethod
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample. Raises as `score` does."""
+        return self.score(sample)
 
     def check_sample(self, sample: Sample) -> None:
         """Raise if the sample lacks a field.
@@ -158,15 +153,6 @@ class Metric(ABC):
     def top(self, retrieved: Sequence[str] | None) -> tuple[str, ...]:
         """Return the retrieved items that count."""
         return tuple(retrieved or ())[: self.top_k]
-
-    def empty_side(self, *, retrieved: bool, reference: bool) -> Empty | None:
-        """Return what the convention says when a side is empty, or None when neither is."""
-        sides = self.rules.empty[self.family]
-        if retrieved and reference:
-            return None
-        if retrieved:
-            return sides.no_reference
-        return sides.nothing_retrieved if reference else sides.both
 
     def build(
         self,
@@ -207,6 +193,10 @@ class Metric(ABC):
             counted=self.counted,
         )
 
+    def to_value(self, hits: Sequence[bool]) -> float | None:
+        """Apply the formula to complete verdicts: their share that is yes, unless the metric has another."""
+        return share(hits)
+
     def signals(self, value: float | None, verdicts: Sequence[Verdict]) -> tuple[object, Mapping[str, Any]]:
         """Return what the convention adds to a score: its result object, and metadata."""
         del value, verdicts
@@ -222,23 +212,52 @@ class Metric(ABC):
         """The formula's name for the provenance."""
         return self.formula_name
 
-    def build_empty(self, sample: Sample, empty: float | str, *, reference: bool, **provenance: Any) -> Score:
-        """Return the score of a sample with an empty side."""
-        if not isinstance(empty, str):
-            return self.build(sample, empty, **provenance)
-        if reference:
-            code, side = "no_retrieved_contexts", "nothing was retrieved"
-        elif "response" in self.requires:
-            code, side = "no_response", "the response is empty"
+    def empty(self, sample: Sample, *, retrieved: bool, reference: bool, **provenance: Any) -> Score | None:
+        """Return the score of a sample with an empty side, as the convention says.
+
+        None where neither side is empty, and where the convention asks the judge all the same.
+        """
+        sides = self.rules.empty[self.family]
+        if retrieved and reference:
+            return None
+        if retrieved:
+            worth, code, side = sides.no_reference, "no_reference", "the reference side is empty"
+        elif reference:
+            worth, code, side = sides.nothing_retrieved, "no_retrieved_contexts", "nothing was retrieved"
         else:
-            code, side = "no_reference", "the reference side is empty"
-        return self.build(
-            sample,
-            None,
-            reason_code=code,
-            message=f"{side}: under the convention '{self.convention}' {self.base_name} is undefined then.",
-            **provenance,
-        )
+            worth, code, side = sides.both, "no_reference", "the reference side is empty"
+        if not isinstance(worth, str):
+            return self.build(sample, worth, **provenance)
+        if worth == "judge":
+            return None
+        if not reference and "response" in self.requires:
+            code, side = "no_response", "the response is empty"
+        message = f"{side}: under the convention '{self.convention}' {self.base_name} is undefined then."
+        return self.build(sample, None, reason_code=code, message=message, **provenance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision(Metric):
+    """What all precisions share: the choice of the formula."""
+
+    formula_name: ClassVar[str] = "average_precision"
+
+    formula: Formula = field(default="average_precision", metadata=NAMED)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(f"{self.base_name}: formula", self.formula, get_args(Formula))
+
+    @property
+    def formula_label(self) -> str:
+        """The formula's name for the provenance."""
+        return self.formula
+
+    def to_value(self, hits: Sequence[bool]) -> float | None:
+        """Average precision over the retrieved relevant contexts, or their share."""
+        if self.formula == "average_precision":
+            return average_precision(hits, epsilon=self.rules.epsilon)
+        return share(hits)
 
 
 def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:

@@ -1,8 +1,9 @@
-"""The judged metrics' common part: from a sample to a request, from a judgement to checked verdicts."""
+"""The judged metrics: from a sample to a request, from a judgement to checked verdicts, and recall and precision of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ctxmetrics._redact import remember_keys_of, safe_text
@@ -10,18 +11,17 @@ from ctxmetrics._runtime.run import part_of
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem
-from ctxmetrics.metrics.base import NAMED, Metric, check_choice, not_judged
+from ctxmetrics.metrics.base import NAMED, Metric, Precision, check_choice, not_judged
+from ctxmetrics.metrics.signals import SIGNALS
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from ctxmetrics.conventions import Unit
+    from ctxmetrics.conventions import Family, Unit
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
-
-Question = Literal["attribute", "rate"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +83,12 @@ class JudgedMetric(Metric):
                 "Give judge=LLMJudge(model), or count sentences with unit='sentence'."
             )
 
+    def score(self, sample: Sample) -> Score:
+        """Score one sample. See `Metric.score`."""
+        from ctxmetrics._runtime.background import run_sync
+
+        return run_sync(self.ascore, sample)
+
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample. Raises as `score` does."""
         with part_of(self):
@@ -98,12 +104,9 @@ class JudgedMetric(Metric):
         contexts = self.top(sample.retrieved_contexts)
         cut = "claims" if self.needs_claims else splitter()
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
-        reference = has_content(answer)
-        empty = self.empty_side(retrieved=bool(contexts), reference=reference)
-        if empty is not None and (empty != "judge" or not contexts):
-            return self.build_empty(
-                sample, 0.0 if empty == "judge" else empty, reference=reference, **provenance
-            )
+        empty = self.empty(sample, retrieved=bool(contexts), reference=has_content(answer), **provenance)
+        if empty is not None:
+            return empty
         language = self.language or detect_language(answer)
         units = await self._units(judge, answer, language)
         if units.code:
@@ -128,7 +131,7 @@ class JudgedMetric(Metric):
         code, message = not_judged(verdicts)
         return self.build(
             sample,
-            self.to_value(verdicts) if code is None else None,
+            None if code else self.to_value([verdict.value is True for verdict in verdicts]),
             verdicts,
             reason_code=code,
             message=message,
@@ -156,22 +159,117 @@ class JudgedMetric(Metric):
         del request
         return verdicts
 
-    def to_value(self, verdicts: Sequence[Verdict]) -> float | None:
-        """Apply the formula to complete verdicts."""
-        raise NotImplementedError
+
+@dataclass(frozen=True, kw_only=True)
+class ContextRecall(JudgedMetric):
+    """The share of the reference's units that the retrieved contexts support.
+
+    Formula: supported units / units. Range 0 to 1 (0 to 100 under ``aegis``). Nothing retrieved: 0.0. A reference
+    without a letter or digit: None, ``no_reference``. A unit without a verdict: None, ``not_judged``.
+
+    Source: Ragas (LLMContextRecall), DeepEval (ContextualRecallMetric), Axion (ContextualRecall), Aegis
+    (ctx_recall), RAGChecker (claim recall).
+    """
+
+    base_name: ClassVar[str] = "context_recall"
+    family: ClassVar[Family] = "recall"
+    formula_name: ClassVar[str] = "share"
+    requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
+    counts: ClassVar[tuple[str, str]] = ("sentence", "supported")
+    banded: ClassVar[bool] = True
+
+    @property
+    def counted(self) -> tuple[str, str]:
+        """The unit in force, and what a yes means."""
+        return self.counted_unit, "supported"
+
+    def signals(self, value: float | None, verdicts: Sequence[Verdict]) -> tuple[object, Mapping[str, Any]]:
+        """Return the convention's result object and metadata."""
+        return SIGNALS[self.rules.signals](value, verdicts) if self.rules.signals else (None, {})
+
+    async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
+        """Ask which units the contexts support."""
+        return await ask_units(judge, request)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RatedPrecision(Precision, JudgedMetric):
+    family: ClassVar[Family] = "precision"
+    counts: ClassVar[tuple[str, str]] = ("context", "useful")
+
+    async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
+        """Ask which contexts are useful."""
+        return await ask_contexts(judge, request)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextPrecision(_RatedPrecision):
+    """Whether the contexts that help to give the reference stand first.
+
+    Formula: the mean, over the relevant contexts, of precision at their rank (average precision over *retrieved*
+    relevant contexts). Range 0 to 1 (0 to 100 under ``aegis``). No relevant context: 0.0. Nothing retrieved: 0.0. A
+    reference without a letter or digit: None, ``no_reference``. A context without a verdict: None, ``not_judged``.
+
+    Attributes:
+        relevance: ``"useful"``: the judge says whether the context is useful for the answer (Ragas, DeepEval).
+            ``"supports"``: it supports at least one unit of the reference (RAGChecker), from the attribution alone.
+        formula: ``"average_precision"`` or ``"share"`` (relevant / retrieved, blind to ranks).
+
+    Source: Ragas (LLMContextPrecisionWithReference), DeepEval (ContextualPrecisionMetric), RAGChecker.
+    """
+
+    base_name: ClassVar[str] = "context_precision"
+    requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
+
+    relevance: Literal["useful", "supports"] = field(default="useful", metadata=NAMED)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(f"{self.base_name}: relevance", self.relevance, ("useful", "supports"))
+
+    async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
+        """Ask which contexts are useful, or which units they support."""
+        return await (ask_units if self.relevance == "supports" else ask_contexts)(judge, request)
+
+    def to_verdicts(self, verdicts: tuple[Verdict, ...], request: JudgeRequest) -> tuple[Verdict, ...]:
+        """Turn an attribution into one verdict a context, where relevance means support."""
+        return _supporting(verdicts, request) if self.relevance == "supports" else verdicts
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextUtilization(_RatedPrecision):
+    """Context precision with the response in place of the reference: no reference is needed.
+
+    Formula, range and degenerate values as `ContextPrecision`; an empty response is None, ``no_response``.
+
+    Source: Ragas (ContextUtilization, LLMContextPrecisionWithoutReference).
+    """
+
+    base_name: ClassVar[str] = "context_utilization"
+    requires: ClassVar[tuple[str, ...]] = ("response", "retrieved_contexts")
+    answer_field: ClassVar[str] = "response"
+
+    @property
+    def needs_claims(self) -> bool:
+        """Never: contexts are rated, and nothing else is asked about a response."""
+        return False
+
+    async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
+        """Ask which contexts are useful for the response; the response itself is not judged."""
+        return await ask_contexts(judge, replace(request, units=()))
 
 
 async def ask_units(judge: Judge, request: JudgeRequest) -> Judgement:
     """Ask which units the contexts support; exactly one verdict a unit comes back."""
-    return await _asked(judge.attribute, request, request.unit_ids, request.units)
+    return await _ask(judge.attribute, request, request.unit_ids, request.units)
 
 
 async def ask_contexts(judge: Judge, request: JudgeRequest) -> Judgement:
     """Ask which contexts are useful for the answer; exactly one verdict a context comes back."""
-    return await _asked(judge.rate, request, request.context_ids, request.contexts)
+    return await _ask(judge.rate, request, request.context_ids, request.contexts)
 
 
-async def _asked(
+async def _ask(
     question: Callable[[JudgeRequest], Awaitable[Judgement]],
     request: JudgeRequest,
     ids: tuple[str, ...],
@@ -246,21 +344,38 @@ def _checked(verdict: Verdict, request: JudgeRequest) -> Verdict:
 
 
 def _metadata(judgement: Judgement) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
-    if judgement.stability is not None:
-        metadata["stability"] = judgement.stability
-    if judgement.raw:
-        metadata["raw_replies"] = list(judgement.raw)
-    return metadata
+    metadata = {"stability": judgement.stability, "raw_replies": list(judgement.raw) or None}
+    return {name: value for name, value in metadata.items() if value is not None}
 
 
-_default: list[Judge] = []
-
-
+@cache
 def default_judge() -> Judge:
     """Return the embedded judge, made once."""
-    if not _default:
-        from ctxmetrics.judges.lexical.judge import LexicalJudge
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
 
-        _default.append(LexicalJudge())
-    return _default[0]
+    return LexicalJudge()
+
+
+def _supporting(units: Sequence[Verdict], request: JudgeRequest) -> tuple[Verdict, ...]:
+    """Return for each context whether it supports a unit; unknown while a unit is not judged."""
+    supports: dict[int, list[Verdict]] = {}
+    for unit in units:
+        for index in {span.context for span in unit.evidence} if unit.value else ():
+            supports.setdefault(index, []).append(unit)
+    missing = [unit for unit in units if unit.value is None]
+    verdicts = []
+    for index, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
+        found = supports.get(index, [])
+        spans = tuple(span for unit in found for span in unit.evidence if span.context == index)
+        if found:
+            reason = f"supports {', '.join(unit.id for unit in found)}"
+            verdicts.append(Verdict(id=id_, value=True, text=text, reason=reason, evidence=spans))
+        elif missing:
+            verdicts.append(
+                Verdict(id=id_, value=None, text=text, code=missing[0].code, reason=missing[0].reason)
+            )
+        else:
+            verdicts.append(
+                Verdict(id=id_, value=False, text=text, reason="supports no unit of the reference")
+            )
+    return tuple(verdicts)

@@ -1,4 +1,4 @@
-"""The string metrics' common part: one similarity matrix a sample, shared by recall and precision."""
+"""The metrics by string similarity: one matrix of similarities a sample, shared by recall and precision."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from ctxmetrics._frozen import frozen
-from ctxmetrics.metrics.base import NAMED, Metric, check_choice, check_number
+from ctxmetrics.metrics.base import NAMED, Metric, Precision, check_choice, check_number
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ctxmetrics.conventions import Family
     from ctxmetrics.metrics.similarity import Match, Measure, SimilarityMatrix
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
@@ -52,19 +53,14 @@ class StringMetric(Metric):
         if (refused := self.check_texts(sample)) is not None:
             return refused
         retrieved, reference = self.top(sample.retrieved_contexts), tuple(sample.reference_contexts or ())
-        empty = self.empty_side(retrieved=bool(retrieved), reference=bool(reference))
-        if empty is not None:
-            return self.build_empty(sample, empty, reference=bool(reference))
+        if (empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))) is not None:
+            return empty
         matrix = shared_matrix(retrieved, reference, self.similarity, self.min_similarity)
         verdicts = []
         for number, match in enumerate(self.best(matrix), 1):
             hit = match is not None and passes(match.similarity, self.min_similarity, strict=self.needs_more)
             verdicts.append(self._verdict(number, hit, match, retrieved, reference))
         return self.build(sample, self.to_value([verdict.value is True for verdict in verdicts]), verdicts)
-
-    async def ascore(self, sample: Sample) -> Score:
-        """Score one sample; see the class."""
-        return self.score(sample)
 
     def _verdict(
         self,
@@ -104,6 +100,49 @@ class StringMetric(Metric):
         """Return the best match and its similarity for each item that is counted."""
         raise NotImplementedError
 
-    def to_value(self, verdicts: Sequence[bool]) -> float | None:
-        """Apply the formula."""
-        raise NotImplementedError
+
+@dataclass(frozen=True, kw_only=True)
+class NonLLMContextRecall(StringMetric):
+    """The share of the reference contexts that some retrieved context resembles.
+
+    Formula: reference contexts whose best similarity reaches ``min_similarity`` / reference contexts (``>=``; under
+    ``ragas`` it must be greater). Range 0 to 1. Nothing retrieved: 0.0 (``ragas``: None). No reference contexts:
+    None, ``no_reference``.
+
+    Source: Ragas (NonLLMContextRecall).
+    """
+
+    base_name: ClassVar[str] = "non_llm_context_recall"
+    family: ClassVar[Family] = "string_recall"
+    counts: ClassVar[tuple[str, str]] = ("reference context", "found")
+    banded: ClassVar[bool] = True
+    formula_name: ClassVar[str] = "share"
+
+    def best(self, matrix: SimilarityMatrix) -> Sequence[Match | None]:
+        """For each reference context, the most similar retrieved one."""
+        return matrix.best_for_references
+
+    @property
+    def needs_more(self) -> bool:
+        """Whether a similarity of exactly ``min_similarity`` is too little."""
+        return self.rules.strict_string_recall
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonLLMContextPrecision(Precision, StringMetric):
+    """Whether the retrieved contexts that resemble a reference context stand first.
+
+    Formula: average precision over retrieved contexts whose best similarity to a reference context is at least
+    ``min_similarity``. Range 0 to 1. None resembles: 0.0. Nothing retrieved: 0.0. No reference contexts: None,
+    ``no_reference``.
+
+    Source: Ragas (NonLLMContextPrecisionWithReference).
+    """
+
+    base_name: ClassVar[str] = "non_llm_context_precision"
+    family: ClassVar[Family] = "string_precision"
+    counts: ClassVar[tuple[str, str]] = ("context", "relevant")
+
+    def best(self, matrix: SimilarityMatrix) -> Sequence[Match | None]:
+        """For each retrieved context, the most similar reference context."""
+        return matrix.best_for_retrieved

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ctxmetrics._frozen import plain
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.metrics import METRICS
+from ctxmetrics.metrics import ALL_METRICS
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def make_metric(case: Case) -> Metric:
         from ctxmetrics.judges.scripted import ScriptedJudge
 
         params["judge"] = ScriptedJudge(case.judge)
-    return METRICS[case.metric](**params)
+    return ALL_METRICS[case.metric](**params)
 
 
 def make_sample(case: Case) -> Sample:

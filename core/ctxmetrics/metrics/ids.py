@@ -1,0 +1,181 @@
+"""Metrics over ids: recall and precision, and the rank metrics of information retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from ctxmetrics.errors import SampleError
+from ctxmetrics.formulas import hit_rate, ndcg, precision_at_k, reciprocal_rank
+from ctxmetrics.metrics.base import NAMED, Formula, Metric, Precision
+from ctxmetrics.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ctxmetrics.conventions import Family
+    from ctxmetrics.samples import Sample
+    from ctxmetrics.scores import Score
+
+_LARGEST_GRADE = 1e9
+
+
+@dataclass(frozen=True, kw_only=True)
+class IDMetric(Metric):
+    """A metric that compares the retrieved ids with the reference ids.
+
+    Ids are compared as strings: ``1`` and ``"1"`` are one id. A repeated id counts once, at its first rank.
+    """
+
+    family: ClassVar[Family] = "id_recall"
+    requires: ClassVar[tuple[str, ...]] = ("retrieved_context_ids", "reference_context_ids")
+    counts: ClassVar[tuple[str, str]] = ("retrieved id", "relevant")
+    counts_reference: ClassVar[bool] = False
+    """Whether there is a verdict for each reference id; else there is one for each retrieved id, in rank order."""
+
+    def score(self, sample: Sample) -> Score:
+        """Score one sample; see the class."""
+        self.check_sample(sample)
+        retrieved = dict.fromkeys(self.top(sample.retrieved_context_ids))
+        reference = dict.fromkeys(sample.reference_context_ids or ())
+        if (empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))) is not None:
+            return empty
+        counted, others = (reference, retrieved) if self.counts_reference else (retrieved, reference)
+        verdicts = [Verdict(id=id_, value=id_ in others, text=id_) for id_ in counted]
+        hits = [id_ in others for id_ in counted]
+        return self.build(sample, self.to_value_of(sample, retrieved, hits), verdicts)
+
+    def to_value_of(self, sample: Sample, retrieved: Iterable[str], hits: Sequence[bool]) -> float | None:
+        """Apply the formula; a metric that reads more than the verdicts overrides this."""
+        del sample, retrieved
+        return self.to_value(hits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IDBasedContextRecall(IDMetric):
+    """The share of the reference ids that were retrieved.
+
+    Formula: |retrieved and reference| / |reference|, as sets. Range 0 to 1. Nothing retrieved: 0.0. No reference ids:
+    None, ``no_reference``.
+
+    Source: Ragas (IDBasedContextRecall); recall at k of information retrieval with ``top_k``.
+    """
+
+    base_name: ClassVar[str] = "id_based_context_recall"
+    formula_name: ClassVar[str] = "share"
+    counts: ClassVar[tuple[str, str]] = ("reference id", "retrieved")
+    counts_reference: ClassVar[bool] = True
+    banded: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class IDBasedContextPrecision(Precision, IDMetric):
+    """How many of the retrieved ids are reference ids, or how early they stand.
+
+    Formula: ``"share"`` |retrieved and reference| / |retrieved|, as sets (the order does not matter);
+    ``"average_precision"`` over the ranked ids. Range 0 to 1. Nothing retrieved: 0.0 (``ragas``: None). No reference
+    ids: None, ``no_reference`` (``ragas``: 0.0).
+
+    Source: Ragas (IDBasedContextPrecision).
+    """
+
+    base_name: ClassVar[str] = "id_based_context_precision"
+    family: ClassVar[Family] = "id_precision"
+    formula_name: ClassVar[str] = "share"
+
+    formula: Formula = field(default="share", metadata=NAMED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IDBasedHitRate(IDMetric):
+    """Whether any retrieved id is a reference id: 1.0 or 0.0. Source: ``success_k`` of trec_eval."""
+
+    base_name: ClassVar[str] = "id_based_hit_rate"
+    formula_name: ClassVar[str] = "hit_rate"
+
+    def to_value(self, hits: Sequence[bool]) -> float:
+        """1.0 where any id is relevant, else 0.0."""
+        return hit_rate(hits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IDBasedReciprocalRank(IDMetric):
+    """One over the rank of the first reference id, 0.0 without one. Source: ``recip_rank`` of trec_eval."""
+
+    base_name: ClassVar[str] = "id_based_reciprocal_rank"
+    formula_name: ClassVar[str] = "reciprocal_rank"
+
+    def to_value(self, hits: Sequence[bool]) -> float:
+        """1 / rank of the first relevant id."""
+        return reciprocal_rank(hits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IDBasedPrecisionAtK(IDMetric):
+    """Reference ids among the first k / k, also where fewer were retrieved. Source: ``P_k`` of trec_eval."""
+
+    base_name: ClassVar[str] = "id_based_precision_at_k"
+    formula_name: ClassVar[str] = "precision_at_k"
+
+    top_k: int = field(default=10, metadata=NAMED)
+
+    def to_value(self, hits: Sequence[bool]) -> float | None:
+        """Relevant ids among the first k / k."""
+        return precision_at_k(hits, self.top_k)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IDBasedRecallAtK(IDBasedContextRecall):
+    """Reference ids among the first k / all reference ids. Source: ``recall_k`` of trec_eval."""
+
+    base_name: ClassVar[str] = "id_based_recall_at_k"
+    banded: ClassVar[bool] = False
+
+    top_k: int = field(default=10, metadata=NAMED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IDBasedNDCG(IDMetric):
+    """Normalised discounted cumulative gain of the ranked ids, graded where the sample has grades.
+
+    Formula: DCG of the first k / DCG of the best order, with DCG = sum(grade / log2(rank + 1)). A reference id has the
+    grade 1, or what ``labels["relevance"]`` says. That is a row of qrels: a mapping from ids to grades, above 0 for
+    reference ids; the records of frameworks have none. Range 0 to 1. Source: Järvelin and Kekäläinen 2002; ``ndcg_cut_k`` of trec_eval.
+    """
+
+    base_name: ClassVar[str] = "id_based_ndcg"
+    formula_name: ClassVar[str] = "ndcg"
+
+    def to_value_of(self, sample: Sample, retrieved: Iterable[str], hits: Sequence[bool]) -> float | None:
+        """Compare the grades in rank order with those in their best order."""
+        del hits
+        grades = _grades(sample)
+        return ndcg([grades.get(id_, 0) for id_ in retrieved], list(grades.values()), self.top_k)
+
+
+def _grades(sample: Sample) -> dict[str, float]:
+    """Return the grade of each reference id.
+
+    Raises:
+        SampleError: The label is no mapping, a grade is no number, or a grade contradicts the reference ids.
+    """
+    who = "The sample" if sample.id is None else f"Sample {sample.id!r}"
+    given = sample.labels.get("relevance") or {}
+    if not isinstance(given, Mapping):
+        raise SampleError(
+            f"{who}: labels['relevance'] must map ids to grades, such as {{'doc1': 3, 'doc2': 1}}."
+        )
+    grades = dict.fromkeys(sample.reference_context_ids or (), 1.0)
+    for id_, grade in given.items():
+        number = (
+            isinstance(grade, (int, float)) and not isinstance(grade, bool) and 0 <= grade <= _LARGEST_GRADE
+        )
+        if not number or (grade > 0) != (str(id_) in grades):
+            raise SampleError(
+                f"{who}: labels['relevance'] gives {str(id_)[:80]!r} the grade {str(grade)[:80]}. "
+                "Write a number above 0 for each reference id, and 0 for any other id."
+            )
+        if grade > 0:
+            grades[str(id_)] = float(grade)
+    return grades
