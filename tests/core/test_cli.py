@@ -1,9 +1,10 @@
-"""The command line as a person uses it: in a process of its own."""
+"""The command line: usage and formats in this process; faults, signals, pipes and terminals in a process of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import json
 import os
 import re
@@ -12,13 +13,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ctxmetrics import __version__
+from ctxmetrics.cli import main
 from ctxmetrics.evaluation.writer import OutFile
 from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 GOOD = {
@@ -31,16 +36,34 @@ GOOD = {
 def ctxmetrics(
     *arguments: object, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process."""
+    given = [*map(str, arguments)]
+    out, errors, status = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"COLUMNS": "200", **environment}.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["ctxmetrics", *given])
+        patch.chdir(cwd or Path.cwd())
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            try:
+                main()
+            except SystemExit as end:
+                status = int(end.code or 0)
+    return subprocess.CompletedProcess(given, status, out.getvalue(), errors.getvalue())
+
+
+def in_own_process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a person does."""
     command = [sys.executable, "-m", "ctxmetrics", *map(str, arguments)]
     env = {**os.environ, "COLUMNS": "200", **environment}
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=cwd, env=env, check=False, encoding="utf-8"
-    )
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False, encoding="utf-8")
 
 
-def refused(*arguments: object) -> str:
+def refused(
+    *arguments: object, run_with: Callable[..., subprocess.CompletedProcess[str]] = ctxmetrics
+) -> str:
     """Run a command that must be refused; return its one line."""
-    run = ctxmetrics(*arguments)
+    run = run_with(*arguments)
     assert run.returncode == 2, run
     assert run.stdout == ""
     assert "Traceback" not in run.stderr
@@ -59,7 +82,7 @@ def written(folder: Path, name: str, *lines: Any) -> Path:
 
 def test_every_metric_whose_fields_the_file_has(tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl"
-    run = ctxmetrics("score", HANDBOOK, "--out", out)
+    run = in_own_process("score", HANDBOOK, "--out", out)
     assert run.returncode == 0, run.stderr
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     samples = HANDBOOK.read_text(encoding="utf-8").count("\n")
@@ -123,7 +146,7 @@ def test_a_gate_on_a_part_of_the_samples_fails(tmp_path: Path) -> None:
             "--metric",
             "context_recall",
         )
-        run = ctxmetrics(
+        run = in_own_process(
             "score", file, "--judge", "openai/m", "--base-url", server.base_url, *gate, OPENAI_API_KEY="sk-x"
         )
     assert run.returncode == 3, run  # the run stopped early, which comes before the gate
@@ -307,12 +330,14 @@ def test_with_an_error_what_was_there_stays(tmp_path: Path, metric: tuple[str, .
 
 def test_a_second_process_is_kept_away_from_out(tmp_path: Path) -> None:
     file, out = data(tmp_path), tmp_path / "out.jsonl"
-    assert ctxmetrics("score", file, "--out", out).returncode == 0
+    assert in_own_process("score", file, "--out", out).returncode == 0
     before = out.read_bytes()
     with OutFile(out):  # this process is the first one
-        assert "out.jsonl: another run is writing it" in refused("score", file, "--out", out)
+        assert "out.jsonl: another run is writing it" in refused(
+            "score", file, "--out", out, run_with=in_own_process
+        )
         assert out.read_bytes() == before
-    assert ctxmetrics("score", file, "--out", out).returncode == 0
+    assert in_own_process("score", file, "--out", out).returncode == 0
     assert out.read_bytes() == before
     assert not (tmp_path / "out.jsonl.part").exists()
 
@@ -353,7 +378,7 @@ def test_a_run_that_was_stopped_is_resumed(tmp_path: Path, number: signal.Signal
         assert [row["sample_id"] for row in judged] == [str(i) for i in range(len(judged))]
         if number == signal.SIGINT:
             assert "with --resume" in errors
-        second = ctxmetrics(*options, "--resume", **KEY)
+        second = in_own_process(*options, "--resume", **KEY)
         assert server.count <= len(samples) + 2
     assert second.returncode == 0, second
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -418,7 +443,7 @@ def test_a_run_without_any_verdict_exits_3(tmp_path: Path, fault: str, count: in
     key = "right" if fault == "wrong key" else None
     with FakeOpenAIServer(answer_from(), faults=faults, api_key=key) as server:
         address = dead_address() if fault == "dead server" else server.base_url
-        run = ctxmetrics(
+        run = in_own_process(
             "score", file, "-m", "context_recall", "--judge", "openai/m", "--base-url", address,
             "--out", out, "--fail-under", "context_recall=0.5", "--timeout", 5, **KEY,
         )  # fmt: skip
@@ -448,22 +473,22 @@ def test_some_samples_without_a_verdict_are_no_failure_unless_a_gate_asks(tmp_pa
             "--base-url",
             server.base_url,
         )
-        run = ctxmetrics(*options, **KEY)
+        run = in_own_process(*options, **KEY)
         assert run.returncode == 0, run
         assert "(3 of 4 judged)" in run.stdout
         assert "invalid_reply 1" in run.stderr
-        assert ctxmetrics(*options, "--fail-under", "context_recall=0", **KEY).returncode == 1
-        assert ctxmetrics(*options, "--report", tmp_path / "r.html", **KEY).returncode == 0
+        assert in_own_process(*options, "--fail-under", "context_recall=0", **KEY).returncode == 1
+        assert in_own_process(*options, "--report", tmp_path / "r.html", **KEY).returncode == 0
     assert "(3 of 4 judged)" in (tmp_path / "r.html").read_text()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_result_that_cannot_be_written_exits_3(tmp_path: Path) -> None:
     file = data(tmp_path)
-    run = ctxmetrics("score", file, "--out", "/dev/full", "--fail-under", "context_recall=1")
+    run = in_own_process("score", file, "--out", "/dev/full", "--fail-under", "context_recall=1")
     assert run.returncode == 3, run
     assert "/dev/full cannot be written: No space left on device" in run.stderr
-    run = ctxmetrics("score", file, "--report", "/dev/full")
+    run = in_own_process("score", file, "--report", "/dev/full")
     assert run.returncode == 3, run
     assert "No space left on device" in run.stderr
     with Path("/dev/full").open("w") as full:
@@ -489,7 +514,7 @@ def test_a_full_disk_after_some_rows_exits_3_and_keeps_the_rows(tmp_path: Path) 
     rows = [json.loads(line) for line in Path(f"{out}.part").read_text().splitlines()]
     assert [row["sample_id"] for row in rows] == [str(i) for i in range(len(rows))]
     assert 2 < len(rows) < 200
-    assert ctxmetrics("score", file, "-m", "context_recall", "--out", out, "--resume").returncode == 0
+    assert in_own_process("score", file, "-m", "context_recall", "--out", out, "--resume").returncode == 0
     assert out.read_text().count("\n") == 200
 
 
@@ -632,7 +657,7 @@ def test_a_gate_off_the_scale_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_version() -> None:
-    run = ctxmetrics("--version")
+    run = in_own_process("--version")
     assert (run.returncode, run.stdout) == (0, f"ctxmetrics {__version__}\n")
 
 
@@ -704,7 +729,7 @@ def test_estimate_makes_no_cache(tmp_path: Path) -> None:
 def test_agree_with_a_dead_judge_exits_3(tmp_path: Path) -> None:
     labelled = {**GOOD, "labels": {"unit_supported": [True]}}
     file = written(tmp_path, "s.jsonl", labelled)
-    run = ctxmetrics("agree", file, "--judge", "openai/m", "--base-url", dead_address(), **KEY)
+    run = in_own_process("agree", file, "--judge", "openai/m", "--base-url", dead_address(), **KEY)
     assert run.returncode == 3, run
     assert "no verdict at all for context_recall: connection_error" in run.stderr
 

@@ -1,4 +1,4 @@
-"""Arguments that several commands have."""
+"""The arguments and options of the commands."""
 
 from __future__ import annotations
 
@@ -27,3 +27,26 @@ SchemaName = Annotated[
 ]
 CacheDir = Annotated[Path | None, typer.Option("--cache", help="Keep finished judgements in this directory.")]
 Concurrency = Annotated[int, typer.Option("--max-concurrency", help="Requests in flight at most.")]
+Timeout = Annotated[float, typer.Option("--timeout", help="Seconds for one request.")]
+MaxCalls = Annotated[int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")]
+OutFile = Annotated[Path | None, typer.Option("--out", help="One JSON line a sample and metric.")]
+ReportFile = Annotated[Path | None, typer.Option("--report", help="A page to read: FILE.html.")]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on after a run that was stopped: its rows are in OUT.part, its judgements in the cache "
+        "(default: OUT.cache).",
+    ),
+]
+FailUnder = Annotated[
+    list[str] | None,
+    typer.Option("--fail-under", help="NAME=VALUE: exit 1 if that mean is lower. Repeatable."),
+]
+ShowLowest = Annotated[
+    int, typer.Option("--show", help="Explain so many of the lowest scores of each metric.")
+]
+ShowDisputes = Annotated[
+    int, typer.Option("--show", help="Show so many samples on which judge and people differ most.")
+]

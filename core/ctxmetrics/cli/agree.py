@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
@@ -14,6 +10,7 @@ from ctxmetrics.cli._options import (
     File,
     JudgeName,
     SchemaName,
+    ShowDisputes,
 )
 from ctxmetrics.cli._run import judge_of, schema_and_convention
 from ctxmetrics.cli._status import leave
@@ -28,9 +25,7 @@ def agree(
     schema: SchemaName = None,
     cache: CacheDir = None,
     max_concurrency: Concurrency = 16,
-    show: Annotated[
-        int, typer.Option("--show", help="Show so many samples on which judge and people differ most.")
-    ] = 0,
+    show: ShowDisputes = 0,
 ) -> None:
     """Compare a judge's verdicts with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare

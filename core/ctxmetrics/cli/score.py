@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.cli._gates import Gate, failures, gate_of
 from ctxmetrics.cli._options import (
@@ -13,10 +10,18 @@ from ctxmetrics.cli._options import (
     CacheDir,
     Concurrency,
     ConventionName,
+    FailUnder,
     File,
     JudgeName,
+    MaxCalls,
+    MaxTokens,
     MetricNames,
+    OutFile,
+    ReportFile,
+    Resume,
     SchemaName,
+    ShowLowest,
+    Timeout,
 )
 from ctxmetrics.cli._run import judge_of, metric_of, metrics_of, schema_and_convention
 from ctxmetrics.cli._status import leave
@@ -25,6 +30,7 @@ from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from ctxmetrics.aegis_payload import Payload
     from ctxmetrics.evaluation.results import Results
@@ -39,37 +45,19 @@ def score(
     base_url: BaseUrl = None,
     convention: ConventionName = None,
     schema: SchemaName = None,
-    out: Annotated[Path | None, typer.Option("--out", help="One JSON line a sample and metric.")] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="A page to read: FILE.html.")] = None,
+    out: OutFile = None,
+    report: ReportFile = None,
     cache: CacheDir = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on after a run that was stopped: its rows are in OUT.part, its judgements in the cache "
-            "(default: OUT.cache).",
-        ),
-    ] = False,
+    resume: Resume = False,
     max_concurrency: Concurrency = 16,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for one request.")] = 120.0,
-    max_calls: Annotated[
-        int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")
-    ] = None,
-    fail_under: Annotated[
-        list[str] | None,
-        typer.Option("--fail-under", help="NAME=VALUE: exit 1 if that mean is lower. Repeatable."),
-    ] = None,
-    show: Annotated[
-        int, typer.Option("--show", help="Explain so many of the lowest scores of each metric.")
-    ] = 0,
+    timeout: Timeout = 120.0,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    fail_under: FailUnder = None,
+    show: ShowLowest = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
-    from ctxmetrics.evaluation.writer import check_outputs
     from ctxmetrics.files import read_samples
 
     schema, convention = schema_and_convention(schema, convention)
@@ -77,10 +65,7 @@ def score(
         cache = out.with_name(out.name + ".cache")
     if resume and cache is None:
         raise ParameterError("--resume needs --out FILE or --cache DIR: that is where the judgements are.")
-    check_outputs(
-        {"--out": out, "--report": report},
-        {"FILE": file, "--cache": None if cache is None else cache / FILE_NAME},
-    )
+    _check_paths(file, out, report, cache)
     samples: Any = read_samples(file, schema)
     payload = samples.payload
     judging = judge_of(judge, base_url)
@@ -88,7 +73,7 @@ def score(
     if keep_rows or not metric:
         samples = list(samples)
     if payload is not None and not metric:
-        metrics: list[Metric] = _asked_for(payload, convention)
+        metrics = _asked_for(payload, convention)
     else:
         metrics = metrics_of(metric, samples, convention, judging)
     gates = [gate_of(text, metrics) for text in fail_under or ()]
@@ -112,30 +97,45 @@ def score(
         results = run_in_caller(run)
         if results.stopped or results.unanswered:  # the last line says what went wrong
             warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
+    _finish(results, metrics, judging, gates, out=out, report=report, show=show)
+
+
+def _check_paths(file: Path, out: Path | None, report: Path | None, cache: Path | None) -> None:
+    """Raise where an output cannot be written, or is an input."""
+    from ctxmetrics._runtime.cache import FILE_NAME
+    from ctxmetrics.evaluation.writer import check_outputs
+
+    inputs = {"FILE": file, "--cache": None if cache is None else cache / FILE_NAME}
+    check_outputs({"--out": out, "--report": report}, inputs)
+
+
+def _finish(
+    results: Results,
+    metrics: Sequence[Metric],
+    judge: Judge,
+    gates: Sequence[Gate],
+    *,
+    out: Path | None,
+    report: Path | None,
+    show: int,
+) -> None:
+    """Print and write what a run found, and end the command with its exit status."""
+    from ctxmetrics.metrics.judged import JudgedMetric
+
     print_result(str(results.summary()))
-    _show_lowest(results, show)
-    for text in _about_judges(metrics, judging):
+    for name in results.metrics if show > 0 else ():
+        rows = sorted(results, key=lambda row: (row[name].value is not None, row[name].value or 0.0))
+        for row in rows[:show]:
+            print_result("\n" + row[name].pretty(color=colored()))
+    judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+    for text in sorted({text for metric in judged for text in (metric.judge or judge).warnings}):
         message(f"note: {text}")
     failed = failures(gates, results)
     for problem in failed:
         message(f"gate: {problem}")
     if report is not None:
         results.to_html(report)
-    leave(results, judging, out=out, failed_gates=bool(failed))
-
-
-def _about_judges(metrics: Sequence[Metric], judge: Judge) -> list[str]:
-    from ctxmetrics.metrics.judged import JudgedMetric
-
-    judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
-    return sorted({text for metric in judged for text in (metric.judge or judge).warnings})
-
-
-def _show_lowest(results: Results, number: int) -> None:
-    for name in results.metrics if number > 0 else ():
-        rows = sorted(results, key=lambda row: (row[name].value is not None, row[name].value or 0.0))
-        for row in rows[:number]:
-            print_result("\n" + row[name].pretty(color=colored()))
+    leave(results, judge, out=out, failed_gates=bool(failed))
 
 
 # --- a request to Aegis ---
