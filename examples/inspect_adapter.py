@@ -11,10 +11,10 @@ from inspect_ai.dataset import Sample
 from inspect_ai.scorer import Score, mean, scorer
 from inspect_ai.solver import solver
 
+from ctxmetrics.adapting.runners import Runner, aside
 from ctxmetrics.adapting.scorer import Scorer, compact
 from ctxmetrics.fields import Place, Schema
 from ctxmetrics.testing.conformance import differences
-from ctxmetrics.testing.runners import Runner, aside
 
 # The adapter: which field stands where, and what Inspect calls the result.
 SCHEMA = Schema(
