@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from rapidfuzz import fuzz
 
-from ctxmetrics.judges.llm.reply import MOST_QUOTES, Part, UnreadableReplyError, check, parse
+from ctxmetrics.judges.llm.checking import MOST_QUOTES, check
+from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
+from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, schema_of
 
@@ -87,7 +89,7 @@ def test_a_list_that_is_left_out_is_missing_ids_and_spoils_nothing_else() -> Non
     found = read('{"sentences": [{"id": "s1", "supported": false}]}')
     checked = check(found, PART, ("s1",), ("c1",), get_pack("en"))
     assert checked.verdicts["s1"].value is False
-    assert checked.missing == ("c1",)
+    assert checked.problems == {"c1": "missing_id"}
 
 
 def test_the_fuller_object_is_meant() -> None:
@@ -97,11 +99,7 @@ def test_the_fuller_object_is_meant() -> None:
 def verdict(entry: Any, language: str = "en") -> Any:
     checked = check({"sentences": [entry]}, PART, ("s1",), (), get_pack(language))
     found = checked.verdicts.get("s1")
-    return (
-        found.value
-        if found
-        else (checked.invalid.get("s1") or ("unverified" if checked.unverified else "missing"))
-    )
+    return found.value if found else checked.problems["s1"]
 
 
 YES = {"id": "s1", "evidence": [{"context": "c1", "quote": "the pump hums"}]}
@@ -163,7 +161,7 @@ def test_a_quote_is_found_where_only_its_form_differs(quote: str) -> None:
     ],
 )
 def test_a_yes_without_a_quote_that_is_there_is_unverified(evidence: Any) -> None:
-    assert verdict({"id": "s1", "supported": True, "evidence": evidence}) == "unverified"
+    assert verdict({"id": "s1", "supported": True, "evidence": evidence}) == "unverified_evidence"
 
 
 def test_a_number_that_differs_is_never_found() -> None:
@@ -172,7 +170,9 @@ def test_a_number_that_differs_is_never_found() -> None:
     )
     quote = "The warranty of the compressor runs for 12 years from purchase."
     entry = {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": quote}]}
-    assert check({"sentences": [entry]}, part, ("s1",), (), get_pack("en")).unverified == ("s1",)
+    assert check({"sentences": [entry]}, part, ("s1",), (), get_pack("en")).problems == {
+        "s1": "unverified_evidence"
+    }
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_the_same_verdict_twice_is_one_and_two_verdicts_are_none() -> None:
     same = {"sentences": [{"id": "s1", "supported": False}, {"id": "s1", "supported": "no"}]}
     assert check(same, PART, ("s1",), (), get_pack("en")).verdicts["s1"].value is False
     both = {"sentences": [{"id": "s1", "supported": False}, {**YES, "supported": True}]}
-    assert check(both, PART, ("s1",), (), get_pack("en")).invalid["s1"] == "conflicting_verdicts"
+    assert check(both, PART, ("s1",), (), get_pack("en")).problems["s1"] == "conflicting_verdicts"
 
 
 def test_evidence_without_a_common_word_is_flagged_for_a_person() -> None:
@@ -239,7 +239,7 @@ def test_so_many_quotes_about_one_unit_are_looked_for_and_the_others_are_told(co
     wrong = [f"a quote with number {number} that stands nowhere" for number in range(5000)]
     checked = check(quoting(lambda _: wrong), part, ("s1",), (), get_pack("en"))
     assert len(compared) == MOST_QUOTES
-    assert (checked.invalid, checked.unverified) == ({"s1": "too_many_quotes"}, ())
+    assert checked.problems == {"s1": "too_many_quotes"}
     assert checked.note == "Give fewer and shorter quotes for: s1."
     right = check(quoting(lambda _: ["the pump hums", *wrong]), part, ("s1",), (), get_pack("en"))
     assert right.verdicts["s1"].value is True
@@ -252,7 +252,9 @@ def test_the_same_quote_is_looked_for_once(compared):
         units=dict.fromkeys(units, "The pump hums."), contexts={"c1": "At night the pump hums. " * 40}
     )
     data = quoting(lambda _: ["this is a quote that stands nowhere"] * 40, units)
-    assert check(data, part, units, (), get_pack("en")).unverified == units
+    assert check(data, part, units, (), get_pack("en")).problems == dict.fromkeys(
+        units, "unverified_evidence"
+    )
     assert len(compared) == 1
 
 
@@ -266,13 +268,14 @@ def test_the_work_on_one_reply_is_bounded_over_all_its_units(compared):
 
     checked = check(quoting(long, units), part, units, (), get_pack("en"))
     assert 0 < len(compared) < 20  # of 1,280
-    assert set(checked.invalid.values()) == {"too_many_quotes"}
-    assert len(checked.invalid) + len(checked.unverified) == 32
+    assert "too_many_quotes" in checked.problems.values()
+    assert set(checked.problems.values()) <= {"too_many_quotes", "unverified_evidence"}
+    assert len(checked.problems) == 32
 
 
 @pytest.mark.parametrize("quote", ["x" * 1_900_000, "1" * 500_000, "a b " * 400_000, "ab…" * 300_000])
 def test_a_quote_of_megabytes_is_not_looked_for(quote, compared):
     part = Part(units={"s1": "The pump hums."}, contexts={"c1": "1" * 60_000 + "ab" * 1000})
     checked = check(quoting(lambda _: [quote]), part, ("s1",), (), get_pack("en"))
-    assert checked.invalid == {"s1": "too_many_quotes"} or checked.unverified == ("s1",)
+    assert checked.problems["s1"] in {"too_many_quotes", "unverified_evidence"}
     assert not compared

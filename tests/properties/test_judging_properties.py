@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, ScriptedJudge, evaluate
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.judges.llm.reply import UnreadableReplyError, parse
+from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
 from ctxmetrics.metrics import ContextUtilization
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, render

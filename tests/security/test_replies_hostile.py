@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from ctxmetrics.judges.llm.reply import Part, UnreadableReplyError, check, parse
+from ctxmetrics.judges.llm.checking import check
+from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
+from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack
 

@@ -123,19 +123,17 @@ def _counting(metric: Metric) -> Metric:
     """Return the metric with a judge that asks the same questions, of a model that only counts."""
     from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.judges.llm.judge import LLMJudge
-    from ctxmetrics.judges.scripted import ScriptedJudge
     from ctxmetrics.metrics.judged import JudgedMetric
 
     if not isinstance(metric, JudgedMetric) or isinstance(metric.judge, LexicalJudge):
         return metric
     judge = metric.judge
-    if isinstance(judge, ScriptedJudge):
-        judge = judge._judge  # noqa: SLF001 - the judge that asks its questions
     if not isinstance(judge, LLMJudge):
         raise ParameterError(
             f"estimate: what {type(judge).__name__} costs is not known. It counts for LexicalJudge and LLMJudge."
         )
-    return replace(metric, judge=replace(judge, model=_Counter(judge.model)))
+    options = {item.name: getattr(judge, item.name) for item in fields(LLMJudge)}
+    return replace(metric, judge=LLMJudge(**{**options, "model": _Counter(judge.model)}))
 
 
 class _Counter:

@@ -1,4 +1,4 @@
-"""What a judge must return. A judge may be anybody's code: what it returns is checked before it is used."""
+"""What a judge must return. A judge may be a user's code: what it returns is checked before it is used."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ def check_judgement(answer: object) -> Judgement:
     if not isinstance(answer, Judgement):
         raise _wrong("it", "a ctxmetrics.judges.base.Judgement", answer)
     verdicts: object = answer.verdicts
+    several = "a tuple of ctxmetrics.Verdict"
     if not isinstance(verdicts, (tuple, list)):
-        raise _wrong("verdicts", "a tuple of ctxmetrics.Verdict", verdicts)
+        raise _wrong("verdicts", several, verdicts)
     for verdict in verdicts:
-        if not isinstance(verdict, Verdict):
-            raise _wrong("verdicts", "a tuple of ctxmetrics.Verdict", verdict)
-        if not isinstance(verdict.id, str):
-            raise _wrong("a verdict's id", "a string such as 's1'", verdict.id)
-    _check_common(answer.usage, answer.prompt)
-    if not _are_texts(answer.raw):
-        raise _wrong("raw", "a tuple of strings", answer.raw)
-    if answer.stability is not None and not isinstance(answer.stability, (int, float)):
-        raise _wrong("stability", "a number or None", answer.stability)
+        _require(isinstance(verdict, Verdict), "verdicts", several, verdict)
+        _require(isinstance(verdict.id, str), "a verdict's id", "a string such as 's1'", verdict.id)
+    _check_common(answer)
+    _require(_are_texts(answer.raw), "raw", "a tuple of strings", answer.raw)
+    stability = answer.stability
+    _require(isinstance(stability, (int, float, type(None))), "stability", "a number or None", stability)
     return answer
 
 
@@ -43,11 +41,9 @@ def check_claims(answer: object) -> Claims:
     """
     if not isinstance(answer, Claims):
         raise _wrong("it", "a ctxmetrics.judges.base.Claims", answer)
-    if not _are_texts(answer.claims):
-        raise _wrong("claims", "a tuple of strings", answer.claims)
-    if not isinstance(answer.code, _TEXT):
-        raise _wrong("code", "a string or None", answer.code)
-    _check_common(answer.usage, answer.prompt)
+    _require(_are_texts(answer.claims), "claims", "a tuple of strings", answer.claims)
+    _require(isinstance(answer.code, _TEXT), "code", "a string or None", answer.code)
+    _check_common(answer)
     return answer
 
 
@@ -86,11 +82,14 @@ def _are_texts(texts: object) -> bool:
     )
 
 
-def _check_common(usage: object, prompt: object) -> None:
-    if not isinstance(usage, Usage):
-        raise _wrong("usage", "a ctxmetrics.Usage", usage)
-    if not isinstance(prompt, _TEXT):
-        raise _wrong("prompt", "a string or None", prompt)
+def _check_common(answer: Judgement | Claims) -> None:
+    _require(isinstance(answer.usage, Usage), "usage", "a ctxmetrics.Usage", answer.usage)
+    _require(isinstance(answer.prompt, _TEXT), "prompt", "a string or None", answer.prompt)
+
+
+def _require(is_right: bool, part: str, wanted: str, found: object) -> None:
+    if not is_right:
+        raise _wrong(part, wanted, found)
 
 
 def _wrong(part: str, wanted: str, found: object) -> JudgeError:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
     from ctxmetrics.models.base import Prompt
 
 _STEPS = ("claims", "attribution", "usefulness", "joint")
@@ -73,7 +72,7 @@ class ScriptedModel:
         return Reply(content=content, usage=Usage(calls=1))
 
 
-class ScriptedJudge:
+class ScriptedJudge(LLMJudge):
     """Answers from recorded replies, which go through the same checks as a model's.
 
     Args:
@@ -93,35 +92,12 @@ class ScriptedJudge:
         name: str = "",
         **options: Any,
     ) -> None:
-        self._judge = LLMJudge(ScriptedModel(replies, name), **options)
+        super().__init__(ScriptedModel(replies, name), **options)
 
     @property
     def name(self) -> str:
         """The script's name or fingerprint."""
-        return self._judge.model.identity
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """None: the replies are somebody's."""
-        return self._judge.warnings
-
-    async def attribute(self, request: JudgeRequest) -> Judgement:
-        """Say for each unit whether the contexts support it."""
-        return await self._judge.attribute(request)
-
-    async def rate(self, request: JudgeRequest) -> Judgement:
-        """Say for each context whether it is useful for giving the answer."""
-        return await self._judge.rate(request)
-
-    async def decompose(self, text: str, *, language: str) -> Claims:
-        """Break a text into claims."""
-        return await self._judge.decompose(text, language=language)
-
-    def __eq__(self, other: object) -> bool:
-        return self._judge == other._judge if isinstance(other, ScriptedJudge) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._judge)
+        return self.model.identity
 
     def __repr__(self) -> str:
         return f"ScriptedJudge({self.name!r})"

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 VERSION = 1
 
 
-class EvidenceReply(BaseModel):
+class EvidenceReply(BaseModel, extra="forbid"):
     """Words copied from one context."""
-
-    model_config = ConfigDict(extra="forbid")
 
     context: str
     quote: str
 
 
-class SentenceReply(BaseModel):
+class SentenceReply(BaseModel, extra="forbid"):
     """The verdict on one unit."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: str
     supported: bool
@@ -27,10 +23,8 @@ class SentenceReply(BaseModel):
     reason: str | None = None
 
 
-class AttributionReply(BaseModel):
+class AttributionReply(BaseModel, extra="forbid"):
     """The reply to the attribution."""
-
-    model_config = ConfigDict(extra="forbid")
 
     sentences: list[SentenceReply]
 

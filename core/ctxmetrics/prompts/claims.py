@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 VERSION = 1
 
 
-class ClaimsReply(BaseModel):
+class ClaimsReply(BaseModel, extra="forbid"):
     """The reply to the decomposition."""
-
-    model_config = ConfigDict(extra="forbid")
 
     claims: list[str]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from ctxmetrics.prompts.attribution import SentenceReply  # noqa: TC001 - pydantic reads the types
 from ctxmetrics.prompts.usefulness import ContextReply  # noqa: TC001 - pydantic reads the types
@@ -10,10 +10,8 @@ from ctxmetrics.prompts.usefulness import ContextReply  # noqa: TC001 - pydantic
 VERSION = 1
 
 
-class JointReply(BaseModel):
+class JointReply(BaseModel, extra="forbid"):
     """The reply to the joint judgement."""
-
-    model_config = ConfigDict(extra="forbid")
 
     sentences: list[SentenceReply]
     contexts: list[ContextReply]

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 VERSION = 1
 
 
-class ContextReply(BaseModel):
+class ContextReply(BaseModel, extra="forbid"):
     """The verdict on one context."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: str
     useful: bool
     reason: str | None = None
 
 
-class UsefulnessReply(BaseModel):
+class UsefulnessReply(BaseModel, extra="forbid"):
     """The reply to the question of usefulness."""
-
-    model_config = ConfigDict(extra="forbid")
 
     contexts: list[ContextReply]
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._frozen import EMPTY, frozen
-from ctxmetrics.judges.llm.reply import check
+from ctxmetrics.judges.llm.checking import check
 from ctxmetrics.text import find_quote
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
-    from ctxmetrics.judges.llm.reply import Part
+    from ctxmetrics.judges.llm.splitting import Part
     from ctxmetrics.prompts import Pack
 
 FORMAT = 2
@@ -66,14 +66,14 @@ def encode(answer: Answer, key: str) -> str:
     return f"{_seal(key, text)} {text}"
 
 
-def decode(stored: str, key: str, ids: frozenset[str], part: Part | None, pack: Pack) -> Answer | None:
+def decode(stored: str, key: str, ids: Collection[str], part: Part, pack: Pack) -> Answer | None:
     """Read an answer back and check it as a reply that has just come; anything that does not fit is no answer.
 
     Args:
         stored: What was stored. Untrusted: the file may have been changed.
         key: What it was stored under.
-        ids: The ids that need a verdict.
-        part: What was shown, to take the texts and quotes from; None for claims.
+        ids: The ids that need a verdict; none for claims.
+        part: What was shown, to take the texts and quotes from; empty for claims.
         pack: The prompt's language.
     """
     seal, _, text = stored.partition(" ")
@@ -81,77 +81,55 @@ def decode(stored: str, key: str, ids: frozenset[str], part: Part | None, pack: 
         return None
     try:
         data = json.loads(text)
-        if data["format"] != FORMAT:
+        verdicts = data["verdicts"]
+        notes = [item[name] for item in verdicts.values() for name in ("reason", "code")]
+        texts = [*data["claims"], *data["raw"], *(note for note in notes if note is not None)]
+        if data["format"] != FORMAT or not all(isinstance(text, str) for text in texts):
             return None
-        verdicts = {id_: _verdict(id_, item, part) for id_, item in data["verdicts"].items()}
         answer = Answer(
-            verdicts=frozen(verdicts if part is None else _checked(verdicts, part, pack)),
-            claims=tuple(_strings(data["claims"])),
-            raw=tuple(_strings(data["raw"])),
+            verdicts=frozen(_checked(verdicts, part, pack)),
+            claims=tuple(data["claims"]),
+            raw=tuple(data["raw"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None
-    return answer if answer.complete and answer.verdicts.keys() == ids else None
+    return answer if answer.complete and answer.verdicts.keys() == set(ids) else None
 
 
 def _seal(key: str, text: str) -> str:
     return hashlib.sha256(f"{key}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _checked(verdicts: Mapping[str, Verdict], part: Part, pack: Pack) -> dict[str, Verdict]:
+def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Verdict]:
     """Check stored verdicts as the reply that says the same.
 
     Raises:
+        KeyError: An id or a context was not shown, or the check finds no verdict.
         ValueError: A quote counts no longer, or a verdict differs.
     """
-    reply: dict[str, list[dict[str, Any]]] = {"sentences": [], "contexts": []}
-    contexts = list(part.contexts)
-    for id_, verdict in verdicts.items():
-        quotes = [{"context": contexts[span.context], "quote": span.quote} for span in verdict.evidence]
-        if not all(
-            find_quote(span.quote, part.contexts[contexts[span.context]]) for span in verdict.evidence
-        ):
-            raise ValueError("a quote that is none")
-        if id_ in part.units:
-            reply["sentences"].append({"id": id_, "supported": verdict.value, "evidence": quotes})
-        else:
-            reply["contexts"].append({"id": id_, "useful": verdict.value})
-    units, rated = ([id_ for id_ in verdicts if id_ in of] for of in (part.units, part.contexts))
-    found = check(reply, part, units, rated, pack).verdicts
-    if any(found[id_].value != verdict.value for id_, verdict in verdicts.items()):
+    evidence = {id_: tuple(_span(part, *span) for span in item["evidence"]) for id_, item in stored.items()}
+    entries = {
+        id_: {
+            "id": id_,
+            "supported": item["value"],
+            "useful": item["value"],
+            "evidence": [{"context": f"c{span.context + 1}", "quote": span.quote} for span in evidence[id_]],
+        }
+        for id_, item in stored.items()
+    }
+    units, contexts = ([id_ for id_ in stored if id_ in shown] for shown in (part.units, part.contexts))
+    reply = {"sentences": [entries[id_] for id_ in units], "contexts": [entries[id_] for id_ in contexts]}
+    found = check(reply, part, units, contexts, pack).verdicts
+    if any(found[id_].value is not item["value"] for id_, item in stored.items()):
         raise ValueError("another verdict")
-    return {id_: replace(verdict, details=found[id_].details) for id_, verdict in verdicts.items()}
+    return {
+        id_: replace(found[id_], reason=item["reason"], code=item["code"], evidence=evidence[id_])
+        for id_, item in stored.items()
+    }
 
 
-def _verdict(id_: str, item: Mapping[str, Any], part: Part | None) -> Verdict:
-    value, reason, code = item["value"], item["reason"], item["code"]
-    if part is None or not isinstance(value, bool) or not all(_is_text(text) for text in (reason, code)):
-        raise ValueError(id_)
-    contexts = list(part.contexts.values())
-    return Verdict(
-        id=id_,
-        value=value,
-        text=part.text_of(id_),
-        reason=reason,
-        code=code,
-        evidence=tuple(_span(contexts, *span) for span in item["evidence"]),
-    )
-
-
-def _is_text(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _span(contexts: Sequence[str], context: int, start: int, end: int) -> Evidence:
-    if context < 0:
-        raise ValueError("no such context")
-    text = contexts[context]
-    if not 0 <= start < end <= len(text):
-        raise ValueError("a span outside the text")
+def _span(part: Part, context: int, start: int, end: int) -> Evidence:
+    text = part.contexts[f"c{context + 1}"]
+    if not (0 <= start < end <= len(text) and find_quote(text[start:end], text)):
+        raise ValueError("a span outside the text, or a quote that is none")
     return Evidence(context, start, end, text[start:end])
-
-
-def _strings(items: list[Any]) -> list[str]:
-    if not all(isinstance(item, str) for item in items):
-        raise ValueError("not a list of strings")
-    return items

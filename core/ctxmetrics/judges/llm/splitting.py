@@ -1,4 +1,4 @@
-"""Cutting a request that is too large into parts, and putting the answers together again.
+"""Cutting a request that is too large into parts, and putting the verdicts together again.
 
 Ids inside a part count from 1, so that a part's question depends on its own texts only: the same context asked
 alone is the same question whatever its rank.
@@ -7,52 +7,47 @@ alone is the same question whatever its rank.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
-from ctxmetrics.judges.llm.reply import Part, index_of
+from ctxmetrics._frozen import EMPTY
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ctxmetrics.judges.base import JudgeRequest
-    from ctxmetrics.judges.llm.encoding import Answer
     from ctxmetrics.prompts import Step
 
+# Characters of a long context that stand in two pieces of it: a quote of so many is whole in one of them.
 _OVERLAP = 400
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """A stretch of one context."""
+class Part:
+    """What one request shows: units ``s1`` .. and contexts ``c1`` .., counted within the part.
 
-    index: int
+    Attributes:
+        units: Texts of the units by id.
+        contexts: Texts of the contexts, or of pieces of them, by id.
+        places: Where each text stands in the whole request, by id: the index of its unit or context, and the
+            position of its first character there.
+    """
+
+    units: Mapping[str, str]
+    contexts: Mapping[str, str]
+    places: Mapping[str, tuple[int, int]] = EMPTY
+
+
+class _Piece(NamedTuple):
+    """A unit, a context, or a piece of a context; its rank from 0, and its first character there."""
+
+    rank: int
     start: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A part, and what its ids stand for in the request."""
-
-    part: Part
-    units: tuple[int, ...]
-    pieces: tuple[_Piece, ...]
-
-    def verdict(self, verdict: Verdict) -> tuple[int, Verdict]:
-        """Return the index of what a verdict is about in the request, and the verdict with spans of the request."""
-        position = index_of(verdict.id)
-        index = self.units[position] if verdict.id in self.part.units else self.pieces[position].index
-        if not verdict.evidence:
-            return index, verdict
-        return index, replace(verdict, evidence=tuple(self._span(span) for span in verdict.evidence))
-
-    def _span(self, span: Evidence) -> Evidence:
-        piece = self.pieces[span.context]
-        return Evidence(piece.index, piece.start + span.start, piece.start + span.end, span.quote)
-
-
-def parts_of(request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most: int) -> list[Placed]:
+def parts_of(request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most: int) -> list[Part]:
     """Cut a request into parts.
 
     Args:
@@ -62,30 +57,14 @@ def parts_of(request: JudgeRequest, step: Step, *, per_context: bool, limit: int
         limit: Characters of units and contexts in a part; units take half of it at most.
         most: Units, or contexts, in a part.
     """
-    units = () if step == "usefulness" else request.units
-    batches = list(_batches([len(text) for text in units], limit // 2, most)) or [()]
-    taken = max(sum(len(units[index]) for index in batch) for batch in batches)
-    room = max(limit - (len(request.answer) if step == "usefulness" else taken), limit // 2)
+    alone = step == "usefulness"
+    units = [] if alone else [_Piece(index, 0, text) for index, text in enumerate(request.units)]
+    batches = list(_batches(units, limit // 2, most)) or [[]]
+    longest = max(sum(len(unit.text) for unit in batch) for batch in batches)
+    room = max(limit - (len(request.answer) if alone else longest), limit // 2)
     pieces = [piece for index, text in enumerate(request.contexts) for piece in _pieces(index, text, room)]
-    shown = list(_context_batches(pieces, room, 1 if per_context else most))
-    return [
-        Placed(_part(units, batch, batch_pieces), batch, batch_pieces)
-        for batch in batches
-        for batch_pieces in shown
-    ]
-
-
-def _batches(sizes: Sequence[int], limit: int, most: int) -> Iterator[tuple[int, ...]]:
-    batch: list[int] = []
-    size = 0
-    for index, length in enumerate(sizes):
-        if batch and (size + length > limit or len(batch) == most):
-            yield tuple(batch)
-            batch, size = [], 0
-        batch.append(index)
-        size += length
-    if batch:
-        yield tuple(batch)
+    shown = list(_batches(pieces, room, 1 if per_context else most))
+    return [_part(units_shown, contexts_shown) for units_shown in batches for contexts_shown in shown]
 
 
 def _pieces(index: int, text: str, room: int) -> Iterator[_Piece]:
@@ -100,29 +79,31 @@ def _pieces(index: int, text: str, room: int) -> Iterator[_Piece]:
     yield _Piece(index, start, text[start:])
 
 
-def _context_batches(pieces: Sequence[_Piece], room: int, most: int) -> Iterator[tuple[_Piece, ...]]:
-    """Pack pieces in order; two pieces of one context never meet, since they would need two ids."""
+def _batches(pieces: Iterable[_Piece], limit: int, most: int) -> Iterator[list[_Piece]]:
+    """Group texts in order. Two pieces of one context are never in one group: they would need two ids."""
     batch: list[_Piece] = []
-    size = 0
     for piece in pieces:
-        if batch and (size + len(piece.text) > room or len(batch) == most or batch[-1].index == piece.index):
-            yield tuple(batch)
-            batch, size = [], 0
+        size = sum(len(other.text) for other in (*batch, piece))
+        if batch and (size > limit or len(batch) == most or batch[-1].rank == piece.rank):
+            yield batch
+            batch = []
         batch.append(piece)
-        size += len(piece.text)
     if batch:
-        yield tuple(batch)
+        yield batch
 
 
-def _part(units: tuple[str, ...], indices: tuple[int, ...], pieces: tuple[_Piece, ...]) -> Part:
+def _part(units: Iterable[_Piece], contexts: Iterable[_Piece]) -> Part:
+    sentences = {f"s{number}": piece for number, piece in enumerate(units, 1)}
+    retrieved = {f"c{number}": piece for number, piece in enumerate(contexts, 1)}
     return Part(
-        units={f"s{number}": units[index] for number, index in enumerate(indices, 1)},
-        contexts={f"c{number}": piece.text for number, piece in enumerate(pieces, 1)},
+        units={id_: piece.text for id_, piece in sentences.items()},
+        contexts={id_: piece.text for id_, piece in retrieved.items()},
+        places={id_: (piece.rank, piece.start) for id_, piece in (sentences | retrieved).items()},
     )
 
 
 def merge(
-    ids: Sequence[str], texts: Sequence[str], answers: Sequence[tuple[Placed, Answer]]
+    ids: Sequence[str], texts: Sequence[str], answers: Iterable[tuple[Part, Mapping[str, Verdict]]]
 ) -> tuple[Verdict, ...]:
     """Put the parts' verdicts together, one an id of the request.
 
@@ -131,27 +112,26 @@ def merge(
     Args:
         ids: The ids of the request's units, or of its contexts.
         texts: Their texts.
-        answers: Every part with its answer.
+        answers: Every part with its verdicts, by the part's ids.
     """
     given: list[list[Verdict]] = [[] for _ in ids]
-    for placed, answer in answers:
-        for verdict in answer.verdicts.values():
-            if verdict.id[0] == ids[0][0]:
-                index, found = placed.verdict(verdict)
-                given[index].append(found)
-    return tuple(_merged(id_, text, verdicts) for id_, text, verdicts in zip(ids, texts, given, strict=True))
+    for part, verdicts in answers:
+        for id_, verdict in verdicts.items():
+            if id_[0] == ids[0][0]:
+                spans = [(*part.places[f"c{span.context + 1}"], span) for span in verdict.evidence]
+                evidence = tuple(
+                    Evidence(index, first + span.start, first + span.end, span.quote)
+                    for index, first, span in spans
+                )
+                given[part.places[id_][0]].append(replace(verdict, evidence=evidence))
+    return tuple(map(_merged, ids, texts, given))
 
 
 def _merged(id_: str, text: str, verdicts: list[Verdict]) -> Verdict:
     for value in (True, None, False):
         same = [verdict for verdict in verdicts if verdict.value is value]
         if same:
-            spans = {
-                (span.context, span.start, span.end, span.quote)
-                for verdict in same
-                for span in verdict.evidence
-            }
-            evidence = tuple(Evidence(*span) for span in sorted(spans))
-            found = same[0].about(id_, text)
-            return found if found.evidence == evidence else replace(found, evidence=evidence)
+            spans = {span for verdict in same for span in verdict.evidence}
+            evidence = tuple(sorted(spans, key=attrgetter("context", "start", "end")))
+            return replace(same[0], id=id_, text=text, evidence=evidence)
     return Verdict(id=id_, value=None, text=text, code="missing_id")

@@ -1,0 +1,170 @@
+"""Reading a model's reply as JSON. A reply is untrusted: what could mean two things means nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._redact import masked
+from ctxmetrics.errors import JudgeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctxmetrics.models.base import Reply
+
+_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_BEGINS_THINKING = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_STOP = re.compile(rf"\{{|{_THOUGHT_END.pattern}", re.IGNORECASE)
+_FENCE = re.compile(r"```[^\n`]*\n")
+_VERDICT = re.compile(r"\b(?:supported|useful)['\"]?\s*:")
+_LONGEST_REPLY = 2_000_000
+# Characters that json-repair may see: on some texts its time grows with their square.
+_LONGEST_MENDED = 16_000
+_MOST_FAILURES, _MOST_TRIES = 200, 1000
+_NOT_JSON = (
+    "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
+)
+
+
+class UnreadableReplyError(JudgeError):
+    """A reply that decides nothing; ``note`` tells the model what was wrong with it."""
+
+    code = "unreadable_reply"
+
+    def __init__(self, note: str) -> None:
+        super().__init__(note, reason_code="invalid_reply")
+        self.note = note
+
+
+def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
+    """Return the one JSON object that a reply means.
+
+    Fences, prose around the object and think-blocks are taken off; small slips (trailing commas, single quotes) are
+    mended where the object is complete. What could mean two things, or was cut off, means nothing: a reply may quote
+    a text that looks like a reply.
+
+    Args:
+        reply: The model's reply.
+        keys: The keys the object should have, each with a list. An object without one of them is taken where no
+            other has more: what it lacks is missing.
+
+    Raises:
+        UnreadableReplyError: There is no such object, or more than one.
+    """
+    data: Any = reply.content
+    if isinstance(data, str):
+        data = _object_in(data[:_LONGEST_REPLY], keys)
+    elif not isinstance(data, Mapping):
+        data = data.model_dump()
+    if not _lists_in(data, keys) or any(
+        data.get(key) is not None and not isinstance(data[key], (list, tuple)) for key in keys
+    ):
+        raise UnreadableReplyError(_NOT_JSON)
+    return data  # type: ignore[no-any-return]  # a mapping: it has lists under keys
+
+
+def parse_claims(reply: Reply) -> tuple[str, ...]:
+    """Return the claims of a decomposition, with keys masked: a server may repeat them in a reply.
+
+    Raises:
+        UnreadableReplyError: There is none, or something else than texts among them.
+    """
+    found = parse(reply, ("claims",))["claims"]
+    if not found or not all(isinstance(claim, str) and claim.strip() for claim in found):
+        raise UnreadableReplyError("Give at least one claim, and each as a string that is not empty.")
+    return tuple(masked(claim.strip()) for claim in found)
+
+
+def _lists_in(data: Any, keys: Sequence[str]) -> int:
+    """Return how many of the keys have a list; 0 for what is no object."""
+    if not isinstance(data, Mapping):
+        return 0
+    return sum(isinstance(data.get(key), (list, tuple)) for key in keys)
+
+
+def _object_in(text: str, keys: Sequence[str]) -> Any:
+    """Return the one object that a text holds, or None."""
+    found, around = _objects(text, keys)
+    if not found:
+        return _mended(text, keys)
+    if re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", around):
+        return None  # the object stands inside another answer, or beside one
+    most = max(_lists_in(data, keys) for data in found)
+    best = [data for data in found if _lists_in(data, keys) == most]
+    return best[0] if all(other == best[0] for other in best) else None
+
+
+def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
+    """Return every object with the keys that stands in the text after the thinking, the outermost only; and the rest.
+
+    Where thinking ends is looked for outside of objects only: their strings may quote anything. What stands before
+    belongs to the rest, too, unless the text says that it is thinking.
+    """
+    decoder = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
+    found: list[Any] = []
+    around: list[str] = []
+    thinking = _BEGINS_THINKING.match(text) is not None
+    position = begin = failures = 0
+    tries = _MOST_TRIES
+    while match := (_STOP if tries and failures < _MOST_FAILURES else _THOUGHT_END).search(text, position):
+        position = match.end()
+        if match.group() != "{":
+            around = [] if thinking else [*around, text[begin : match.start()]]
+            found, begin, failures, thinking = [], position, 0, False
+            continue
+        tries -= 1
+        try:
+            data, position = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            failures += 1
+            continue
+        if _lists_in(data, keys):
+            found.append(data)
+            around.append(text[begin : match.start()])
+            begin = position
+    return found, " ".join([*around, text[begin:]])
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError("a key twice: which one counts?")
+    return data
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _mended(text: str, keys: Sequence[str]) -> Any:
+    """Return the object that an almost-JSON text is, if it is nothing else."""
+    thoughts = [match.span() for _, match in zip(range(2), _THOUGHT_END.finditer(text), strict=False)]
+    if thoughts:
+        start, end = thoughts[0]
+        if len(thoughts) > 1 or not (_BEGINS_THINKING.match(text) or "{" not in text[:start]):
+            return None
+        text = text[end:]
+    fence = _FENCE.search(text)
+    if fence and "{" not in text[: fence.start()] and text.rfind("```") > fence.end():
+        text = text[fence.end() : text.rfind("```")]
+    text = text.strip()
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end != len(text) - 1 or end - start > _LONGEST_MENDED:
+        return None  # cut off, or followed by prose: not clear where it ends
+    from json_repair import loads
+
+    try:
+        data: Any = loads(text[start:])
+    except (ValueError, RecursionError, TypeError, IndexError):
+        return None
+    if not _lists_in(data, keys):
+        return None
+    entries = [entry for key in keys if isinstance(data.get(key), list) for entry in data[key]]
+    verdicts = sum(
+        isinstance(entry, dict) and not entry.keys().isdisjoint(("supported", "useful")) for entry in entries
+    )
+    # More verdicts in the text than in the object: a string ended early, and a quoted text became part of the reply.
+    return data if len(_VERDICT.findall(text)) == verdicts else None
