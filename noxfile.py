@@ -144,6 +144,8 @@ def _add_session(environment: Environment) -> None:
             "-p",
             "no:cacheprovider",
             "--timeout=600",
+            "-m",
+            "",
             "-o",
             "junit_family=xunit1",
             f"--junitxml={report}",

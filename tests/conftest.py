@@ -108,8 +108,11 @@ def other_pytests_run_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def gives_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait no minute for a server that refuses everything."""
+def waits_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait milliseconds between attempts, and no minute for a server that refuses everything."""
+    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
+    monkeypatch.setattr("ctxmetrics._runtime.run._SPREAD", 0.001)
     monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 0.0)
 
 

@@ -28,13 +28,6 @@ WORD = "Yesterday"
 """In the questions of the runs that fail."""
 
 
-@pytest.fixture(autouse=True)
-def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
-    monkeypatch.setattr(run, "_SPREAD", 0.001)
-
-
 @pytest.fixture(scope="module")
 def runners() -> dict[str, Runner]:
     return {runner.name: runner for runner in installed_runners()[0]}

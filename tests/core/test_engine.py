@@ -584,8 +584,7 @@ def test_a_judge_that_is_down_is_asked_no_more_and_said_so_once(caplog):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_server_that_fails_at_random_loses_nothing(seed, monkeypatch):
-    monkeypatch.setattr("ctxmetrics._runtime.run._FIRST_WAIT", 0.01)
+def test_a_server_that_fails_at_random_loses_nothing(seed):
     with honest(faults=[Fault("500", rate=0.1, seed=seed)]) as server:
         results = evaluate(samples(60), [ContextRecall(), ContextPrecision()], judge=server_judge(server))
         assert server.count > 60

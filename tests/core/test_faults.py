@@ -52,13 +52,6 @@ def run(fault):
     return sum(score.value is None for row in scores for score in row)
 
 
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch):
-    monkeypatch.setattr("ctxmetrics._runtime.run._FIRST_WAIT", 0.01)
-    monkeypatch.setattr("ctxmetrics._runtime.run._LONGEST_WAIT", 0.05)
-    monkeypatch.setattr("ctxmetrics._runtime.run._SPREAD", 0.01)
-
-
 @pytest.mark.parametrize("kind", FAULTS)
 def test_one_request_in_ten_fails_and_everything_is_judged(kind):
     assert run(Fault(kind, every=10, param=0.1 if kind in {"429_retry_after", "trickle"} else None)) == 0

@@ -38,12 +38,6 @@ SAMPLE = Sample(
 )
 
 
-@pytest.fixture(autouse=True)
-def _short_waits(monkeypatch):
-    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
-
-
 def texts_of(thing):
     """Every text a program gets out of an object without reaching into private attributes."""
     yield repr(thing)

@@ -117,9 +117,7 @@ def test_a_wave_of_refusals_halves_the_bound_once_and_successes_raise_it_again()
     asyncio.run(main())
 
 
-def test_the_bound_is_at_least_one(monkeypatch):
-    monkeypatch.setattr(limits, "FIRST_WAIT", 0.001)
-
+def test_the_bound_is_at_least_one():
     async def main():
         limiter = Limiter(1)
         for _ in range(3):
@@ -147,6 +145,8 @@ def test_a_server_that_refuses_a_request_sent_alone_holds_all_back():
 def test_refusals_of_requests_sent_alone_hold_all_back_twice_as_long_each_time(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(limits, "FIRST_WAIT", 0.25)
+    monkeypatch.setattr(limits, "LONGEST_WAIT", 8.0)
     limiter, waits = Limiter(1), []
     for retry_after in (None, None, None, 3.0, None, None, None):
         assert limiter.refused(now[0], retry_after)

@@ -43,10 +43,8 @@ DATA = {
 
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch):
-    """No memory of servers, and no long waits between attempts."""
+    """No memory of servers."""
     manners.forget()
-    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.01)
-    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.05)
     monkeypatch.setattr(run, "_process", run.Run())
 
 

@@ -35,10 +35,7 @@ SCHEMA = schema_of("claims")
 
 
 @pytest.fixture(autouse=True)
-def _no_long_waits(monkeypatch):
-    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
-    monkeypatch.setattr(run, "_SPREAD", 0.001)
+def _new_process(monkeypatch):
     monkeypatch.setattr(run, "_process", Run())
 
 

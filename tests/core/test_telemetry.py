@@ -24,7 +24,6 @@ CONTENTS = ("Wherewithal", "Theunit", "greenish", "Thecontext", "You check", "no
 
 @pytest.fixture
 def spans(monkeypatch):
-    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
     monkeypatch.setattr(run, "_process", run.Run())
     exporter = InMemorySpanExporter()
     provider = TracerProvider()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")])
 _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FRAMEWORK = re.compile(r"\b(ctxmetrics_)?(ragas|deepeval|langchain|langsmith|mlflow|pydantic_evals)")
 _LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
 
 
@@ -52,8 +53,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: FakeOpenAISer
     return tmp_path
 
 
+def _slow_if(slow: bool, *values: object, name: str) -> object:
+    return pytest.param(*values, id=name, marks=[pytest.mark.slow] if slow else [])
+
+
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem
+    "page",
+    [
+        _slow_if(any(_FRAMEWORK.search(text) for _, text in found), page, name=page.stem)
+        for page in PAGES
+        if (found := blocks(page, "python"))
+    ],
 )
 def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, place: Path) -> None:
     code = "\n\n".join(text for _, text in blocks(page, "python"))
@@ -80,7 +90,13 @@ def commands() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(("page", "command"), commands())
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [
+        _slow_if(bool(re.search("parity|openai/|cache", command)), page, command, name=f"{page}-{command}")
+        for page, command in commands()
+    ],
+)
 def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
     first = place / "scores.jsonl"
     if "agree" not in command:

@@ -87,6 +87,7 @@ def table(text: str) -> dict[str, tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framework", ["ragas", "deepeval", "langchain"])
 def test_a_framework_gives_the_numbers_of_the_core(framework: str, tmp_path: Path) -> None:
     if find_spec("langsmith" if framework == "langchain" else framework) is None:

@@ -28,7 +28,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime import run, telemetry
+from ctxmetrics._runtime import telemetry
 from ctxmetrics.adapting.runners import aside
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.testing import answer_from
@@ -407,13 +407,15 @@ def spans(monkeypatch):
     return exporter.get_finished_spans
 
 
-@pytest.mark.parametrize("path", PATHS)
+QUICK = {"core", "lcel"}
+
+
+@pytest.mark.parametrize(
+    "path", [path if path in QUICK else pytest.param(path, marks=pytest.mark.slow) for path in PATHS]
+)
 def test_nothing_that_a_run_leaves_holds_eight_characters_of_the_key(
     path, tmp_path, spans, caplog, capfd, monkeypatch
 ):
-    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
-    monkeypatch.setattr(run, "_SPREAD", 0.001)
     caplog.set_level(logging.DEBUG)
     warnings.simplefilter("ignore")
     for name in (

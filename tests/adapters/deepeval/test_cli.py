@@ -15,6 +15,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow  # each run imports deepeval in several processes
+
 REPOSITORY = Path(__file__).parents[3]
 IMPORTS = """
 import json
