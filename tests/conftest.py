@@ -96,7 +96,7 @@ def forgets_judgements() -> None:
 @pytest.fixture(autouse=True)
 def forgets_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test as a new process would: with no key known."""
-    monkeypatch.setattr("ctxmetrics._redact._known", {})
+    monkeypatch.setattr("ctxmetrics._secrets._known", {})
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
 
 from ctxmetrics._pictures import refusal
-from ctxmetrics._redact import safe_text
+from ctxmetrics._secrets import safe_text
 from ctxmetrics._version import __version__
 from ctxmetrics.adapting.embedded import RunNotice, notices_of
 from ctxmetrics.adapting.params import MetricParams, build_metric

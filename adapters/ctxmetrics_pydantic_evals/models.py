@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart, TextPart, ToolC
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.tools import ToolDefinition
 
-from ctxmetrics._redact import safe_text
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.adapting.judge import as_judge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.lexical.judge import LexicalJudge

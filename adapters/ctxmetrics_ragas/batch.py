@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._redact import safe_text
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import CtxMetricsError, NotTextError, SampleError
 from ctxmetrics.evaluation.engine import aevaluate
 from ctxmetrics.evaluation.sources import check_id

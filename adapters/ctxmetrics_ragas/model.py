@@ -12,7 +12,7 @@ from langchain_core.prompt_values import StringPromptValue
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
-from ctxmetrics._redact import mask_logs_of
+from ctxmetrics._secrets import mask_logs_of
 from ctxmetrics.adapting.raw import any_reply, content_of
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models import frameworks as foreign

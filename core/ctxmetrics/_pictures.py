@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ctxmetrics._redact import safe_text
+from ctxmetrics._secrets import safe_text
 
 _MADE_BY_DEEPEVAL = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
 """What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ctxmetrics._redact import visible
+from ctxmetrics._display import visible
 from ctxmetrics.conventions import get_convention
 
 if TYPE_CHECKING:

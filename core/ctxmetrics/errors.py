@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ctxmetrics._redact import masked
+from ctxmetrics._secrets import masked
 
 if TYPE_CHECKING:
     from ctxmetrics.verdicts import Usage

@@ -18,7 +18,7 @@ from numbers import Integral, Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, Union
 
-from ctxmetrics._redact import safe_text
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import (
     AmbiguousFieldError,
     MissingFieldError,

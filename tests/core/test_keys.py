@@ -17,8 +17,8 @@ from urllib.parse import quote
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._redact import mask_logs_of, masked, remember_key, remember_keys_of
 from ctxmetrics._runtime.background import run_sync
+from ctxmetrics._secrets import mask_logs_of, masked, remember_key, remember_keys_of, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.openai.model import Key
 from ctxmetrics.prompts import get_pack, render, schema_of
@@ -205,6 +205,21 @@ def test_seven_characters_and_words_that_stand_for_no_key_stay():
         remember_key(key)
     text = f"ollama said EMPTY to x: {ODD[:7]} {ODD[-7:]}, 100%25 of \\u0041 &amp;"
     assert masked(text) == text
+
+
+def test_words_and_addresses_of_a_servers_message_stay():
+    import httpx
+    from openai import AsyncOpenAI, BadRequestError
+
+    address = "http://127.0.0.1:8123/v1"
+    request = httpx.Request("POST", address, headers={"Authorization": f"Bearer {KEYS[0]}"})
+    body = {"code": "invalid_value", "param": "max_tokens"}
+    words = f"max_tokens is too large (invalid_value) at {address}, for"
+    error = BadRequestError(f"{words} {KEYS[0]}", response=httpx.Response(400, request=request), body=body)
+    remember_keys_of(
+        [AsyncOpenAI(api_key=KEYS[1], base_url=address), OpenAIModel("m", base_url=address, max_tokens=9)]
+    )
+    assert safe_text(error) == f"{words} [key]"
 
 
 def test_a_short_key_with_a_digit_is_masked_as_a_word():

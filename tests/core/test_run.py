@@ -14,12 +14,12 @@ import pytest
 from tenacity import AsyncRetrying, RetryError, stop_after_attempt
 
 from ctxmetrics import ContextRecall
-from ctxmetrics._redact import remember_key
 from ctxmetrics._runtime import breaker as breakers
 from ctxmetrics._runtime import limits, run
 from ctxmetrics._runtime.breaker import Breaker
 from ctxmetrics._runtime.failures import UnusableReplyError, classify
 from ctxmetrics._runtime.run import Run, current_run, part_of, using
+from ctxmetrics._secrets import remember_key
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, render, schema_of

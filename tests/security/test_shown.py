@@ -21,7 +21,7 @@ from ctxmetrics import (
     Sample,
     evaluate,
 )
-from ctxmetrics._redact import safe_text
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.report.html import render_html
 from ctxmetrics.testing import FakeOpenAIServer

@@ -6,7 +6,7 @@ import re
 import time
 from typing import Any
 
-from ctxmetrics._redact import safe_text
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.verdicts import Usage
 

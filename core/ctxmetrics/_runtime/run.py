@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ctxmetrics._redact import remember_keys_of
 from ctxmetrics._runtime import breaker as breakers
 from ctxmetrics._runtime import limits
 from ctxmetrics._runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
@@ -30,6 +29,7 @@ from ctxmetrics._runtime.failures import (
 )
 from ctxmetrics._runtime.limits import Limiter
 from ctxmetrics._runtime.telemetry import model_call
+from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
 from ctxmetrics.verdicts import Usage
 

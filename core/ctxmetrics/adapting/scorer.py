@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._frozen import FrozenDict
-from ctxmetrics._redact import safe_text
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.run import part_of
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.adapting.embedded import notices_of
 from ctxmetrics.adapting.params import MetricParams, build_metric
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ctxmetrics._redact import visible
+from ctxmetrics._display import visible
 from ctxmetrics._statistics import corrected_mean
 from ctxmetrics._wording import line
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ctxmetrics._redact import visible
+from ctxmetrics._display import visible
 from ctxmetrics.errors import OutputFileError
 
 if TYPE_CHECKING:

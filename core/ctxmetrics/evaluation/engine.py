@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ctxmetrics._redact import safe_text
 from ctxmetrics._runtime.background import wait_for
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, ParameterError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.sources import CallerSource, Feed, LoopSource

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Mapping, Sized
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ctxmetrics._redact import safe_text
 from ctxmetrics._runtime.background import WAKE_SECONDS, interruption_check
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.samples import Sample
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ctxmetrics._redact import remember_keys_of, safe_text
 from ctxmetrics._runtime.run import part_of
+from ctxmetrics._secrets import remember_keys_of, safe_text
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from ctxmetrics._redact import visible
+from ctxmetrics._display import visible
 from ctxmetrics._version import __version__
 from ctxmetrics._wording import doubt, say
 from ctxmetrics.report.view import listed, shown_interval, shown_mean

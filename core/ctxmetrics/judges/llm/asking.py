@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics._frozen import frozen
-from ctxmetrics._redact import masked, safe_text
 from ctxmetrics._runtime.failures import CONTENT_CODES
 from ctxmetrics._runtime.run import current_run
+from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.llm.checking import Checked, check
 from ctxmetrics.judges.llm.encoding import Answer

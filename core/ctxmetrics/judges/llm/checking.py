@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._frozen import EMPTY, frozen
-from ctxmetrics._redact import masked
+from ctxmetrics._secrets import masked
 from ctxmetrics.judges.lexical.words import stop_words, words
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError
 from ctxmetrics.text import Effort, EffortExceededError, Span, find_quote

@@ -8,9 +8,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ctxmetrics._frozen import frozen
-from ctxmetrics._redact import remember_keys_of
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run, forget_failures
+from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
 from ctxmetrics.judges.llm.asking import Exchange, question

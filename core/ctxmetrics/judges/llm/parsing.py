@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._redact import masked
+from ctxmetrics._secrets import masked
 from ctxmetrics.errors import JudgeError
 
 if TYPE_CHECKING:

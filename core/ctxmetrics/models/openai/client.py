@@ -15,9 +15,9 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._redact import safe_text
 from ctxmetrics._runtime.background import start
 from ctxmetrics._runtime.failures import UnusableReplyError
+from ctxmetrics._secrets import safe_text
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from ctxmetrics._frozen import frozen
-from ctxmetrics._redact import remember_key, safe_text
 from ctxmetrics._runtime.background import on_background
 from ctxmetrics._runtime.failures import UnusableReplyError, classify, from_status
+from ctxmetrics._secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
 from ctxmetrics.models.base import Reply, checked_usage
 from ctxmetrics.models.openai.capabilities import FORMS, Form, Manners, manners_of

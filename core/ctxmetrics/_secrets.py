@@ -1,4 +1,4 @@
-"""Texts of servers, clients and models, made safe to store and show: without keys, and with every character visible.
+"""Keys, masked in the texts of servers, clients and models before these are stored or shown.
 
 Every message that is made of such a text goes through `safe_text` or `masked`. Both know the keys of all models of the
 process: `OpenAIModel` adds its own, `remember_keys_of` finds those that other libraries' clients hold.
@@ -19,38 +19,43 @@ from html import unescape
 from itertools import islice
 from types import FunctionType, MethodType, ModuleType
 
+from ctxmetrics._display import visible
+
+# Characters of a message.
 _LONGEST = 300
+# Characters of an error's text that are looked at.
 _LONGEST_READ = 20_000
-"""Characters of an error's text that are looked at."""
-_JOINERS = "\u200c\u200d"
+# What stands after a word that announces a key, or begins as keys do.
 _KEYS = re.compile(
     r"(?i)(\bbearer\s+|\bbasic\s+(?=[A-Za-z0-9+/]{8})|\bapi[-_ ]?key['\"]?\s*[:=]\s*['\"]?"
     r"|\bauthorization['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic)\s+)?)[^\s'\",}]+"
     r"|\b(?:sk|pk|rk|gsk|hf|xai)[-_][A-Za-z0-9_\-*]{6,}"
 )
+# So many characters of a key in a row are masked.
 _RUN = 8
-"""So many characters of a key in a row are masked."""
+# Characters of a key that is masked as a whole word.
 _LEAST = 4
-"""Characters of a key that is masked as a whole word."""
 _MOST_KEYS = 256
+# A character as a URL, JSON, Python or HTML writes it.
 _ESCAPE = re.compile(
     r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[!-/:-@\[-`{-~]"
     r"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&(?:amp|lt|gt|quot|apos|sol|plus|equals);"
 )
-"""A character as a URL, JSON, Python or HTML writes it."""
+# How often a text may be escaped: a JSON error inside a JSON string inside a URL.
 _NESTED = 3
-"""How often a text may be escaped: a JSON error inside a JSON string inside a URL."""
+# Environment variables that hold a key.
 _VARIABLE = re.compile(r"(?:API_?KEY|ACCESS_?KEY(?:_ID)?|SECRET(?:_KEY)?|TOKEN|PASSWORD)$", re.IGNORECASE)
-"""Environment variables that hold a key."""
+# Attributes, entries and headers that hold a key.
 _ATTRIBUTE = re.compile(
     r"api[-_]?key|access[-_]?key|subscription[-_]?key|secret|passw|credential|authorization"
     r"|(?:^|auth|access|session|bearer|ad|api|id|security|refresh|hf)[-_]?token$",
     re.IGNORECASE,
 )
-"""Attributes, entries and headers that hold a key."""
 _MOST_OBJECTS, _MOST_ITEMS = 3000, 300
 _OPAQUE = (int, float, complex, type(None), type, ModuleType, FunctionType)
 
+# The keys of the process, the one remembered last at the end: a key that one model holds may come back in a message to
+# another, in any thread.
 _known: dict[str, None] = {}
 
 
@@ -155,24 +160,6 @@ def _masked_record(record: logging.LogRecord) -> bool:
         if (hidden := masked(text)) != text:
             record.exc_info, record.exc_text = None, hidden
     return True
-
-
-def visible(text: str, keep: str = "") -> str:
-    """Return a text whose every character shows as itself.
-
-    What controls, hides or turns the direction of text, and halves of characters, become the replacement character.
-    Joiners stay: Persian and Indic words and emoji need them.
-
-    Args:
-        text: Untrusted.
-        keep: Further characters that may stay.
-    """
-    if text.isprintable():
-        return text
-    keep += _JOINERS
-    return "".join(
-        character if character.isprintable() or character in keep else "\ufffd" for character in text
-    )
 
 
 def _remember_environment() -> None:
