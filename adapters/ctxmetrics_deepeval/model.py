@@ -64,17 +64,19 @@ class DeepEvalModel(ForeignModel):
         text = prompt.text.replace("[DEEPEVAL:", "[\u2060DEEPEVAL:")
         ways = (self.llm.a_generate, self.llm.generate)
         options = {"schema": any_reply(schema)} if _wants_schema(self.llm, ways) else {}
-        try:
-            with validated_texts() as texts:
+        with validated_texts() as texts:
+            try:
                 answer = await call_either(*(partial(way, text, **options) for way in ways))
-        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
-            if has_class(error, "ValidationError"):  # of an LLM that parses replies in its own way
-                raise JudgeError("Your last reply could not be read.", reason_code="invalid_reply") from None
-            # deepeval/models/llms/openai_model.py: `calculate_cost` multiplies the token counts, whatever they are,
-            # after the reply was read and before it is returned.
-            if isinstance(error, (TypeError, OverflowError)) and texts and _is_deepevals(self.llm):
-                return Reply(content=only_choice(texts))
-            return unread_reply(error)
+            except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
+                if has_class(error, "ValidationError"):  # of an LLM that parses replies in its own way
+                    raise JudgeError(
+                        "Your last reply could not be read.", reason_code="invalid_reply"
+                    ) from None
+                # deepeval/models/llms/openai_model.py: `calculate_cost` multiplies the token counts, whatever they are,
+                # after the reply was read and before it is returned.
+                if isinstance(error, (TypeError, OverflowError)) and texts and _is_deepevals(self.llm):
+                    return Reply(content=only_choice(texts))
+                return unread_reply(error)
         if texts and _is_deepevals(self.llm):
             only_choice(texts)  # DeepEval takes the first of several choices
         content, cost = answer if isinstance(answer, tuple) else (answer, None)

@@ -126,7 +126,7 @@ def _cancellations() -> int:
         task = asyncio.current_task()
     except RuntimeError:  # no loop runs in this thread
         return 0
-    return task.cancelling() if task is not None and hasattr(task, "cancelling") else 0
+    return int(getattr(task, "cancelling", int)())
 
 
 async def on_background(

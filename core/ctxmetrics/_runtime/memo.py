@@ -66,15 +66,16 @@ class Memo(Generic[T]):
             if (answer := flight.result()) is not None:
                 return answer, True
         flight = in_flight[key] = loop.create_future()
-        answer = None
         try:
-            answer = await compute()
-            if self._keep(answer):
-                self._remember(key, answer)
+            computed = await compute()
+            if self._keep(computed):
+                self._remember(key, computed)
+            flight.set_result(computed)
         finally:
             del in_flight[key]
-            flight.set_result(answer)
-        return answer, False
+            if not flight.done():
+                flight.set_result(None)
+        return computed, False
 
     def _remember(self, key: str, answer: T) -> None:
         self._finished[key] = answer
