@@ -3,7 +3,7 @@
 Every field is a JSON string inside a block whose marks carry the SHA-256 of the data. No text can contain its own
 hash, so no text can end the block; and equal data gives an equal prompt, so caches and snapshots stay stable.
 Characters that a reader cannot see, and marks that some servers or clients act on (chat roles, image tags, templates),
-are written as JSON escapes: the data means the same, and nobody acts on it.
+are written as JSON escapes: the data means the same, and no server acts on it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _INVISIBLE = re.compile(
     "\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
+# Joiners belong into Persian and Indic words and into emoji; beside ASCII or each other they only hide something.
 _JOINER = re.compile(r"[\u200c\u200d](?=[\0-\x7f\u200c\u200d])|(?<=[\0-\x7f\u200c\u200d])[\u200c\u200d]")
-"""Joiners belong into Persian and Indic words and into emoji; beside ASCII or each other they only hide something."""
+# Tokens of chat templates that are plain words; all others have a bar or an underscore in them.
 _NAMES = (
     r"assistant|audio|bot|bos|cls|developer|eod|eop|eos|eot|function|human|image|img|inst|mask|model|pad|reasoning|s|sep|sop"
     r"|sys|system|think|thinking|tool|tools|unk|unused\d*|user|video"
 )
-"""Tokens of chat templates that are plain words; all others have a bar or an underscore in them."""
 _MARKUP = re.compile(
     rf"<(?=[|\uff5c<]|/?(?i:{_NAMES})>|/?[^\W_]*[_|\uff5c][\w|\uff5c:.-]*>)"
     r"|(?<=[|\uff5c])>"
@@ -74,7 +74,7 @@ def render(
 )  # recall and precision of a sample ask with the same data, and the first ask repeats it
 def escape(body: str) -> str:
     """Write invisible characters and marks that others act on as JSON escapes; the decoded data is the same."""
-    if not body.isascii() or "\x7f" in body:  # else there is nothing that nobody sees, and looking takes time
+    if not body.isascii() or "\x7f" in body:  # other texts hold no invisible character
         body = _JOINER.sub(_as_escape, _INVISIBLE.sub(_as_escape, body))
     return _MARKUP.sub(_as_escape, body)
 
