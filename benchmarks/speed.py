@@ -69,14 +69,14 @@ async def _bare(requests, base_url):
 def _bodies(given, base_url):
     """The requests that ours sends for these samples."""
     from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, evaluate
-    from ctxmetrics.models.openai.capabilities import manners_of
+    from ctxmetrics.models.openai.capabilities import capabilities_of
     from ctxmetrics.models.openai.model import request_body
 
     recorder = _Recorder()
     evaluate(judging.samples_of(given), [ContextRecall(), ContextPrecision()], judge=LLMJudge(recorder))
     model = judging.judge_at(base_url).model
-    manners = manners_of(base_url, "fake-judge")
-    return [request_body(model, prompt, schema, manners) for prompt, schema in recorder.prompts]
+    capabilities = capabilities_of(base_url, "fake-judge")
+    return [request_body(model, prompt, schema, capabilities) for prompt, schema in recorder.prompts]
 
 
 def _ours_and_bare(options, base_url):

@@ -24,7 +24,7 @@ from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, S
 from ctxmetrics._runtime import run
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import JudgeError, MissingExtraError, ParameterError
-from ctxmetrics.models.openai import capabilities as manners
+from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
 from ctxmetrics.models.openai.model import Key, read_answer
 from ctxmetrics.models.openai.strict_schema import strict_schema
@@ -44,7 +44,7 @@ DATA = {
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch):
     """No memory of servers."""
-    manners.forget()
+    capabilities.forget()
     monkeypatch.setattr(run, "_process", run.Run())
 
 
@@ -229,7 +229,7 @@ def test_concurrent_first_requests_share_the_discovery(supports, refused):
 
 
 def test_a_first_request_that_hangs_does_not_hold_up_the_others(monkeypatch):
-    monkeypatch.setattr(manners, "_SHARE", 0.2)
+    monkeypatch.setattr(capabilities, "_SHARE", 0.2)
     with FakeOpenAIServer(answer_from(), faults=[Fault("hang", times=1)]) as server:
         results = evaluate(samples(8), METRICS, judge=judge(server), timeout=5.0, progress=False)
         assert values(results) == {(0.5, 0.5): 8}
@@ -262,7 +262,7 @@ def test_reasoning_models_are_known_by_name(model):
      ("olmo-2", False), ("gpt-4.1", False), ("some/gpt-6.1", True)],
 )  # fmt: skip
 def test_which_names_are_reasoning_models(model, known):
-    assert manners.is_reasoning(model) is known
+    assert capabilities.is_reasoning(model) is known
 
 
 def refusing(*refusals):

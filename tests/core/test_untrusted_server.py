@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.models.openai import capabilities as manners
+from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai.client import MOST_BYTES
 from ctxmetrics.testing import FakeOpenAIServer, HttpResponse, Reply, answer_from
 
@@ -24,7 +24,7 @@ HONEST = answer_from()
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch):
     """No memory of servers."""
-    manners.forget()
+    capabilities.forget()
 
 
 def score(server):

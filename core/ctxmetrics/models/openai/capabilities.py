@@ -36,7 +36,7 @@ _ROLE_WORDS = re.compile(r"role.{0,40}system|system.{0,40}(?:role|message|prompt
 _ROLE_RULES = re.compile(r"only user,? and assistant roles|roles must alternate")
 
 
-class Manners:
+class Capabilities:
     """What one endpoint and model takes.
 
     Args:
@@ -138,19 +138,16 @@ def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:
     return "system" if about_roles and sent["messages"][0]["role"] == "system" else None
 
 
-_known: dict[tuple[str, str], Manners] = {}
+# By process, endpoint and model: a forked child must not wait for a discovery of its parent.
+_known: dict[tuple[int, str, str], Capabilities] = {}
 
 
-def manners_of(endpoint: str, model: str) -> Manners:
+def capabilities_of(endpoint: str, model: str) -> Capabilities:
     """Return the record of an endpoint and model. Call it on the background loop only."""
-    key = (endpoint, model)
-    return _known.get(key) or _known.setdefault(key, Manners(model))
+    key = (os.getpid(), endpoint, model)
+    return _known.get(key) or _known.setdefault(key, Capabilities(model))
 
 
 def forget() -> None:
     """Start as a new process would, knowing no server."""
     _known.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_known.clear)

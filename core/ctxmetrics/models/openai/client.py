@@ -22,8 +22,9 @@ from ctxmetrics._secrets import safe_text
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-_clients: dict[tuple[str, str], AsyncOpenAI] = {}
-_parents: list[Any] = []
+# The clients, by process (as the background loop that their connections belong to), address and key. A forked child
+# builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
+_clients: dict[tuple[int, str, str], AsyncOpenAI] = {}
 _CLOSING_SECONDS = 2.0
 MOST_BYTES = 2_000_000
 """Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory."""
@@ -36,13 +37,14 @@ def client_for(base_url: str, key: str) -> Any:
 
     It does not retry: a `Run` does.
     """
-    client = _clients.get((base_url, key))
+    place = (os.getpid(), base_url, key)
+    client = _clients.get(place)
     if client is None:
         from openai import AsyncOpenAI
 
         if not _clients:
             atexit.register(close_all)
-        client = _clients[base_url, key] = AsyncOpenAI(
+        client = _clients[place] = AsyncOpenAI(
             base_url=base_url,
             api_key=key,
             max_retries=0,
@@ -119,9 +121,9 @@ def _mistake(message: str) -> UnusableReplyError:
 
 
 def close_all() -> None:
-    """Close every client and its connections."""
-    clients = tuple(_clients.values())
-    _clients.clear()
+    """Close every client of this process and its connections."""
+    places = [place for place in tuple(_clients) if place[0] == os.getpid()]
+    clients = tuple(_clients.pop(place) for place in places)
     if not clients:
         return
     with suppress(Exception):  # the process ends, and its connections with it
@@ -131,13 +133,3 @@ def close_all() -> None:
 async def _close(clients: tuple[AsyncOpenAI, ...]) -> None:
     for client in clients:
         await client.close()
-
-
-def _after_fork() -> None:
-    """Let the child build its own. The parent's are kept unused: dropping one could end the parent's connections."""
-    _parents.extend(_clients.values())
-    _clients.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -16,7 +16,7 @@ from ctxmetrics._runtime.failures import UnusableReplyError, classify, from_stat
 from ctxmetrics._secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
 from ctxmetrics.models.base import Reply, checked_usage
-from ctxmetrics.models.openai.capabilities import FORMS, Form, Manners, manners_of
+from ctxmetrics.models.openai.capabilities import FORMS, Capabilities, Form, capabilities_of
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.strict_schema import response_format
 from ctxmetrics.verdicts import Usage
@@ -151,18 +151,18 @@ class OpenAIModel:
         return await on_background(self._ask, prompt, schema)
 
     async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        manners = manners_of(str(self.base_url), self.model)
-        async with manners.finding_out():
+        capabilities = capabilities_of(str(self.base_url), self.model)
+        async with capabilities.finding_out():
             calls = 0
             while True:
-                body = request_body(self, prompt, schema, manners)
+                body = request_body(self, prompt, schema, capabilities)
                 calls += 1
-                answer = await self._post(body, manners, may_learn=calls < _MOST_LESSONS)
+                answer = await self._post(body, capabilities, may_learn=calls < _MOST_LESSONS)
                 if answer is not None:
-                    manners.settle()
+                    capabilities.settle()
                     return read_answer(answer, prompt, calls)
 
-    async def _post(self, body: dict[str, Any], manners: Manners, *, may_learn: bool) -> str | None:
+    async def _post(self, body: dict[str, Any], capabilities: Capabilities, *, may_learn: bool) -> str | None:
         """Send one request; return the text of the answer, or None when the next one must ask for less."""
         try:
             client = client_for(str(self.base_url), self._key())
@@ -176,7 +176,7 @@ class OpenAIModel:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
             fixed = self.reply_format != "auto"
-            if may_learn and _is_refusal(error) and manners.learn(error, body, fixed_form=fixed):
+            if may_learn and _is_refusal(error) and capabilities.learn(error, body, fixed_form=fixed):
                 return None
             problem = _special(error) or classify(error)
         raise problem  # out here: what it came from holds the request's headers, and they the key
@@ -196,24 +196,24 @@ class OpenAIModel:
 
 
 def request_body(
-    model: OpenAIModel, prompt: Prompt, schema: type[BaseModel], manners: Manners
+    model: OpenAIModel, prompt: Prompt, schema: type[BaseModel], capabilities: Capabilities
 ) -> dict[str, Any]:
-    """Build the fields of a request that a server with these manners takes."""
+    """Build the fields of a request that a server with these capabilities takes."""
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
-    if not manners.takes("system"):
+    if not capabilities.takes("system"):
         messages = [{"role": "user", "content": prompt.text}]
     body: dict[str, Any] = {"model": model.model, "messages": messages}
-    form = manners.form(model.reply_format)
+    form = capabilities.form(model.reply_format)
     if form == "json_object":
         body["response_format"] = {"type": "json_object"}
     elif form == "json_schema":
         body["response_format"] = response_format(schema)
-    if model.temperature is not None and manners.takes("temperature"):
+    if model.temperature is not None and capabilities.takes("temperature"):
         body["temperature"] = model.temperature
-    if model.seed is not None and manners.takes("seed"):
+    if model.seed is not None and capabilities.takes("seed"):
         body["seed"] = model.seed + prompt.vote
-    if model.max_tokens is not None and manners.limit:
-        body[manners.limit] = model.max_tokens
+    if model.max_tokens is not None and capabilities.limit:
+        body[capabilities.limit] = model.max_tokens
     return body
 
 
