@@ -7,7 +7,6 @@ Reference contexts and ids stand in a sample's metadata.
 import math
 
 import inspect_ai
-from ctxmetrics.testing.runners import Runner, aside
 from inspect_ai.dataset import Sample
 from inspect_ai.scorer import Score, mean, scorer
 from inspect_ai.solver import solver
