@@ -24,8 +24,9 @@ from ctxmetrics_deepeval.wrapper import FIELDS, DeepEvalMetric, MissingParamsErr
 
 __all__ = [
     "FIELDS", "ContextPrecisionMetric", "ContextRecallMetric", "ContextUtilizationMetric", "DeepEvalMetric",
-    "DeepEvalModel", "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "MissingParamsError",
-    "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
+    "DeepEvalModel", "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "IDBasedHitRateMetric",
+    "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric", "IDBasedReciprocalRankMetric",
+    "MissingParamsError", "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
 ]  # fmt: skip
 
 
@@ -90,3 +91,33 @@ class IDBasedContextPrecisionMetric(DeepEvalMetric):
     """
 
     core_class = core.IDBasedContextPrecision
+
+
+class IDBasedNDCGMetric(DeepEvalMetric):
+    """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+    core_class = core.IDBasedNDCG
+
+
+class IDBasedReciprocalRankMetric(DeepEvalMetric):
+    """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+    core_class = core.IDBasedReciprocalRank
+
+
+class IDBasedHitRateMetric(DeepEvalMetric):
+    """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
+
+    core_class = core.IDBasedHitRate
+
+
+class IDBasedPrecisionAtKMetric(DeepEvalMetric):
+    """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
+
+    core_class = core.IDBasedPrecisionAtK
+
+
+class IDBasedRecallAtKMetric(DeepEvalMetric):
+    """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+    core_class = core.IDBasedRecallAtK

@@ -22,8 +22,10 @@ from ctxmetrics_langchain.models import ChatModel
 
 __all__ = [
     "ChatModel", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",
-    "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "MetricEvaluator",
-    "NonLLMContextPrecisionEvaluator", "NonLLMContextRecallEvaluator", "RetrievalEvaluator",
+    "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "IDBasedHitRateEvaluator",
+    "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
+    "IDBasedReciprocalRankEvaluator", "MetricEvaluator", "NonLLMContextPrecisionEvaluator",
+    "NonLLMContextRecallEvaluator", "RetrievalEvaluator",
 ]  # fmt: skip
 
 
@@ -67,3 +69,33 @@ class IDBasedContextPrecisionEvaluator(MetricEvaluator):
     """`ctxmetrics.IDBasedContextPrecision`: the share of retrieved ids that are reference ids."""
 
     core_class = core.IDBasedContextPrecision
+
+
+class IDBasedNDCGEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+    core_class = core.IDBasedNDCG
+
+
+class IDBasedReciprocalRankEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+    core_class = core.IDBasedReciprocalRank
+
+
+class IDBasedHitRateEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
+
+    core_class = core.IDBasedHitRate
+
+
+class IDBasedPrecisionAtKEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
+
+    core_class = core.IDBasedPrecisionAtK
+
+
+class IDBasedRecallAtKEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+    core_class = core.IDBasedRecallAtK

@@ -21,7 +21,9 @@ except ImportError as error:
 
 __all__ = [
     "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer", "IDBasedContextPrecisionScorer",
-    "IDBasedContextRecallScorer", "MetricScorer", "NonLLMContextPrecisionScorer", "NonLLMContextRecallScorer",
+    "IDBasedContextRecallScorer", "IDBasedHitRateScorer", "IDBasedNDCGScorer", "IDBasedPrecisionAtKScorer",
+    "IDBasedRecallAtKScorer", "IDBasedReciprocalRankScorer", "MetricScorer", "NonLLMContextPrecisionScorer",
+    "NonLLMContextRecallScorer",
 ]  # fmt: skip
 
 
@@ -65,3 +67,33 @@ class IDBasedContextPrecisionScorer(ParameterScorer):
     """`ctxmetrics.IDBasedContextPrecision`: the share of retrieved ids that are reference ids."""
 
     core_class = core.IDBasedContextPrecision
+
+
+class IDBasedNDCGScorer(ParameterScorer):
+    """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+    core_class = core.IDBasedNDCG
+
+
+class IDBasedReciprocalRankScorer(ParameterScorer):
+    """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+    core_class = core.IDBasedReciprocalRank
+
+
+class IDBasedHitRateScorer(ParameterScorer):
+    """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
+
+    core_class = core.IDBasedHitRate
+
+
+class IDBasedPrecisionAtKScorer(ParameterScorer):
+    """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
+
+    core_class = core.IDBasedPrecisionAtK
+
+
+class IDBasedRecallAtKScorer(ParameterScorer):
+    """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+    core_class = core.IDBasedRecallAtK

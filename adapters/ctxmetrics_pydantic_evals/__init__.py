@@ -23,8 +23,10 @@ except ImportError as error:
 
 __all__ = [
     "EVALUATORS", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",
-    "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "MetricEvaluator",
-    "NoScoreError", "NonLLMContextPrecisionEvaluator", "NonLLMContextRecallEvaluator", "PydanticAIModel",
+    "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "IDBasedHitRateEvaluator",
+    "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
+    "IDBasedReciprocalRankEvaluator", "MetricEvaluator", "NoScoreError", "NonLLMContextPrecisionEvaluator",
+    "NonLLMContextRecallEvaluator", "PydanticAIModel",
 ]  # fmt: skip
 
 
@@ -70,8 +72,40 @@ class IDBasedContextPrecisionEvaluator(MetricEvaluator):
     core_class = core.IDBasedContextPrecision
 
 
+class IDBasedNDCGEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+    core_class = core.IDBasedNDCG
+
+
+class IDBasedReciprocalRankEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+    core_class = core.IDBasedReciprocalRank
+
+
+class IDBasedHitRateEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
+
+    core_class = core.IDBasedHitRate
+
+
+class IDBasedPrecisionAtKEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
+
+    core_class = core.IDBasedPrecisionAtK
+
+
+class IDBasedRecallAtKEvaluator(MetricEvaluator):
+    """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+    core_class = core.IDBasedRecallAtK
+
+
 EVALUATORS = (
     ContextRecallEvaluator, ContextPrecisionEvaluator, ContextUtilizationEvaluator, NonLLMContextRecallEvaluator,
     NonLLMContextPrecisionEvaluator, IDBasedContextRecallEvaluator, IDBasedContextPrecisionEvaluator,
+    IDBasedNDCGEvaluator, IDBasedReciprocalRankEvaluator, IDBasedHitRateEvaluator, IDBasedPrecisionAtKEvaluator,
+    IDBasedRecallAtKEvaluator,
 )  # fmt: skip
 """All of them, for ``custom_evaluator_types=`` of `Dataset.from_file` and `Dataset.to_file`."""

@@ -30,7 +30,8 @@ from ctxmetrics_ragas.model import RagasModel
 
 __all__ = [
     "ContextPrecision", "ContextPrecisionWithReference", "ContextPrecisionWithoutReference", "ContextRecall",
-    "ContextResult", "ContextUtilization", "IDBasedContextPrecision", "IDBasedContextRecall", "JudgedMetric",
+    "ContextResult", "ContextUtilization", "IDBasedContextPrecision", "IDBasedContextRecall", "IDBasedHitRate",
+    "IDBasedNDCG", "IDBasedPrecisionAtK", "IDBasedRecallAtK", "IDBasedReciprocalRank", "JudgedMetric",
     "LLMContextPrecisionWithReference", "LLMContextPrecisionWithoutReference", "LLMContextRecall",
     "NonLLMContextPrecision", "NonLLMContextPrecisionWithReference", "NonLLMContextRecall", "RagasMetric",
     "RagasModel", "context_precision", "context_recall",
@@ -79,6 +80,36 @@ class IDBasedContextPrecision(RagasMetric):
     """How many of the retrieved ids are reference ids; see `ctxmetrics.IDBasedContextPrecision`."""
 
     core_class = core.IDBasedContextPrecision
+
+
+class IDBasedNDCG(RagasMetric):
+    """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+    core_class = core.IDBasedNDCG
+
+
+class IDBasedReciprocalRank(RagasMetric):
+    """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+    core_class = core.IDBasedReciprocalRank
+
+
+class IDBasedHitRate(RagasMetric):
+    """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
+
+    core_class = core.IDBasedHitRate
+
+
+class IDBasedPrecisionAtK(RagasMetric):
+    """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
+
+    core_class = core.IDBasedPrecisionAtK
+
+
+class IDBasedRecallAtK(RagasMetric):
+    """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+    core_class = core.IDBasedRecallAtK
 
 
 class LLMContextRecall(ContextRecall):

@@ -10,7 +10,7 @@ import pytest
 
 from ctxmetrics import Sample
 from ctxmetrics.adapting.runners import Runner, installed_runners
-from ctxmetrics.metrics import METRICS
+from ctxmetrics.metrics import ALL_METRICS, METRICS
 from ctxmetrics.testing.conformance import batches, differences
 from ctxmetrics.testing.golden import Case, load_cases, make_sample
 
@@ -68,6 +68,23 @@ def test_golden_cases(
     record_property("cases", len(cases))
     assert len(cases) >= FEWEST
     assert differences(found[name], cases) == []
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_metrics_on_request_have_the_same_value_everywhere(
+    name: str, installed: tuple[dict[str, Runner], dict[str, str]]
+) -> None:
+    if name not in installed[0]:
+        pytest.skip(f"no runner {name} is installed")
+    sample = Sample(
+        user_input="q",
+        response="r",
+        retrieved_context_ids=["x", "a", "b"],
+        reference_context_ids=["a", "b", "c"],
+    )
+    for base_name in ALL_METRICS.keys() - METRICS.keys():
+        metric = ALL_METRICS[base_name]()
+        assert installed[0][name].score(metric, [sample]) == [metric.score(sample).value]
 
 
 def test_every_case_that_has_a_score_runs_everywhere() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, LexicalJudge
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.metrics import METRICS
+from ctxmetrics.metrics import ALL_METRICS
 from ctxmetrics_mlflow import (
     ContextPrecisionScorer,
     ContextRecallScorer,
@@ -68,14 +68,14 @@ def test_misuse_raises_at_once(make: Any, message: str) -> None:
 def test_every_metric_has_its_class() -> None:
     import ctxmetrics_mlflow
 
-    for metric in METRICS.values():
+    for metric in ALL_METRICS.values():
         scorer = getattr(ctxmetrics_mlflow, f"{metric.__name__}Scorer")()
         assert isinstance(scorer.metric, metric)
         assert scorer.name == metric.base_name
         assert f"ctxmetrics.{metric.__name__}" in (type(scorer).__doc__ or "")
     assert set(ctxmetrics_mlflow.__all__) == {
         "MetricScorer",
-        *(f"{m.__name__}Scorer" for m in METRICS.values()),
+        *(f"{m.__name__}Scorer" for m in ALL_METRICS.values()),
     }
 
 

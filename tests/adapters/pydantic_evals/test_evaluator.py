@@ -19,7 +19,7 @@ import ctxmetrics_pydantic_evals
 from ctxmetrics import ContextRecall, LexicalJudge, ScriptedJudge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import KeyParams
-from ctxmetrics.metrics import METRICS
+from ctxmetrics.metrics import ALL_METRICS
 from ctxmetrics_pydantic_evals import (
     EVALUATORS,
     ContextPrecisionEvaluator,
@@ -67,13 +67,13 @@ def test_misuse_raises_at_once(make: Any, message: str) -> None:
 
 
 def test_every_metric_has_its_class() -> None:
-    for metric in METRICS.values():
+    for metric in ALL_METRICS.values():
         evaluator = getattr(ctxmetrics_pydantic_evals, f"{metric.__name__}Evaluator")()
         assert type(evaluator) in EVALUATORS
         assert evaluator.metric == metric()
         assert evaluator.get_default_evaluation_name() == metric.base_name
         assert f"ctxmetrics.{metric.__name__}" in (type(evaluator).__doc__ or "")
-    assert len(EVALUATORS) == len(METRICS)
+    assert len(EVALUATORS) == len(ALL_METRICS)
 
 
 @pytest.mark.parametrize("cls", EVALUATORS, ids=lambda cls: cls.__name__)
