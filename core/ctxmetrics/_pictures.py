@@ -12,15 +12,16 @@ from typing import Any
 
 from ctxmetrics._secrets import safe_text
 
+# What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so.
 _MADE_BY_DEEPEVAL = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
-"""What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so."""
+# A data URI, or MLflow's address of an attachment.
 _WHOLE_TEXT = re.compile(r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*")
-"""A data URI, or MLflow's address of an attachment."""
+# A lone path or URL of a picture: Ragas' multimodal metrics load it.
 _ADDRESS = re.compile(
     r"\s*[^\s\x00-\x1f]+\.(?:jpe?g|png|gif|webp|bmp|tiff?|svg)(?:[?#]\S*)?\s*", re.IGNORECASE
 )
-"""A lone path or URL of a picture: Ragas' multimodal metrics load it."""
 _LONGEST_ADDRESS = 4096
+# The ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) of content that is no text.
 _KINDS = frozenset(
     [
         "image",
@@ -43,7 +44,6 @@ _KINDS = frozenset(
         "uploaded-file",
     ]
 )
-"""The ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) of content that is no text."""
 _MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "content_type")
 _TEXTS = ("page_content", "text", "content")
 _LONGEST_SHOWN = 60

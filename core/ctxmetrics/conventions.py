@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Unit = Literal["sentence", "claim"]
 Family = Literal["recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"]
+# What an empty side is worth on the 0-1 scale, ``"undefined"`` (None), or ``"judge"``: ask all the same.
 Empty = Union[float, Literal["undefined", "judge"]]  # noqa: UP007 - `float | Literal` is no expression on Python 3.10
-"""What an empty side is worth on the 0-1 scale, ``"undefined"`` (None), or ``"judge"``: ask all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,7 @@ def _judged(judged: EmptySides) -> Mapping[Family, EmptySides]:
     return MappingProxyType({**_UNDEFINED_WITHOUT_REFERENCE, "recall": judged, "precision": judged})
 
 
+# Every convention by name.
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
     {
         convention.name: convention
@@ -171,7 +172,6 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
         )
     }
 )
-"""Every convention by name."""
 
 
 def get_convention(name: str) -> Convention:

@@ -16,19 +16,19 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
+# Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
 FUZZY_BAR = 0.9
-"""Lowest share of a quote that the alignment must find, after normalising, for it to count as found."""
+# Shorter quotes must be found to the letter (after normalising).
 FUZZY_MIN_CHARACTERS = 16
-"""Shorter quotes must be found to the letter (after normalising)."""
 _WIDEN = 20
+# Longer contexts are searched exactly and normalised only: alignment would take seconds.
 FUZZY_MAX_CONTEXT = 200_000
-"""Longer contexts are searched exactly and normalised only: alignment would take seconds."""
+# The same for longer quotes.
 FUZZY_MAX_QUOTE = 2_000
-"""The same for longer quotes."""
+# Steps of work that the quotes of one reply may take: each about a nanosecond, so a fifth of a second.
 MOST_STEPS = 200_000_000
-"""Steps of work that the quotes of one reply may take: each about a nanosecond, so a fifth of a second."""
+# What it takes to normalise a character.
 _STEPS_A_CHARACTER = 600
-"""What it takes to normalise a character."""
 
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -42,8 +42,8 @@ _SCRIPTS = (
     ("he", re.compile(r"[\u0590-\u05ff]")),
     ("hi", re.compile(r"[\u0900-\u097f]")),
 )
+# Every character of `_SCRIPTS`, and some more.
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-"""Every character of `_SCRIPTS`, and some more."""
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
@@ -241,8 +241,8 @@ def _normalised_context(context: str) -> tuple[str, list[int]]:
     return "".join(characters), origin
 
 
+# The same for contexts whose normalised form takes much memory.
 _normalised_long_context = lru_cache(maxsize=2)(_normalised_context.__wrapped__)
-"""The same for contexts whose normalised form takes much memory."""
 
 
 def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[Span, ...]:

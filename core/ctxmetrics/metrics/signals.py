@@ -53,8 +53,8 @@ def aegis(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mappin
     return None, {"unattributed_sentences_reasons": list(reasons)}
 
 
+# Builders by the name a convention gives.
 SIGNALS: Mapping[str, Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]] = {
     "axion": axion,
     "aegis": aegis,
 }
-"""Builders by the name a convention gives."""

@@ -34,8 +34,8 @@ __all__ = [
     "similarity_matrix",
 ]
 
+# A named measure of rapidfuzz, or a function of (retrieved, reference) that returns a similarity in 0..1.
 Measure: TypeAlias = "Literal['levenshtein', 'hamming', 'jaro', 'jaro_winkler'] | Callable[[str, str], float]"
-"""A named measure of rapidfuzz, or a function of (retrieved, reference) that returns a similarity in 0..1."""
 
 # Name -> the module of rapidfuzz.distance.
 MEASURES = {

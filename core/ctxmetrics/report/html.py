@@ -33,8 +33,8 @@ summary { cursor: pointer; } .yes { color: var(--yes); } .no { color: var(--no);
 """
 _MARKS = {True: ("✓", "yes"), False: ("✗", "no"), None: ("?", "open")}
 _LONGEST_CONTEXT = 20_000
+# Characters of ordinary pages that do nothing beyond their own element.
 _HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""Characters of ordinary pages that do nothing beyond their own element."""
 
 
 def render_html(rows: Iterable[Row], summary: Summary, *, title: str = "ctxmetrics") -> str:
