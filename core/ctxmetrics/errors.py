@@ -37,7 +37,7 @@ class ParameterError(CtxMetricsError):
 
 
 class SampleError(CtxMetricsError):
-    """A sample holds a field of the wrong type, or a key nobody knows."""
+    """A sample holds a field of the wrong type, or an unknown key."""
 
     code = "invalid_sample"
 
@@ -101,7 +101,7 @@ class JudgeError(CtxMetricsError):
 
     Attributes:
         calls: How often the model was asked before it was given up.
-        lost: What that cost, or None where nobody counted.
+        lost: What that cost, or None where it was not counted.
     """
 
     code = "judge_error"

@@ -183,7 +183,7 @@ def passes(similarity: float | None, min_similarity: float, *, strict: bool = Fa
         similarity: The similarity, or ``None`` for one below a matrix's cutoff, which never passes.
         min_similarity: The similarity asked for.
         strict: ``True`` asks for more than `min_similarity` (Ragas' recall), ``False`` for at least as much
-            (Ragas' precision, and everybody else).
+            (Ragas' precision, and all others).
 
     Returns:
         The verdict.
@@ -323,7 +323,7 @@ def _distinct(texts: Sequence[str]) -> tuple[list[str], tuple[int, ...]]:
 
 
 class _Memory:
-    """A bounded memory of matrices in which one computation serves everybody who asks meanwhile."""
+    """A bounded memory of matrices in which one computation serves all threads that ask for it meanwhile."""
 
     def __init__(self, max_matrices: int, max_cells: int) -> None:
         self._max_matrices = max_matrices

@@ -139,7 +139,8 @@ class LexicalJudge:
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `rate`, one a context."""
         answer = Phrase.of(request.answer, request.language)
-        return usefulness(self, answer, shared_index(request), request)
+        bars = {"min_share": self.min_share, "min_relative": self.min_relative}
+        return usefulness(answer, shared_index(request), request, **bars, max_sentences=self.max_sentences)
 
     def matrix(self, request: JudgeRequest) -> tuple[MatrixRow, ...]:
         """Judge each context alone, and the first k together for every k; one row a unit.

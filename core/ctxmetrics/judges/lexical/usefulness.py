@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from ctxmetrics.judges.base import JudgeRequest
     from ctxmetrics.judges.lexical.index import Index
-    from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.judges.lexical.phrase import Phrase
 
 _TOLERANCE = 1e-9
@@ -31,9 +30,15 @@ def listed(items: Sequence[str]) -> str:
 
 
 def usefulness(
-    judge: LexicalJudge, answer: Phrase, index: Index, request: JudgeRequest
+    answer: Phrase,
+    index: Index,
+    request: JudgeRequest,
+    *,
+    min_share: float,
+    min_relative: float,
+    max_sentences: int,
 ) -> tuple[Verdict, ...]:
-    """Return one verdict a context."""
+    """Return one verdict a context. The bars are those of `LexicalJudge`."""
     if not answer.content:
         return _literal_usefulness(answer.text, request)
     shares = bm25_shares(answer, index)
@@ -41,9 +46,9 @@ def usefulness(
     verdicts = []
     for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
         relative = share / best
-        enough = share >= judge.min_share - _TOLERANCE and relative >= judge.min_relative - _TOLERANCE
+        enough = share >= min_share - _TOLERANCE and relative >= min_relative - _TOLERANCE
         useful = enough and share > 0  # a yes has evidence, whatever the bars
-        picks = fullest(answer.content, index, number, judge.max_sentences) if useful else ()
+        picks = fullest(answer.content, index, number, max_sentences) if useful else ()
         found = [key for key in answer.content if index.sentences(key, number)]
         matched = answer.spelled(found)
         reason = f"{len(found)} of {len(answer.content)} words of the answer" + (
