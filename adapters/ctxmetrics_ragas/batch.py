@@ -13,11 +13,16 @@ from ctxmetrics.samples import Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from typing_extensions import Unpack
+
+    from ctxmetrics.evaluation.options import RunOptions
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.scores import Score
 
 
-async def score_each(metric: Metric, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[Score]:
+async def score_each(
+    metric: Metric, inputs: Sequence[Mapping[str, Any]], **options: Unpack[RunOptions]
+) -> list[Score]:
     """Score samples given by their fields; one score a sample, in order.
 
     Unlike `aevaluate` it does not refuse them all for a malformed one.

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ragas.run_config import RunConfig
     from typing_extensions import Never, Self, Unpack
 
+    from ctxmetrics.evaluation.options import RunOptions
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.scores import Score
@@ -252,7 +253,9 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         """Score one sample, anywhere. Raises as `ascore` does."""
         return run_sync(partial(self.ascore, **sample))
 
-    async def abatch_score(self, inputs: list[dict[str, Any]], **options: Any) -> list[MetricResult]:
+    async def abatch_score(
+        self, inputs: list[dict[str, Any]], **options: Unpack[RunOptions]
+    ) -> list[MetricResult]:
         """Score samples, given by their fields, a bounded number at once; one result a sample, in order.
 
         A sample that cannot be scored has NaN and the reason as its result.
@@ -264,13 +267,14 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         Raises:
             CtxMetricsError: Something is wrong with every sample; this is the first one's.
         """
-        options = {"progress": False, "timeout": (_run.get() or current_run()).timeout, **options}
+        options.setdefault("progress", False)
+        options.setdefault("timeout", (_run.get() or current_run()).timeout)
         scores, notice = await score_each(self._judging(), inputs, **options), _NOTICES.new()
         for score in scores:
             notice.check(self._judging(), score)
         return [ContextResult(score) for score in scores]
 
-    def batch_score(self, inputs: list[dict[str, Any]], **options: Any) -> list[MetricResult]:
+    def batch_score(self, inputs: list[dict[str, Any]], **options: Unpack[RunOptions]) -> list[MetricResult]:
         """Score samples, anywhere. See `abatch_score`."""
         return run_sync(partial(self.abatch_score, inputs, **options))
 

@@ -12,9 +12,11 @@ from typing import Any, get_args
 import pytest
 from typer.main import get_command
 
-from ctxmetrics import LLMJudge, OpenAIModel, aevaluate, evaluate
+from ctxmetrics import LLMJudge, OpenAIModel, evaluate
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.cli import app
+from ctxmetrics.evaluation.engine import Evaluation
+from ctxmetrics.evaluation.options import RunOptions
 from ctxmetrics.fields import FIELDS, OPTIONS, SCHEMAS, Place
 from ctxmetrics.files import read_samples
 from ctxmetrics.metrics import METRICS
@@ -121,10 +123,12 @@ def test_every_option_and_command_is_explained() -> None:
     assert {option for option in options if f"`{option}`" not in page} == set()
 
 
-@pytest.mark.parametrize("function", [evaluate, aevaluate])
-def test_every_argument_of_evaluate_is_explained(function: Any) -> None:
+def test_every_argument_of_evaluate_is_explained() -> None:
     table = (ROOT / "docs" / "running.md").read_text(encoding="utf-8").split("\n## Results")[0]
-    for name, parameter in inspect.signature(function).parameters.items():
+    parameters = inspect.signature(Evaluation).parameters
+    assert RunOptions.__annotations__.keys() < parameters.keys()
+    for name in ("samples", "metrics", "judge", *RunOptions.__annotations__):
+        parameter = parameters[name]
         default = "" if parameter.default is parameter.empty else f"={parameter.default!r}".replace("'", '"')
         assert f"`{name}{default}`" in table
 

@@ -30,6 +30,9 @@ from ctxmetrics.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from typing_extensions import Unpack
+
+    from ctxmetrics.evaluation.options import RunOptions
     from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Judge, JudgeRequest
     from ctxmetrics.metrics.judged import JudgedMetric
@@ -260,7 +263,7 @@ def agree(
     *,
     judge: Judge | None = None,
     convention: str = "default",
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> AgreementReport:
     """Let a judge judge samples, of which people labelled a part, and compare.
 

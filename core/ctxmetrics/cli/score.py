@@ -81,9 +81,10 @@ def score(
         gates += _gates_of(payload, metrics, chosen=bool(metric))
         _tell_unused(payload, judge, chosen=bool(metric))
     run = Evaluation(
-        samples=samples,
-        metrics=metrics,
+        samples,
+        metrics,
         judge=judging,
+        in_caller=True,
         cache=cache,
         max_concurrency=max_concurrency,
         timeout=timeout,

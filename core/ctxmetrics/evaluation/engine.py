@@ -6,47 +6,50 @@ time, so the input may be of any length.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._runtime.background import wait_for
+from ctxmetrics._runtime.background import background_loop, start, wait_for
+from ctxmetrics._runtime.cache import opened
+from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run, using
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, ParameterError
+from ctxmetrics.evaluation.progress import shown
 from ctxmetrics.evaluation.results import Results
-from ctxmetrics.evaluation.sources import CallerSource, Feed, LoopSource
+from ctxmetrics.evaluation.sources import CallerSource, Source
 from ctxmetrics.evaluation.writer import OutFile, check_outputs
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.report.view import Row
-from ctxmetrics.scores import FAILURES
+from ctxmetrics.scores import FAILURES, Score
 
 if TYPE_CHECKING:
-    import asyncio
     import os
     from collections.abc import Callable
+    from typing import Literal
+
+    from typing_extensions import Unpack
 
     from ctxmetrics._runtime.cache import Store
     from ctxmetrics._runtime.memo import Memo
-    from ctxmetrics._runtime.run import Run
+    from ctxmetrics.evaluation.options import RunOptions
     from ctxmetrics.evaluation.progress import Meter, Progress
-    from ctxmetrics.evaluation.sources import Source
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
 
-OnError = Literal["record", "raise"]
+# Samples under way for each request that may be in flight.
 WINDOW = 4
-"""Samples under way for each request that may be in flight."""
+# Samples in memory for each: while an early one waits for its judge, so many later ones may finish.
 BUFFER = 64
-"""Samples in memory for each: while an early one waits for its judge, so many later ones may finish."""
+# Seconds that judges get to end when a run is stopped.
 GRACE = 2.0
-"""Seconds that judges get to let go when a run is stopped."""
-
+# What `Results.stopped` says after Ctrl-C.
 INTERRUPTED = "interrupted"
-"""What `Results.stopped` says after Ctrl-C."""
 
 
 def evaluate(
@@ -54,15 +57,7 @@ def evaluate(
     metrics: Sequence[Metric],
     *,
     judge: Judge | None = None,
-    max_concurrency: int = 16,
-    cache: str | os.PathLike[str] | Store | None = None,
-    timeout: float = 120.0,
-    on_error: OnError = "record",
-    progress: bool | Callable[[Progress], None] | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    deadline: float | None = None,
-    out: str | os.PathLike[str] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Results:
     """Score many samples with several metrics.
 
@@ -71,18 +66,20 @@ def evaluate(
             checked before anything is paid; anything else is read as the run goes on, in the calling thread.
         metrics: The metrics; their names must differ.
         judge: Who judges where a metric has no judge of its own; None: the embedded `LexicalJudge`.
-        max_concurrency: Requests in flight at most. Overload lowers the bound, success raises it again.
-        cache: A directory or `VerdictCache`: finished judgements are kept there and never paid twice.
-        timeout: Seconds for one request.
-        on_error: ``"record"``: a failure is a score without a value. ``"raise"``: the first failure raises.
-        progress: True or False, or a function called with the `Progress`, in the run's own thread; None: a bar
-            where stderr is a terminal.
-        max_calls: Requests in all; then what is not in memory or cache is not judged.
-        max_tokens: Tokens in all; then the same. Requests in flight at that moment are still counted on top.
-        deadline: Seconds for the whole run; then what is there is returned.
-        out: A file that gets one JSON line a sample and metric, in order. While the run goes on they are in
-            ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric, leaves
-            ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
+        **options: Each may be left out:
+            max_concurrency: Requests in flight at most (16). Overload lowers the bound, success raises it again.
+            cache: A directory or `VerdictCache`: finished judgements are kept there and never paid twice.
+            timeout: Seconds for one request (120).
+            on_error: ``"record"`` (the default): a failure is a score without a value. ``"raise"``: the first failure
+            raises.
+            progress: True or False, or a function called with the `Progress`, in the run's own thread; None (the
+            default): a bar where stderr is a terminal.
+            max_calls: Requests in all; then what is not in memory or cache is not judged.
+            max_tokens: Tokens in all; then the same. Requests in flight at that moment are still counted on top.
+            deadline: Seconds for the whole run; then what is there is returned.
+            out: A file that gets one JSON line a sample and metric, in order. While the run goes on they are in
+            ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric,
+            leaves ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
 
     Returns:
         One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
@@ -99,41 +96,20 @@ def evaluate(
 
         Whatever raises after the first sample was scored has the results until then as its ``results``.
     """
-    run = Evaluation(
-        samples=samples,
-        metrics=metrics,
-        judge=judge,
-        max_concurrency=max_concurrency,
-        cache=cache,
-        timeout=timeout,
-        on_error=on_error,
-        progress=progress,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        deadline=deadline,
-        out=out,
-    )
-    return run_in_caller(run)
+    return run_in_caller(Evaluation(samples, metrics, judge=judge, in_caller=True, **options))
 
 
 def run_in_caller(run: Evaluation) -> Results:
     """Run an evaluation while the calling thread reads its samples, where they are no list."""
-    from ctxmetrics._runtime.background import start
-
-    caller = None if run.feed.listed else CallerSource(run.feed)
-    run.source = caller
     future = start(run.go)
     try:
-        if caller is not None:
-            caller.serve(future)
-        return wait_for(future)
-    except KeyboardInterrupt:
-        run.stop_soon(INTERRUPTED)
         try:
+            if isinstance(run.source, CallerSource):
+                run.source.serve(future)
             return wait_for(future)
         except KeyboardInterrupt:
-            future.cancel()
-            raise
+            background_loop().call_soon_threadsafe(run.stop, INTERRUPTED)
+            return wait_for(future)
     except BaseException:
         future.cancel()
         raise
@@ -144,35 +120,14 @@ async def aevaluate(
     metrics: Sequence[Metric],
     *,
     judge: Judge | None = None,
-    max_concurrency: int = 16,
-    cache: str | os.PathLike[str] | Store | None = None,
-    timeout: float = 120.0,
-    on_error: OnError = "record",
-    progress: bool | Callable[[Progress], None] | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    deadline: float | None = None,
-    out: str | os.PathLike[str] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Results:
     """Score many samples, inside a running loop. Arguments, result and errors are those of `evaluate`.
 
     Iterables are read in the loop's thread. When it is cancelled, no results are returned; give ``deadline=`` or
     ``out=`` to have them.
     """
-    return await Evaluation(
-        samples=samples,
-        metrics=metrics,
-        judge=judge,
-        max_concurrency=max_concurrency,
-        cache=cache,
-        timeout=timeout,
-        on_error=on_error,
-        progress=progress,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        deadline=deadline,
-        out=out,
-    ).go()
+    return await Evaluation(samples, metrics, judge=judge, **options).go()
 
 
 @dataclass(eq=False, slots=True)
@@ -182,286 +137,212 @@ class _Job:
     Attributes:
         index: Its position.
         sample: The sample.
-        finished: Set when every task is done, or is not waited for any more.
-        tasks: One a metric; none when the run was stopped before.
-        left: How many tasks are not done.
-        known: The scores, where a file that is resumed has them; else None.
+        known: The scores, where a file that is resumed has them.
+        tasks: Else one a metric; none when the run was stopped before.
     """
 
     index: int
     sample: Sample
-    finished: asyncio.Future[None]
-    tasks: tuple[asyncio.Task[Score], ...] = ()
-    left: int = 0
-    known: list[Score] | None = None
+    known: Sequence[Score] | None
+    tasks: Sequence[asyncio.Task[Score]] = ()
 
-    def finish(self) -> None:
-        if not self.finished.done():
-            self.finished.set_result(None)
+    @property
+    def unfinished(self) -> list[asyncio.Task[Score]]:
+        return [task for task in self.tasks if not task.done()]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
 class Evaluation:
-    """One run: the arguments of `evaluate`, checked, and its state.
+    """One run of `evaluate`: its checked arguments and its state.
 
-    Attributes:
+    Args:
+        samples: As for `evaluate`.
+        metrics: As for `evaluate`.
+        judge: As for `evaluate`.
         memo: Where finished judgements are remembered; None: the process's memory.
         keep: Whether the results keep whole rows; None: unless there is ``out``.
         resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
-        feed: The samples.
-        source: Who reads them; None: the loop.
+        in_caller: Whether the calling thread reads the samples, where they are no list (`run_in_caller`).
+        max_concurrency: This and the others: as for `evaluate`.
     """
 
-    samples: Iterable[Sample | Mapping[str, Any]]
-    metrics: Sequence[Metric]
-    judge: Judge | None = None
-    max_concurrency: int = 16
-    cache: str | os.PathLike[str] | Store | None = None
-    timeout: float = 120.0
-    on_error: OnError = "record"
-    progress: bool | Callable[[Progress], None] | None = None
-    max_calls: int | None = None
-    max_tokens: int | None = None
-    deadline: float | None = None
-    out: str | os.PathLike[str] | None = None
-    memo: Memo[Any] | None = None
-    keep: bool | None = None
-    resume: bool = False
-    source: Source | None = None
-    feed: Feed = field(init=False)
-    _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False)
-    _stopped: str | None = field(default=None, init=False)
-    _jobs: deque[_Job] = field(default_factory=deque, init=False)
-    _running: int = field(default=0, init=False)
-    _reader: asyncio.Task[None] | None = field(default=None, init=False)
-    _news: asyncio.Future[None] | None = field(default=None, init=False)
-    _room: asyncio.Future[None] | None = field(default=None, init=False)
-    _meter: Meter | None = field(default=None, init=False)
-    _abandoning: asyncio.TimerHandle | None = field(default=None, init=False)
-    _file: OutFile | None = field(default=None, init=False)
+    def __init__(
+        self,
+        samples: Iterable[Sample | Mapping[str, Any]],
+        metrics: Sequence[Metric],
+        *,
+        judge: Judge | None = None,
+        memo: Memo[Any] | None = None,
+        keep: bool | None = None,
+        resume: bool = False,
+        in_caller: bool = False,
+        max_concurrency: int = DEFAULT_CONCURRENCY,
+        cache: str | os.PathLike[str] | Store | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        on_error: Literal["record", "raise"] = "record",
+        progress: bool | Callable[[Progress], None] | None = None,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        deadline: float | None = None,
+        out: str | os.PathLike[str] | None = None,
+    ) -> None:
+        _check_counts(max_concurrency=max_concurrency, max_calls=max_calls, max_tokens=max_tokens)
+        _check_seconds(timeout=timeout, deadline=1.0 if deadline is None else deadline)
+        if on_error not in ("record", "raise"):
+            raise ParameterError(f"evaluate: on_error={on_error!r} is unknown. Choose from: record, raise.")
+        if out is not None:
+            check_outputs({"out": out}, {"samples": getattr(samples, "path", None)})
+        self.metrics = check_metrics(metrics, judge)
+        listed = isinstance(samples, (list, tuple))
+        self.source = (CallerSource if in_caller and not listed else Source)(samples, self.metrics)
+        self._run = Run(
+            max_concurrency=max_concurrency,
+            timeout=timeout,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            memo=memo,
+            ends=True,
+        )
+        self._cache, self._out, self._progress, self._deadline = cache, out, progress, deadline
+        self._raises = on_error == "raise"
+        self._keep = out is None if keep is None else keep
+        self._resume = resume and not self._keep
+        self._stopped: str | None = None
+        self._out_of_time = False
+        self._jobs: deque[_Job] = deque()
+        self._running = 0
+        self._changed = asyncio.Event()
 
-    def __post_init__(self) -> None:
-        for name, least in (("max_concurrency", 1), ("max_calls", 0), ("max_tokens", 0)):
-            value = getattr(self, name)
-            if value is None and name != "max_concurrency":
-                continue
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ParameterError(f"evaluate: {name}={value!r} must be a whole number from {least}.")
-        for name in ("timeout", "deadline"):
-            value = getattr(self, name)
-            if value is None and name == "deadline":
-                continue
-            if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
-                raise ParameterError(f"evaluate: {name}={value!r} must be a number of seconds above 0.")
-        if self.on_error not in ("record", "raise"):
-            raise ParameterError(
-                f"evaluate: on_error={self.on_error!r} is unknown. Choose from: record, raise."
-            )
-        if self.out is not None:
-            check_outputs({"out": self.out}, {"samples": getattr(self.samples, "path", None)})
-        self.metrics = check_metrics(self.metrics, self.judge)
-        self.feed = Feed(self.samples, self.metrics)
-
-    def stop_soon(self, why: str) -> None:
-        """Stop from another thread."""
-        if self._loop is None:
+    def stop(self, why: str) -> None:
+        """Cancel what is under way, in the run's own thread; judges that do not end in time are left behind."""
+        if self._stopped is None:
             self._stopped = why
-        else:
-            self._loop.call_soon_threadsafe(self._stop, why)
+            for job in self._jobs:
+                for task in job.tasks:
+                    task.cancel()
+            self.source.stop()
+            asyncio.get_running_loop().call_later(GRACE, self._leave_behind)
+            self._changed.set()
 
-    def _stop(self, why: str) -> None:
-        """Cancel what is under way; judges that do not let go in time are left behind."""
-        if self._stopped is None and self._loop is not None:
-            self._stopped = why
-            for task in self._unfinished():
-                task.cancel()
-            self._abandoning = self._loop.call_later(GRACE, self._abandon)
-            if self.source is not None:
-                self.source.stop()
-            self._notify()
-
-    def _abandon(self) -> None:
-        for job in self._jobs:
-            job.finish()
-
-    def _unfinished(self) -> list[asyncio.Task[Score]]:
-        return [task for job in self._jobs for task in job.tasks if not task.done()]
+    def _leave_behind(self) -> None:
+        self._out_of_time = True
+        self._changed.set()
 
     async def go(self) -> Results:
         """Score everything."""
         import asyncio
-        from contextlib import AsyncExitStack
 
-        from ctxmetrics._runtime.cache import opened
-        from ctxmetrics._runtime.run import Run, using
-        from ctxmetrics.evaluation.progress import shown
-
-        self._loop = asyncio.get_running_loop()
-        keep = self.out is None if self.keep is None else self.keep
-        results = Results([metric.name for metric in self.metrics], keep=keep, scales=self._scales())
-        async with AsyncExitStack() as stack:
-            run = Run(
-                max_concurrency=self.max_concurrency,
-                timeout=self.timeout,
-                max_calls=self.max_calls,
-                max_tokens=self.max_tokens,
-                cache=None if self.cache is None else stack.enter_context(opened(self.cache)),
-                memo=self.memo,
-                ends=True,
-            )
+        run = self._run
+        results = Results({metric.name: metric.rules.scale for metric in self.metrics}, keep=self._keep)
+        with ExitStack() as stack:
+            if self._cache is not None:
+                run.cache = stack.enter_context(opened(self._cache))
             stack.enter_context(using(run))
-            if self.out is not None:
-                self._file = stack.enter_context(OutFile(self.out, resume=self.resume and not keep))
-            self._meter = stack.enter_context(shown(self.progress, self.feed.total, run))
-            if self.deadline is not None:
-                timer = self._loop.call_later(
-                    self.deadline, self._stop, f"the deadline of {self.deadline:g} s was reached"
-                )
+            file = None
+            if self._out is not None:
+                file = stack.enter_context(OutFile(self._out, resume=self._resume))
+            meter = stack.enter_context(shown(self._progress, self.source.total, run))
+            if self._deadline is not None:
+                why = f"the deadline of {self._deadline:g} s was reached"
+                timer = asyncio.get_running_loop().call_later(self._deadline, self.stop, why)
                 stack.callback(timer.cancel)
-            self._reader = self._loop.create_task(self._read())
-            self._reader.add_done_callback(lambda _: self._notify())
-            stack.push_async_callback(self._let_go)
+            reader = asyncio.create_task(self._read(file, meter))
+            reader.add_done_callback(lambda _: self._changed.set())
             try:
-                await self._collect(results)
+                await self._collect(reader, file, results)
             except CtxMetricsError as error:
                 error.results = results
                 raise
             finally:
-                reused = results.usage.reused
-                results.usage = replace(run.usage, reused=reused)
-                results.stopped = self._why(run)
-            self._finish(results)
+                await self._let_go(reader)
+                results.usage = replace(run.usage, reused=results.usage.reused)
+                results.stopped = self._stopped or run.down or run.spent
+            if file is not None:
+                self._finish(file, results)
         _tell(results, known=run.down)
         return results
 
-    def _finish(self, results: Results) -> None:
+    def _finish(self, file: OutFile, results: Results) -> None:
         """Give the file its name, if the run is complete; else say where the rows are."""
-        if self._file is None:
-            return
         if results.stopped is None and not results.unanswered:
-            results.stopped = self._file.finish()
-        elif self._file.part is not None:
+            results.stopped = file.finish()
+        elif file.part is not None:
             logging.getLogger("ctxmetrics").warning(
-                "%s was not written: the rows of this run are in %s", self.out, self._file.part
+                "%s was not written: the rows of this run are in %s", self._out, file.part
             )
 
-    def _scales(self) -> dict[str, float]:
-        return {metric.name: metric.rules.scale for metric in self.metrics}
-
-    def _why(self, run: Run) -> str | None:
-        return self._stopped or run.down or run.spent
-
-    async def _let_go(self) -> None:
+    async def _let_go(self, reader: asyncio.Task[None]) -> None:
         """Leave nothing running behind that would use a closed cache."""
-        import asyncio
-
-        if self._abandoning is not None:
-            self._abandoning.cancel()
-        tasks: list[asyncio.Task[Any]] = [*self._unfinished()]
-        if self._reader is not None and not self._reader.done():
-            tasks.append(self._reader)
-        for task in tasks:
+        tasks: list[asyncio.Task[Any]] = [task for job in self._jobs for task in job.unfinished]
+        for task in (reader, *tasks):
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=GRACE)
+        await asyncio.wait((reader, *tasks), timeout=GRACE)
 
-    # --- reading ---
+    async def _change(self) -> None:
+        """Wait until a sample is there, finished or collected, or the run is stopped."""
+        self._changed.clear()
+        await self._changed.wait()
 
-    async def _read(self) -> None:
+    async def _read(self, file: OutFile | None, meter: Meter) -> None:
         """Start the samples one after the other, while there is room."""
-        source = self.source = self.source or LoopSource(self.feed)
+        window, buffer = WINDOW * self._run.max_concurrency, BUFFER * self._run.max_concurrency
         index = 0
-        while (sample := await source.next(WINDOW * self.max_concurrency)) is not None:
-            self._start(index, sample, None if self._file is None else self._file.known(sample, self.metrics))
+        while (sample := await self.source.next(window)) is not None:
+            known = None if file is None else file.known(sample, self.metrics)
+            self._start(_Job(index, sample, known), meter)
             index += 1
-            await self._wait_for_room()
+            while self._stopped is None and (self._running >= window or len(self._jobs) >= buffer):
+                await self._change()
         if self._stopped is None:
-            self.feed.check_fields()
-            if self._file is not None:
-                self._file.known(None, self.metrics)
+            self.source.check_fields()
+            if file is not None:
+                file.known(None, self.metrics)
 
-    async def _wait_for_room(self) -> None:
-        while self._stopped is None and (
-            self._running >= WINDOW * self.max_concurrency or len(self._jobs) >= BUFFER * self.max_concurrency
-        ):
-            self._room = self._of_loop().create_future()
-            await self._room
+    def _start(self, job: _Job, meter: Meter) -> None:
+        def finished(scores: asyncio.Future[list[Score | BaseException]]) -> None:
+            self._running -= 1
+            meter.advance(failed=any(map(_failed, scores.result())))
+            self._changed.set()
 
-    def _start(self, index: int, sample: Sample, known: list[Score] | None) -> None:
-        loop = self._of_loop()
-        job = _Job(index, sample, loop.create_future(), known=known)
         self._jobs.append(job)
-        if self._stopped is None and known is None:
-            job.tasks = tuple(loop.create_task(_score(metric, sample)) for metric in self.metrics)
-            job.left = len(job.tasks)
+        self._changed.set()
+        if job.known is not None:
+            meter.advance(failed=False)
+        elif self._stopped is None:
             self._running += 1
-            for task in job.tasks:
-                task.add_done_callback(lambda _: self._task_done(job))
-        else:
-            if known is not None and self._meter is not None:
-                self._meter.advance(failed=False)
-            job.finish()
-        self._notify()
+            job.tasks = [asyncio.create_task(_score(metric, job.sample)) for metric in self.metrics]
+            asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(finished)
 
-    def _task_done(self, job: _Job) -> None:
-        job.left -= 1
-        if job.left:
-            return
-        self._running -= 1
-        if self._meter is not None:
-            self._meter.advance(failed=any(_failed(task) for task in job.tasks))
-        job.finish()
-        self._notify()
-
-    def _notify(self) -> None:
-        """Wake the reader where there may be room, and the collector where there may be a sample."""
-        for waiter in (self._room, self._news):
-            if waiter is not None and not waiter.done():
-                waiter.set_result(None)
-
-    def _of_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            raise RuntimeError("the run was not started")
-        return self._loop
-
-    # --- collecting ---
-
-    async def _collect(self, results: Results) -> None:
+    async def _collect(self, reader: asyncio.Task[None], file: OutFile | None, results: Results) -> None:
         """Hand the rows on in order."""
-        reader = self._reader
-        while self._jobs or (reader is not None and not reader.done()):
-            if not self._jobs:
-                self._news = self._of_loop().create_future()
-                await self._news
+        while self._jobs or not reader.done():
+            if not self._jobs or (self._jobs[0].unfinished and not self._out_of_time):
+                await self._change()
                 continue
             job = self._jobs[0]
-            await job.finished
-            self._jobs.popleft()
             row = self._row(job)
-            self._notify()
+            self._jobs.popleft()
+            self._changed.set()
             results.add(row)
-            if self._file is not None and job.known is None and (problem := self._file.write(row)):
-                self._stop(problem)
-            if self.on_error == "raise":
+            if file is not None and job.known is None and (problem := file.write(row)):
+                self.stop(problem)
+            if self._raises:
                 _raise_failure(row)
-        if reader is not None and not reader.cancelled():
-            reader.result()
+        reader.result()
 
     def _row(self, job: _Job) -> Row:
-        if job.known is not None:
-            return Row(job.index, job.sample, job.sample.id, {score.metric: score for score in job.known})
-        scores = (
+        tasks = job.tasks or (None,) * len(self.metrics)
+        scores = job.known or [
             task.result()
             if task is not None and task.done() and not task.cancelled()
-            else self._cancelled(metric, job.sample)
-            for metric, task in zip(self.metrics, job.tasks or (None,) * len(self.metrics), strict=True)
-        )
+            else metric.build(
+                job.sample,
+                None,
+                reason_code="cancelled",
+                message=f"not scored: {self._stopped or 'cancelled'}",
+            )
+            for metric, task in zip(self.metrics, tasks, strict=True)
+        ]
         return Row(job.index, job.sample, job.sample.id, {score.metric: score for score in scores})
-
-    def _cancelled(self, metric: Metric, sample: Sample) -> Score:
-        return metric.build(
-            sample, None, reason_code="cancelled", message=f"not scored: {self._stopped or 'cancelled'}"
-        )
 
 
 def _tell(results: Results, known: str | None) -> None:
@@ -475,7 +356,7 @@ def _tell(results: Results, known: str | None) -> None:
 
 
 async def _score(metric: Metric, sample: Sample) -> Score:
-    """Score one sample with one metric; what goes wrong with it is this score's and nobody else's.
+    """Score one sample with one metric; what goes wrong is recorded in this score alone.
 
     Raises:
         ParameterError: Misuse, which is no sample's fault.
@@ -491,8 +372,8 @@ async def _score(metric: Metric, sample: Sample) -> Score:
         return metric.build(sample, None, reason_code="metric_error", message=message)
 
 
-def _failed(task: asyncio.Task[Score]) -> bool:
-    return task.cancelled() or task.exception() is not None or task.result().reason_code in FAILURES
+def _failed(score: Score | BaseException) -> bool:
+    return isinstance(score, BaseException) or score.reason_code in FAILURES
 
 
 def _raise_failure(row: Row) -> None:
@@ -503,6 +384,25 @@ def _raise_failure(row: Row) -> None:
             raise JudgeError(
                 f"{who}: {score.metric}: {score.message}", reason_code=code or str(score.reason_code)
             )
+
+
+def _check_counts(*, max_concurrency: int, max_calls: int | None, max_tokens: int | None) -> None:
+    counts = (
+        ("max_concurrency", max_concurrency, 1),
+        ("max_calls", max_calls, 0),
+        ("max_tokens", max_tokens, 0),
+    )
+    for name, value, least in counts:
+        if value is None and not least:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ParameterError(f"evaluate: {name}={value!r} must be a whole number from {least}.")
+
+
+def _check_seconds(**seconds: float) -> None:
+    for name, value in seconds.items():
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
+            raise ParameterError(f"evaluate: {name}={value!r} must be a number of seconds above 0.")
 
 
 def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metric, ...]:

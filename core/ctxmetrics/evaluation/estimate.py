@@ -101,8 +101,8 @@ def estimate(
 
     with nullcontext() if cache is None else opened(cache) as store:
         run = Evaluation(
-            samples=samples,
-            metrics=[_counting(metric) for metric in check_metrics(metrics, judge)],
+            samples,
+            [_counting(metric) for metric in check_metrics(metrics, judge)],
             cache=None if store is None else _ReadOnly(store),
             progress=False,
             memo=_Apart(MEMORY, lambda answer: answer.complete),

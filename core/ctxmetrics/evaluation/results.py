@@ -99,13 +99,12 @@ class Results(Sequence[Row]):
         stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
     """
 
-    def __init__(
-        self, metrics: Sequence[str], *, keep: bool, scales: Mapping[str, float] | None = None
-    ) -> None:
-        self.metrics = tuple(metrics)
+    def __init__(self, scales: Mapping[str, float], *, keep: bool) -> None:
+        """Begin without a row: ``scales`` are the metrics' highest scores by name; ``keep`` keeps whole rows."""
+        self.metrics = tuple(scales)
         self.usage = Usage()
         self.stopped: str | None = None
-        self._columns = {name: _Column(name, (scales or {}).get(name, 1.0)) for name in metrics}
+        self._columns = {name: _Column(name, scale) for name, scale in scales.items()}
         self._ids: list[str | None] = []
         self._rows: list[Row] | None = [] if keep else None
 

@@ -1,27 +1,26 @@
-"""Where the samples of a run come from: a list that is looked through first, or a stream that is read as it goes."""
+"""Where the samples of a run come from: a list that is checked first, or a stream that is read as it goes."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections import deque
 from collections.abc import Mapping, Sized
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._runtime.background import WAKE_SECONDS, interruption_check
+from ctxmetrics._runtime.background import WAKE_SECONDS, background_loop, interruption_check
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
     from ctxmetrics.metrics.base import Metric
 
 
-class Feed:
-    """Gives the samples in order, each checked. Those that have an id have one of their own.
+class Source:
+    """Gives the samples in order, each checked, in the event loop's own thread. No two have the same id.
 
     Of a list, every sample is checked at once, before anything is paid. Any other iterable is read as the run goes
     on, so it may be of any length.
@@ -31,8 +30,7 @@ class Feed:
         metrics: The metrics, for the fields they need.
 
     Attributes:
-        total: How many samples there are, or None when nobody knows.
-        listed: Whether they are a list.
+        total: How many samples there are, or None when that is not known.
 
     Raises:
         ParameterError: It is no iterable of samples.
@@ -55,28 +53,45 @@ class Feed:
         self._lacking = {(metric.name, name) for metric in metrics for name in metric.requires}
         self._number = 0
         self._places: dict[str, int] = {}
-        self.listed = isinstance(samples, (list, tuple))
+        self._stopped = False
         self.total = len(samples) if isinstance(samples, Sized) else None
-        self._iterator: Iterator[Sample | Mapping[str, Any]] = iter(samples)
-        if self.listed:
-            self._iterator = iter([self._checked(sample) for sample in self._iterator])
+        self._listed = isinstance(samples, (list, tuple))
+        self._samples: Iterator[Any] = iter(samples)
+        if self._listed:
+            self._samples = iter([self._checked(sample) for sample in samples])
             self.check_fields()
 
-    def next(self) -> Sample | None:
+    def read(self) -> Sample | None:
         """Return the next sample, or None at the end.
 
         Raises:
             SampleError: It is malformed, or the iterable itself raised; that is the end too.
         """
         try:
-            sample = next(self._iterator, None)
+            sample = next(self._samples, None)
         except Exception as error:
             raise SampleError(
                 f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
             ) from error
-        if self.listed and isinstance(sample, Sample):
-            return sample  # checked at the beginning
-        return None if sample is None else self._checked(sample)
+        return sample if sample is None or self._listed else self._checked(sample)
+
+    async def next(self, ahead: int) -> Sample | None:
+        """Return the next sample, or None at the end; of a stream also when stopped.
+
+        Args:
+            ahead: How many may be read at most before they are asked for.
+
+        Raises:
+            SampleError: As `read` raises.
+        """
+        del ahead
+        if not self._listed:
+            await asyncio.sleep(0)  # lets the loop run between two samples
+        return None if self._stopped and not self._listed else self.read()
+
+    def stop(self) -> None:
+        """Read a stream no further."""
+        self._stopped = True
 
     def check_fields(self) -> None:
         """Raise if no sample so far has a field that a metric needs.
@@ -123,104 +138,43 @@ def check_id(sample: Sample, number: int, places: dict[str, int]) -> None:
         )
 
 
-class Source(Protocol):
-    """Hands the samples to an event loop."""
-
-    async def next(self, ahead: int) -> Sample | None:
-        """Return the next sample, or None at the end or when stopped; ``ahead`` may be read at most.
-
-        Raises:
-            SampleError: As `Feed.next` raises.
-        """
-        ...
-
-    def stop(self) -> None:
-        """Let whoever waits for a sample go."""
-        ...
-
-
-class LoopSource:
-    """Reads the samples in the loop's own thread; between those of a stream, the loop has its turn."""
-
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
-        self._stopped = False
-
-    async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
-        del ahead
-        if not self._feed.listed:
-            from asyncio import sleep
-
-            await sleep(0)
-            if self._stopped:
-                return None
-        return self._feed.next()
-
-    def stop(self) -> None:  # noqa: D102 - see `Source`
-        self._stopped = True
-
-
-class CallerSource:
-    """Reads the samples in the thread that called `evaluate`, which has nothing else to do.
+class CallerSource(Source):
+    """Reads the samples in the thread that called `evaluate`, for a run in the library's own loop.
 
     A generator may belong to its thread (a database cursor does), may take its time, and is where Ctrl-C arrives.
+    Arguments, attributes and errors are those of `Source`.
     """
 
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
+    def __init__(self, samples: Iterable[Sample | Mapping[str, Any]], metrics: Sequence[Metric]) -> None:
+        super().__init__(samples, metrics)
         self._permits = threading.Semaphore(0)
         self._asked = 0
-        self._arrived: deque[Sample | SampleError | None] = deque()
-        self._waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
-        self._stopped = False
+        self._arrived: asyncio.Queue[Sample | SampleError | None] = asyncio.Queue()
 
     def serve(self, until: Future[Any]) -> None:
         """Read what is asked for until a future is done; called in the caller's thread."""
         until.add_done_callback(lambda _: self._permits.release())
+        sample: Sample | SampleError | None
         ended, check = False, interruption_check()
-        while not until.done():
-            if self._permits.acquire(timeout=WAKE_SECONDS) and not (ended or until.done()):
-                ended = self._read()
+        while not (ended or until.done()):
+            if self._permits.acquire(timeout=WAKE_SECONDS) and not until.done():
+                try:
+                    sample = self.read()
+                except SampleError as error:
+                    sample = error
+                background_loop().call_soon_threadsafe(self._arrived.put_nowait, sample)
+                ended = not isinstance(sample, Sample)
             check()
 
-    def _read(self) -> bool:
-        sample: Sample | SampleError | None
-        try:
-            sample = self._feed.next()
-        except SampleError as error:
-            sample = error
-        self._arrived.append(sample)
-        if (waiter := self._waiter) is not None:
-            self._waiter = None
-            waiter[0].call_soon_threadsafe(_resolve, waiter[1])
-        return not isinstance(sample, Sample)
-
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
-        import asyncio
-
         if ahead > self._asked:
             self._permits.release(ahead - self._asked)
             self._asked = ahead
-        loop = asyncio.get_running_loop()
-        while not self._arrived and not self._stopped:
-            waiter = loop.create_future()
-            self._waiter = (loop, waiter)
-            if not self._arrived:  # else it came in between, and nobody was told
-                await waiter
-        if not self._arrived:
-            return None
+        sample = await self._arrived.get()
         self._asked -= 1
-        sample = self._arrived.popleft()
         if isinstance(sample, SampleError):
             raise sample
         return sample
 
     def stop(self) -> None:  # noqa: D102 - see `Source`
-        self._stopped = True
-        if self._waiter is not None:
-            _resolve(self._waiter[1])
-
-
-def _resolve(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+        self._arrived.put_nowait(None)

@@ -11,12 +11,23 @@ from ctxmetrics.errors import ParameterError, missing_extra
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typing_extensions import Unpack
+
+    from ctxmetrics.evaluation.options import RunOptions
+    from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
 
 Table = TypeVar("Table")
 
 
-def score_table(table: Table, metrics: Sequence[Metric], *, schema: str = "ragas", **options: Any) -> Table:
+def score_table(
+    table: Table,
+    metrics: Sequence[Metric],
+    *,
+    schema: str = "ragas",
+    judge: Judge | None = None,
+    **options: Unpack[RunOptions],
+) -> Table:
     """Score the rows of a table.
 
     Args:
@@ -24,6 +35,7 @@ def score_table(table: Table, metrics: Sequence[Metric], *, schema: str = "ragas
         metrics: The metrics; each becomes a column of its name (missing values are missing), and where a value is
             missing anywhere, a column ``NAME.reason_code``.
         schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`).
+        judge: As for `evaluate`.
         **options: As for `evaluate`.
 
     Returns:
@@ -47,7 +59,7 @@ def score_table(table: Table, metrics: Sequence[Metric], *, schema: str = "ragas
         raise ParameterError(
             f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table."
         ) from None
-    taken = {metric.name for metric in check_metrics(metrics, options.get("judge"))} & set(frame.columns)
+    taken = {metric.name for metric in check_metrics(metrics, judge)} & set(frame.columns)
     if taken:
         raise ParameterError(f"score_table: the table already has a column {min(taken)!r}. Rename it.")
     samples = [
@@ -58,7 +70,7 @@ def score_table(table: Table, metrics: Sequence[Metric], *, schema: str = "ragas
         )
         for number, row in enumerate(frame.iter_rows(named=True), 1)
     ]
-    results = evaluate(samples, metrics, **options)
+    results = evaluate(samples, metrics, judge=judge, **options)
     series = partial(nw.new_series, native_namespace=nw.get_native_namespace(frame))
     columns = []
     for name in results.metrics:
