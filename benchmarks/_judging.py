@@ -16,6 +16,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # the fake server is in tests/support
+
 FACT = re.compile(r"Fact \d+-\d+ holds\.")
 NOTE = re.compile(r"Note \d+-\d+:")
 QUIET = {
@@ -100,7 +102,7 @@ def respond(request) -> str:
     """Answer a prompt of this library, of Ragas (both APIs) or of DeepEval, honestly."""
     text = request.text
     if "BEGIN DATA" in text:
-        from ctxmetrics.testing import answer_from
+        from support import answer_from
 
         return answer_from(supported=supported, useful=useful)(request)
     if inputs := re.findall(r"[Ii]nput: (\{\n.*?\n\})", text, re.DOTALL):
@@ -177,7 +179,7 @@ class Server:
 
 
 def _serve(options: dict) -> None:
-    from ctxmetrics.testing import FakeOpenAIServer, Fault
+    from support import FakeOpenAIServer, Fault
 
     faults = [Fault(**fault) for fault in options.pop("faults", ())]
     with FakeOpenAIServer(respond, faults=faults, **options) as server:

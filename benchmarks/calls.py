@@ -42,7 +42,7 @@ def entered(kind: str) -> list[tuple[str, str, int]]:
     """Score one sample; return file, function and number of calls of each function that was entered."""
     import ctxmetrics
     from ctxmetrics import ContextPrecision, ContextRecall, ScriptedJudge, evaluate
-    from ctxmetrics.testing import answer_from
+    from support import answer_from
 
     root = f"{Path(ctxmetrics.__file__).parent}/"
     calls: Counter[tuple[str, str]] = Counter()

@@ -4,7 +4,7 @@
                                     [--write-docs]
 
 Recall and precision with a fake judge that answers honestly, so every true score is known, and that fails in one way
-(`ctxmetrics.testing.FAULTS`): one request in ten, then every request. A score is ok, silently wrong, or missing (no
+(`tests/support/faults.py`): one request in ten, then every request. A score is ok, silently wrong, or missing (no
 value, NaN or None); ``lost``: the call raised and gave nothing. Ours: so many samples, at 100 % with the number of log
 lines; bars: nothing wrong, nothing lost, at 10 % nothing missing, at 100 % a reason code for everything missing and
 one line that says so. Peers: 20 samples at 10 %, 4 at 100 %, in a process of their own that is ended after ``--limit``
@@ -57,7 +57,7 @@ class _Lines(logging.Handler):
 def _ours(kind: str, share: str, count: int) -> dict[str, object]:
     from ctxmetrics import ContextPrecision, ContextRecall, evaluate
     from ctxmetrics.judges.llm.judge import forget
-    from ctxmetrics.testing import FakeOpenAIServer, Fault
+    from support import FakeOpenAIServer, Fault
 
     forget()
     given = judging.cases(count)
@@ -123,7 +123,7 @@ def _peer(name: str, kind: str, share: str, limit: float) -> dict[str, object]:
 
 
 def _peer_worker(name: str, kind: str, share: str, count: int) -> None:
-    from ctxmetrics.testing import FakeOpenAIServer, Fault
+    from support import FakeOpenAIServer, Fault
 
     given = judging.cases(count)
     server = FakeOpenAIServer(judging.respond, faults=[Fault(kind, **SHARES[share])])
@@ -170,7 +170,7 @@ def _told(found: dict[str, object]) -> str:
 
 def _misses(kind: str, share: str, found: dict[str, object]) -> list[str]:
     """Which bars a cell of ours misses."""
-    from ctxmetrics.testing.faults import HARMLESS
+    from support.faults import HARMLESS
 
     problems = []
     if found["wrong"]:
@@ -185,7 +185,7 @@ def _misses(kind: str, share: str, found: dict[str, object]) -> list[str]:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    from ctxmetrics.testing import FAULTS
+    from support import FAULTS
 
     parser = argparse.ArgumentParser(prog="faults")
     parser.add_argument("--samples", type=int, default=200)

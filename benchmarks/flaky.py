@@ -22,7 +22,7 @@ import _judging as judging
 def _evaluate(given, **options) -> dict[str, object]:
     from ctxmetrics import ContextPrecision, ContextRecall, evaluate
     from ctxmetrics.judges.llm.judge import forget
-    from ctxmetrics.testing import FakeOpenAIServer
+    from support import FakeOpenAIServer
 
     forget()
     with FakeOpenAIServer(judging.respond, **options) as server:
@@ -46,7 +46,7 @@ def _evaluate(given, **options) -> dict[str, object]:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    from ctxmetrics.testing import Fault
+    from support import Fault
 
     parser = argparse.ArgumentParser(prog="flaky")
     parser.add_argument("--samples", type=int, default=200)

@@ -34,9 +34,9 @@ import _judging as judging
 
 from ctxmetrics import LLMJudge, OpenAIModel
 from ctxmetrics.adapting.runners import CORE, aside
-from ctxmetrics.testing import FakeOpenAIServer, Fault
-from ctxmetrics.testing.answers import read_question
 from ctxmetrics.testing.golden import Case, load_cases, make_metric, make_sample
+from support import FakeOpenAIServer, Fault
+from support.answers import read_question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

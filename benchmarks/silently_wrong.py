@@ -179,7 +179,7 @@ def _deepeval(metric: str, base_url: str) -> float | None:
 
 
 def _ask_peer(name: str, metric: str, fault: str) -> dict[str, object]:
-    from ctxmetrics.testing import FakeOpenAIServer
+    from support import FakeOpenAIServer
 
     lines = _Lines()
     logging.getLogger().addHandler(lines)
@@ -223,7 +223,7 @@ def ask_ours(metric: str, fault: str, times: float) -> dict[str, object]:
     """Score the sample with this library; ``told`` is why there is no value."""
     from ctxmetrics import ContextPrecision, ContextRecall
     from ctxmetrics.judges.llm.judge import forget
-    from ctxmetrics.testing import FakeOpenAIServer
+    from support import FakeOpenAIServer
 
     forget()
     (sample,) = judging.samples_of([CASE])

@@ -190,7 +190,7 @@ THEIRS = {
 def measure(ask, k: int, samples: int) -> dict[str, float]:
     """Ask once, with nothing judged before; figures are per sample."""
     from ctxmetrics.judges.llm.judge import forget
-    from ctxmetrics.testing import FakeOpenAIServer
+    from support import FakeOpenAIServer
 
     forget()
     given = [_case(number, k) for number in range(samples)]

@@ -12,7 +12,7 @@ from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, S
 from ctxmetrics._runtime import run
 from ctxmetrics.adapting.runners import Runner, installed_runners
 from ctxmetrics.judges.llm.judge import _memo, forget
-from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
+from support import FakeOpenAIServer, Fault, answer_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

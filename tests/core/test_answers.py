@@ -10,7 +10,7 @@ import pytest
 from ctxmetrics import ContextPrecision, ContextRecall, ContextUtilization, Sample, ScriptedJudge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.prompts import get_pack, render, schema_of
-from ctxmetrics.testing import FakeOpenAIServer, answer_from, read_question
+from support import FakeOpenAIServer, answer_from, read_question
 
 FALSE, TRUE = "Bananas are yellow.", "The tower was built in 1889 by many hands."
 SAMPLE = Sample(

@@ -18,7 +18,7 @@ import pytest
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, aevaluate, evaluate
 from ctxmetrics._runtime.background import on_background, on_background_loop, run_sync
 from ctxmetrics.errors import CtxMetricsError
-from ctxmetrics.testing import FakeOpenAIServer, answer_from
+from support import FakeOpenAIServer, answer_from
 
 COUNT = 24
 METRICS = [ContextRecall(), ContextPrecision()]

@@ -24,7 +24,7 @@ from ctxmetrics._runtime.cache import FILE_NAME, VerdictCache, _prepare
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.llm.encoding import _seal
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.testing import FakeOpenAIServer, answer_from
+from support import TESTS, FakeOpenAIServer, answer_from
 
 METRICS = [ContextRecall(), ContextPrecision()]
 
@@ -381,7 +381,7 @@ _RUN = """
 import asyncio, json, os, sys
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, evaluate
 from ctxmetrics.models.base import Reply
-from ctxmetrics.testing import answer_from
+from support import answer_from
 count, folder = int(sys.argv[1]), sys.argv[2]
 log = os.open(f"{folder}/requests", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 answer = answer_from()
@@ -434,7 +434,13 @@ class Killed:
 
     def _start(self):
         command = [sys.executable, "-c", _RUN, str(self.count), str(self.folder)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PYTHONPATH": TESTS},
+        )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9, and Ctrl-C is for a whole console")

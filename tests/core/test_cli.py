@@ -20,7 +20,7 @@ import pytest
 from ctxmetrics import __version__
 from ctxmetrics.cli import main
 from ctxmetrics.evaluation.writer import OutFile
-from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
+from support import FakeOpenAIServer, Fault, answer_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable

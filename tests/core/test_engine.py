@@ -42,8 +42,8 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
+from support import FakeOpenAIServer, Fault, answer_from
 
 
 class OwnJudge:

@@ -25,7 +25,7 @@ from ctxmetrics import (
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.testing import FakeOpenAIServer, answer_from
+from support import FakeOpenAIServer, answer_from
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 MTRAG = Path(__file__).parents[3] / "shared" / "data" / "mtragun.jsonl"

@@ -15,7 +15,7 @@ import openai
 import pytest
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.testing import CONTENT_FAULTS, FAULTS, TRANSPORT_FAULTS, FakeOpenAIServer, Fault, Reply
+from support import CONTENT_FAULTS, FAULTS, TRANSPORT_FAULTS, FakeOpenAIServer, Fault, Reply
 
 KEY = "sk-very-secret-0123"
 REPLY = {

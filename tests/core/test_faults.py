@@ -9,8 +9,8 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.testing import FAULTS, FakeOpenAIServer, Fault, answer_from
-from ctxmetrics.testing.faults import HARMLESS
+from support import FAULTS, FakeOpenAIServer, Fault, answer_from
+from support.faults import HARMLESS
 
 FACT = re.compile(r"Fact \d+-\d+ holds\.")
 HONEST = answer_from(

@@ -22,8 +22,8 @@ from ctxmetrics._secrets import mask_logs_of, masked, remember_key, remember_key
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.openai.model import Key
 from ctxmetrics.prompts import get_pack, render, schema_of
-from ctxmetrics.testing import FAULTS, FakeOpenAIServer, Fault, answer_from
-from ctxmetrics.testing.chat import InvalidRequestError
+from support import FAULTS, FakeOpenAIServer, Fault, answer_from
+from support.chat import InvalidRequestError
 
 KEYS = [
     "sk-proj-Zx81hQpTsecretkey0042",

@@ -9,7 +9,7 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
 from ctxmetrics.models.base import Reply
-from ctxmetrics.testing import answer_from
+from support import answer_from
 
 
 class Model:

@@ -29,9 +29,9 @@ from ctxmetrics.models.openai import client as clients
 from ctxmetrics.models.openai.model import Key, read_answer
 from ctxmetrics.models.openai.strict_schema import strict_schema
 from ctxmetrics.prompts import get_pack, render, schema_of
-from ctxmetrics.testing import CONTENT_FAULTS, FAULTS, FakeOpenAIServer, Fault, Reply, answer_from
-from ctxmetrics.testing.chat import InvalidRequestError
-from ctxmetrics.testing.faults import HARMLESS
+from support import CONTENT_FAULTS, FAULTS, TESTS, FakeOpenAIServer, Fault, Reply, answer_from
+from support.chat import InvalidRequestError
+from support.faults import HARMLESS
 
 EVERYTHING = frozenset({"json_schema", "json_object", "tools"})
 DATA = {
@@ -616,7 +616,7 @@ def test_closed_clients_are_built_anew():
 def test_a_script_ends_quietly():
     script = """
         from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample
-        from ctxmetrics.testing import FakeOpenAIServer, answer_from
+        from support import FakeOpenAIServer, answer_from
         server = FakeOpenAIServer(answer_from()).start()
         judge = LLMJudge(OpenAIModel("judge", base_url=server.base_url))
         sample = Sample(reference="A door is green.", retrieved_contexts=["A door is green."])
@@ -624,7 +624,7 @@ def test_a_script_ends_quietly():
     """
     done = subprocess.run(
         [sys.executable, "-W", "error::ResourceWarning", "-c", textwrap.dedent(script)],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "PYTHONPATH": TESTS},
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", "")
 

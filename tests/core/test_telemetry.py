@@ -12,7 +12,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, ScriptedJudge
 from ctxmetrics._runtime import run, telemetry
-from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
+from support import FakeOpenAIServer, Fault, answer_from
 
 SAMPLE = Sample(
     user_input="Wherewithal question?",

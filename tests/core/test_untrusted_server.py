@@ -15,7 +15,7 @@ import pytest
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai.client import MOST_BYTES
-from ctxmetrics.testing import FakeOpenAIServer, HttpResponse, Reply, answer_from
+from support import FakeOpenAIServer, HttpResponse, Reply, answer_from
 
 SAMPLE = Sample(reference="The door is green.", retrieved_contexts=["The door is green."])
 HONEST = answer_from()

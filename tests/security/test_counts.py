@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample, evaluate
-from ctxmetrics.testing import FakeOpenAIServer, Reply, answer_from
+from support import FakeOpenAIServer, Reply, answer_from
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_hostile import ADAPTERS

@@ -24,8 +24,8 @@ from ctxmetrics import (
 )
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.report.html import render_html
-from ctxmetrics.testing import FakeOpenAIServer, answer_from, read_question
 from ctxmetrics.text import split_sentences
+from support import FakeOpenAIServer, answer_from, read_question
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]
 CATEGORIES = list(dict.fromkeys(payload["category"] for payload in PAYLOADS))

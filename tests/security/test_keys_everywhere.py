@@ -31,8 +31,8 @@ from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, S
 from ctxmetrics._runtime import telemetry
 from ctxmetrics.adapting.runners import aside
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.testing import answer_from
-from ctxmetrics.testing.chat import Reply, completion, parse_chat
+from support import answer_from
+from support.chat import Reply, completion, parse_chat
 
 KEY = 'Zq8/with+plus==9"amp&x7Kp2vLm0Tt4'
 """Of no provider's form, with every character that URLs, JSON and HTML escape."""

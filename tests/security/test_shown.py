@@ -24,9 +24,9 @@ from ctxmetrics import (
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.report.html import render_html
-from ctxmetrics.testing import FakeOpenAIServer
-from ctxmetrics.testing.chat import InvalidRequestError
 from ctxmetrics.verdicts import Evidence, Verdict
+from support import FakeOpenAIServer
+from support.chat import InvalidRequestError
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]
 TEXTS = {

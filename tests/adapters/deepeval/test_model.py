@@ -19,11 +19,11 @@ from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.models.base import Reply as ModelReply
-from ctxmetrics.testing import FakeOpenAIServer, Reply
-from ctxmetrics.testing.answers import answer_from, read_question
 from ctxmetrics.text import find_quote
 from ctxmetrics.verdicts import Usage
 from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric, DeepEvalModel
+from support import FakeOpenAIServer, Reply
+from support.answers import answer_from, read_question
 
 try:
     from deepeval.models import OpenAIModel
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from ctxmetrics.testing import ChatRequest
+    from support import ChatRequest
 
 HONEST = answer_from()
 SAMPLE = Sample(

@@ -11,7 +11,6 @@ from deepeval.metrics import ContextualRecallMetric
 from deepeval.test_case import LLMTestCase, MLLMImage, RetrievedContextData
 
 from ctxmetrics import ScriptedJudge
-from ctxmetrics.testing import FakeOpenAIServer
 from ctxmetrics_deepeval import (
     ContextPrecisionMetric,
     ContextRecallMetric,
@@ -19,6 +18,7 @@ from ctxmetrics_deepeval import (
     IDBasedContextRecallMetric,
     NonLLMContextRecallMetric,
 )
+from support import FakeOpenAIServer
 
 try:
     from deepeval.models import OpenAIModel

@@ -21,13 +21,13 @@ from pydantic import Field
 from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, LLMJudge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import Model
-from ctxmetrics.testing import CONTENT_FAULTS, FakeOpenAIServer, Fault, Reply
 from ctxmetrics_langchain import (
     ChatModel,
     ContextPrecisionEvaluator,
     ContextRecallEvaluator,
     RetrievalEvaluator,
 )
+from support import CONTENT_FAULTS, FakeOpenAIServer, Fault, Reply
 
 KEY = "sk-verysecret123456"
 

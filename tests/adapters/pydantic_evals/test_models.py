@@ -15,8 +15,8 @@ from pydantic_evals import Case, Dataset
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.testing import FakeOpenAIServer, answer_from
 from ctxmetrics_pydantic_evals import ContextPrecisionEvaluator, ContextRecallEvaluator, PydanticAIModel
+from support import FakeOpenAIServer, answer_from
 
 SAMPLE = Sample(
     user_input="Where?",

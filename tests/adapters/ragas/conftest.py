@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics.testing import FakeOpenAIServer, answer_from
+from support import FakeOpenAIServer, answer_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,7 +17,7 @@ from ragas.metrics.base import Metric, MetricType, SingleTurnMetric
 
 import ctxmetrics_ragas as ours
 from ctxmetrics import ScriptedJudge
-from ctxmetrics.testing import FakeOpenAIServer, read_question
+from support import FakeOpenAIServer, read_question
 
 Row = dict[str, Any]
 pytestmark = pytest.mark.filterwarnings("ignore:a?evaluate:DeprecationWarning")  # Ragas' runner itself

@@ -16,7 +16,6 @@ from ragas.metrics.base import MetricWithLLM
 
 from ctxmetrics import LLMJudge, ScriptedJudge
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.testing import FakeOpenAIServer, Fault, answer_from
 from ctxmetrics_ragas import (
     ContextPrecision,
     ContextRecall,
@@ -25,6 +24,7 @@ from ctxmetrics_ragas import (
     NonLLMContextRecall,
     RagasModel,
 )
+from support import FakeOpenAIServer, Fault, answer_from
 
 pytestmark = pytest.mark.filterwarnings("ignore:aevaluate:DeprecationWarning")  # Ragas' runner itself
 Row = dict[str, Any]

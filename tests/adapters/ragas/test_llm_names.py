@@ -17,7 +17,7 @@ from ragas.metrics.base import MetricWithLLM
 import ctxmetrics_ragas as ours
 from ctxmetrics import LexicalJudge, ScriptedJudge
 from ctxmetrics.errors import EmbeddedJudgeWarning, ParameterError
-from ctxmetrics.testing import FakeOpenAIServer
+from support import FakeOpenAIServer
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:aevaluate:DeprecationWarning", "error::ctxmetrics.errors.EmbeddedJudgeWarning"

@@ -21,8 +21,8 @@ from ctxmetrics import LLMJudge
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt
 from ctxmetrics.prompts import schema_of
-from ctxmetrics.testing import FakeOpenAIServer, Fault, Reply
 from ctxmetrics_ragas import ContextRecall, RagasModel
+from support import FakeOpenAIServer, Fault, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*LLMWrapper is deprecated:DeprecationWarning")
 OLD = ragas.__version__.startswith("0.3.")

@@ -16,7 +16,7 @@ from ragas import SingleTurnSample
 import ctxmetrics_ragas as ours
 from ctxmetrics import ScriptedJudge
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.testing import FakeOpenAIServer
+from support import FakeOpenAIServer
 
 NAN = "nan"
 FOUR = {

@@ -8,13 +8,13 @@ import socket
 import struct
 from typing import TYPE_CHECKING
 
-from ctxmetrics.testing._http import HttpResponse
-from ctxmetrics.testing.chat import InvalidRequestError, error_body
+from support._http import HttpResponse
+from support.chat import InvalidRequestError, error_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ctxmetrics.testing.faults import Fault
+    from support.faults import Fault
 
 _HTML = b"<!doctype html><html><body><h1>502 Bad Gateway</h1><p>{upstream}</p></body></html>"
 _TRICKLE_PIECES = 20

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ctxmetrics.testing.chat import ChatRequest
-    from ctxmetrics.testing.faults import Fault, FaultPlan
+    from support.chat import ChatRequest
+    from support.faults import Fault, FaultPlan
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ _ENOUGH = 0.6
 
 
 class HasText(Protocol):
-    """A `ctxmetrics.testing.ChatRequest`, or a `ctxmetrics.models.base.Prompt`."""
+    """A `support.ChatRequest`, or a `ctxmetrics.models.base.Prompt`."""
 
     @property
     def text(self) -> str:

@@ -11,10 +11,10 @@ import threading
 from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.testing._delivery import bad_request, canned, deliver, rate_limited, rejection, send
-from ctxmetrics.testing._http import BadRequestError, HttpRequest, HttpResponse, read_request
-from ctxmetrics.testing._ledger import Ledger
-from ctxmetrics.testing.chat import (
+from support._delivery import bad_request, canned, deliver, rate_limited, rejection, send
+from support._http import BadRequestError, HttpRequest, HttpResponse, read_request
+from support._ledger import Ledger
+from support.chat import (
     ChatRequest,
     InvalidRequestError,
     Reply,
@@ -23,7 +23,7 @@ from ctxmetrics.testing.chat import (
     completion_events,
     parse_chat,
 )
-from ctxmetrics.testing.faults import CONTENT_FAULTS, Fault, FaultPlan, alter
+from support.faults import CONTENT_FAULTS, Fault, FaultPlan, alter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

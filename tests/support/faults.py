@@ -19,7 +19,7 @@ from ctxmetrics.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ctxmetrics.testing.chat import Reply
+    from support.chat import Reply
 
 TRANSPORT_FAULTS: tuple[str, ...] = (
     "429",
