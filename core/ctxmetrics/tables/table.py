@@ -74,10 +74,9 @@ def score_table(
     series = partial(nw.new_series, native_namespace=nw.get_native_namespace(frame))
     columns = []
     for name in results.metrics:
-        scores = [row[name] for row in results]
-        columns.append(series(name, [score.value for score in scores], nw.Float64))
-        if any(score.reason_code for score in scores):
-            reasons = [score.reason_code for score in scores]
+        columns.append(series(name, [row[name].value for row in results], nw.Float64))
+        reasons = [row[name].reason_code for row in results]
+        if any(reasons):
             columns.append(series(f"{name}.reason_code", reasons, nw.String))
     native: Table = nw.to_native(frame.with_columns(*columns))
     return native
