@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
 
+from ctxmetrics._runtime.background import on_background_loop
 from ctxmetrics.adapting.raw import any_reply, content_of, validated_texts
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Prompt, Reply
-from ctxmetrics.models.calling import call_either
 from ctxmetrics.models.frameworks import describe, has_class, only_choice, token_usage, unread_reply
 from ctxmetrics.models.wrapping import ForeignModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from pydantic import BaseModel
 
@@ -66,7 +66,7 @@ class DeepEvalModel(ForeignModel):
         options = {"schema": any_reply(schema)} if _wants_schema(self.llm, ways) else {}
         with validated_texts() as texts:
             try:
-                answer = await call_either(*(partial(way, text, **options) for way in ways))
+                answer = await _call(*(partial(way, text, **options) for way in ways))
             except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
                 if has_class(error, "ValidationError"):  # of an LLM that parses replies in its own way
                     raise JudgeError(
@@ -82,6 +82,25 @@ class DeepEvalModel(ForeignModel):
         content, cost = answer if isinstance(answer, tuple) else (answer, None)
         money = getattr(cost, "value", cost) if isinstance(cost, (int, float)) else None
         return Reply(content=content_of(content) or "", usage=replace(token_usage(cost), cost=money))
+
+
+async def _call(in_loop: Callable[[], Awaitable[Any]], in_thread: Callable[[], Any]) -> Any:
+    """Call the method that suits the running loop: the async one in it, or the sync one in a thread.
+
+    The library's own loop serves all threads and sync runs: a method that only looks async would hold all of them up, and
+    a client that belongs to the caller's loop would not work there. Where the LLM says that it has no such method
+    (``NotImplementedError``), the other one is called.
+    """
+    from anyio import to_thread
+
+    async def threaded() -> Any:
+        return await to_thread.run_sync(in_thread, abandon_on_cancel=True)
+
+    first, second = (threaded, in_loop) if on_background_loop() else (in_loop, threaded)
+    try:
+        return await first()
+    except NotImplementedError:
+        return await second()
 
 
 def _wants_schema(llm: DeepEvalBaseLLM, ways: Iterable[Callable[..., Any]]) -> bool:

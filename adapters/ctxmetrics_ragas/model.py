@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from langchain_core.prompt_values import StringPromptValue
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
+from ctxmetrics._runtime.failures import classify
 from ctxmetrics._secrets import mask_logs_of
 from ctxmetrics.adapting.raw import any_reply, content_of
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -55,10 +57,12 @@ class RagasModel(ForeignModel):
                 "model; a judge of ctxmetrics goes into judge=."
             )
         self.llm: Any = llm
-        # Instructor asks again about a reply that does not fit; so does the judge, and one of them is enough.
-        again = isinstance(llm, InstructorLLM)
         mask_logs_of("instructor")  # it logs what a server answers, as errors
-        self._asked: Any = foreign.with_arguments(llm, max_retries=0) if again else llm
+        self._asked: Any = llm
+        if isinstance(llm, InstructorLLM):
+            # Instructor asks again about a reply that does not fit; so does the judge, and one of them is enough.
+            self._asked = copy(llm)
+            self._asked.model_args = {"max_retries": 0, **llm.model_args}
         layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
         skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER
         super().__init__(llm, foreign.describe("ragas", layers, name=name, skip=skip))
@@ -87,7 +91,7 @@ class RagasModel(ForeignModel):
         except LLMDidNotFinishException as error:
             raise JudgeError(str(error), reason_code="truncated") from None
         except self.llm.run_config.exception_types as error:
-            raise foreign.given_up(error) from None  # RunConfig says how often, and Ragas has tried as often
+            raise _final(error) from None  # RunConfig says how often, and Ragas has tried as often
 
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
         from anyio import to_thread
@@ -119,3 +123,12 @@ class RagasModel(ForeignModel):
         started = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())({"name": self.identity}, [text])
         for run in started:
             run.on_llm_end(LLMResult(generations=[[Generation(text=reply)]], llm_output=output))
+
+
+def _final(error: BaseException) -> JudgeError:
+    """Return an error as a failure that is not tried again."""
+    problem = classify(error)
+    if isinstance(problem, JudgeError):
+        problem.retryable = False
+        return problem
+    return JudgeError(str(problem), reason_code=problem.code)

@@ -13,16 +13,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, PrivateAttr, SecretStr
 
-from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.errors import JudgeError
 from ctxmetrics.models.base import checked_usage
 from ctxmetrics.models.frameworks import (
     check_finished,
     describe,
-    given_up,
     langchain_reply,
     token_usage,
     unread_reply,
-    with_arguments,
 )
 from ctxmetrics.verdicts import Usage
 
@@ -286,20 +284,3 @@ def test_several_choices_where_one_was_asked_for_are_no_reply() -> None:
     assert langchain_reply(two, asked=2).content == "a"
     with pytest.raises(JudgeError, match="no choices"):
         langchain_reply(SimpleNamespace(generations=[[]], llm_output=None))
-
-
-# ---- the rest ----
-
-
-def test_with_arguments_leaves_the_original_alone() -> None:
-    llm = Client(model_args={"temperature": 1})
-    twin = with_arguments(llm, max_retries=0, temperature=2)
-    assert twin.model_args == {"temperature": 1, "max_retries": 0}
-    assert llm.model_args == {"temperature": 1}
-
-
-def test_given_up_is_not_tried_again() -> None:
-    assert given_up(ConnectionError("gone")).retryable is False
-    assert given_up(ConnectionError("gone")).reason_code == "connection_error"
-    assert given_up(JudgeError("x", reason_code="timeout", retryable=True)).retryable is False
-    assert given_up(BudgetExceededError("max_calls=1 is used up")).reason_code == "budget_exceeded"

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import re
 import weakref
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from ctxmetrics._runtime.failures import classify
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models.base import Reply
 from ctxmetrics.models.wrapping import fingerprint
@@ -205,22 +203,6 @@ def _is_no_answer(error: BaseException) -> bool:
         or (isinstance(error, AttributeError) and isinstance(error.obj, str))
         or str(error).startswith(_NO_COMPLETION)
     )
-
-
-def with_arguments(model: Any, **arguments: object) -> Any:
-    """Return a copy of a model object whose ``model_args`` hold these, too, where they do not say otherwise."""
-    twin = copy(model)
-    twin.model_args = {**arguments, **model.model_args}
-    return twin
-
-
-def given_up(error: BaseException) -> JudgeError:
-    """Return the failure of a client that has tried as often as it should: nobody else is to try again."""
-    problem = classify(error)
-    if isinstance(problem, JudgeError):
-        problem.retryable = False
-        return problem
-    return JudgeError(str(problem), reason_code=problem.code)
 
 
 def _text(content: Any) -> str:
