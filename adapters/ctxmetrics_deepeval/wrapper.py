@@ -21,7 +21,7 @@ from rich.markup import escape
 from ctxmetrics._pictures import refusal
 from ctxmetrics._secrets import safe_text
 from ctxmetrics._version import __version__
-from ctxmetrics.adapting.embedded import RunNotice, notices_of
+from ctxmetrics.adapting.embedded import RunNotice, notice_of
 from ctxmetrics.adapting.params import MetricParams, build_metric
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError, SampleError
 from ctxmetrics.fields import SCHEMAS, text_of
@@ -184,8 +184,9 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
 
     @property
     def assessment_questions(self) -> list[str] | None:
-        """Something new each time where DeepEval's cache must not answer; it compares this.
+        """Something new each time where DeepEval's cache must not answer.
 
+        DeepEval has no option for that: deepeval/test_run/cache.py, line 381, compares this attribute with the stored one.
         The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id and
         string metrics, computed sooner than looked up, and those with a judge that is not ours are never
         taken from it.
@@ -207,7 +208,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
 _OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
 
 
-_NOTICES = notices_of("ctxmetrics_deepeval", "model=")
+_SOURCE = ("ctxmetrics_deepeval", "model=")
 _last_run: list[tuple[Any, RunNotice]] = []
 
 
@@ -215,9 +216,9 @@ def _run_notice() -> RunNotice:
     """Return the notice of DeepEval's current run: an ``evaluate()``, or all tests of a process."""
     run = None if get_is_running_deepeval() else global_test_run_manager.test_run
     if run is None:
-        return _NOTICES.of(None)
+        return notice_of(*_SOURCE)
     if not _last_run or _last_run[0][0]() is not run:
-        _last_run[:] = [(weakref.ref(run), _NOTICES.new())]
+        _last_run[:] = [(weakref.ref(run), RunNotice(*_SOURCE))]
     return _last_run[0][1]
 
 

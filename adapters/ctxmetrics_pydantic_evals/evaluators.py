@@ -101,6 +101,7 @@ class MetricEvaluator(Evaluator[Any, Any, Any]):
             Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
             for item in fields(cls)
         ]
+        # pydantic_ai/_spec.py, line 299, takes the parameters that a file may hold from the signature.
         cls.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # any class may have one
 
     def __init__(

@@ -19,7 +19,7 @@ from ragas.metrics.result import MetricResult
 
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.run import Run, current_run, part_of, using
-from ctxmetrics.adapting.embedded import RunNotice, notices_of
+from ctxmetrics.adapting.embedded import RunNotice, notice_of
 from ctxmetrics.adapting.params import MetricParams, build_metric
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.llm.judge import LLMJudge
@@ -46,7 +46,7 @@ _FRAMEWORK: Literal["framework"] = "framework"
 _FORMAT = "1.0"
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
-_NOTICES = notices_of("ctxmetrics_ragas", 'llm=, or judge="framework" for the LLM of evaluate(llm=..)')
+_SOURCE = ("ctxmetrics_ragas", 'llm=, or judge="framework" for the LLM of evaluate(llm=..)')
 _notice: ContextVar[RunNotice | None] = ContextVar("ctxmetrics_ragas_notice", default=None)
 
 
@@ -219,7 +219,7 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
         # As in Ragas, the first try is one of the "retries".
         _run.set(Run(max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries))
-        _notice.set(_NOTICES.new())
+        _notice.set(RunNotice(*_SOURCE))
         if self._model is not None and isinstance(self._model.llm, BaseRagasLLM):
             self._model.llm.set_run_config(run_config)
 
@@ -269,7 +269,7 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         """
         options.setdefault("progress", False)
         options.setdefault("timeout", (_run.get() or current_run()).timeout)
-        scores, notice = await score_each(self._judging(), inputs, **options), _NOTICES.new()
+        scores, notice = await score_each(self._judging(), inputs, **options), RunNotice(*_SOURCE)
         for score in scores:
             notice.check(self._judging(), score)
         return [ContextResult(score) for score in scores]
@@ -284,7 +284,7 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         # The last handler is one that evaluate() makes for itself; a metric that is called by itself has none.
         with using(_run.get() or current_run()), part_of([None, *getattr(callbacks, "handlers", ())][-1]):
             score = await self._judging().ascore(sample)
-        (_notice.get() or _NOTICES.of(None)).check(self._judging(), score)
+        (_notice.get() or notice_of(*_SOURCE)).check(self._judging(), score)
         return score
 
     def _judging(self) -> Metric:

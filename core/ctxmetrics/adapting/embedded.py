@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections import OrderedDict
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import EmbeddedJudgeWarning
@@ -14,8 +13,6 @@ from ctxmetrics.metrics.judged import JudgedMetric
 if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.scores import Score
-
-_KNOWN_RUNS = 256
 
 
 class RunNotice:
@@ -48,50 +45,20 @@ class RunNotice:
             self._given = True
 
 
-class RunNotices:
-    """The notices of a framework's runs, found by the run's name.
-
-    Args:
-        source: See `RunNotice`.
-        advice: See `RunNotice`.
-    """
-
-    def __init__(self, source: str, advice: str) -> None:
-        self._source, self._advice = source, advice
-        self._runs: OrderedDict[str | None, RunNotice] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def new(self) -> RunNotice:
-        """Return the notice of a run that begins."""
-        return RunNotice(self._source, self._advice)
-
-    def of(self, run: str | None) -> RunNotice:
-        """Return the notice of a run; for None, of the process: the framework shows no run."""
-        with self._lock:
-            notice = self._runs.setdefault(run, self.new())
-            self._runs.move_to_end(run)
-            while len(self._runs) > _KNOWN_RUNS:
-                self._runs.popitem(last=False)
-            return notice
-
-    def forget(self) -> None:
-        """Forget all runs, as in a new process."""
-        with self._lock:
-            self._runs.clear()
-
-
-@cache
-def notices_of(source: str, advice: str) -> RunNotices:
-    """Return the notices of an adapter's runs, made once; see `RunNotice`."""
-    notices = RunNotices(source, advice)
-    _all.append(notices)
-    return notices
-
-
-_all: list[RunNotices] = []
+def notice_of(source: str, advice: str, run: str | None = None) -> RunNotice:
+    """Return the notice of a run by its name; for None, of the process: the framework shows no run."""
+    with _lock:  # a cache alone may give two threads two notices of one run
+        return _notice_of(source, advice, run)
 
 
 def forget() -> None:
     """Forget all runs of all frameworks, as in a new process."""
-    for notices in _all:
-        notices.forget()
+    _notice_of.cache_clear()
+
+
+@lru_cache(maxsize=256)
+def _notice_of(source: str, advice: str, _: str | None) -> RunNotice:
+    return RunNotice(source, advice)
+
+
+_lock = threading.Lock()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.adapting.embedded import notices_of
+from ctxmetrics.adapting.embedded import notice_of
 from ctxmetrics.adapting.params import MetricParams, build_metric
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError
 from ctxmetrics.fields import KeyParams
@@ -134,8 +133,8 @@ class Scorer:
             return found
 
         evaluation = self.schema.evaluation(record) if self.schema.evaluation else None
-        notice = notices_of(self.schema.package, self.schema.judge_option).of(evaluation)
-        with part_of(None if evaluation is None else _named(id(self.schema), evaluation)):
+        notice = notice_of(self.schema.package, self.schema.judge_option, evaluation)
+        with part_of(None if evaluation is None else notice):  # it lives as long as the evaluation is known
             outcomes = await asyncio.gather(*map(score, self.metrics.values()), return_exceptions=True)
         failures = [
             outcome
@@ -192,15 +191,6 @@ def compact(score: Score) -> dict[str, Any]:
 def is_failure(score: Score) -> bool:
     """Whether the metric could not be applied: a field is missing, or the metric failed."""
     return score.reason_code in ("missing_field", "metric_error")
-
-
-class _Evaluation:
-    """Stands for one evaluation of a framework, which shows no more of it than a name."""
-
-
-@lru_cache(maxsize=64)
-def _named(reader: int, name: str) -> _Evaluation:  # noqa: ARG001 - one object for each
-    return _Evaluation()
 
 
 def _failed(metric: Metric, error: BaseException) -> Score:
