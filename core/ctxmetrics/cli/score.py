@@ -63,9 +63,7 @@ def score(
     schema, convention = schema_and_convention(schema, convention)
     if cache is None and (resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
-    if resume and cache is None:
-        raise ParameterError("--resume needs --out FILE or --cache DIR: that is where the judgements are.")
-    _check_paths(file, out, report, cache)
+    _check_paths(file, out, report, cache, resume=resume)
     samples: Any = read_samples(file, schema)
     payload = samples.payload
     judging = judge_of(judge, base_url)
@@ -101,11 +99,15 @@ def score(
     _finish(results, metrics, judging, gates, out=out, report=report, show=show)
 
 
-def _check_paths(file: Path, out: Path | None, report: Path | None, cache: Path | None) -> None:
-    """Raise where an output cannot be written, or is an input."""
+def _check_paths(
+    file: Path, out: Path | None, report: Path | None, cache: Path | None, *, resume: bool
+) -> None:
+    """Raise where an output cannot be written or is an input, or a run to resume has left nothing."""
     from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.evaluation.writer import check_outputs
 
+    if resume and cache is None:
+        raise ParameterError("--resume needs --out FILE or --cache DIR: that is where the judgements are.")
     inputs = {"FILE": file, "--cache": None if cache is None else cache / FILE_NAME}
     check_outputs({"--out": out, "--report": report}, inputs)
 
