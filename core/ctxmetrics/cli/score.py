@@ -102,7 +102,7 @@ def score(
 def _check_paths(
     file: Path, out: Path | None, report: Path | None, cache: Path | None, *, resume: bool
 ) -> None:
-    """Raise where an output cannot be written or is an input, or a run to resume has left nothing."""
+    """Raise where an output cannot be written or is an input, or --resume has nowhere to look."""
     from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.evaluation.writer import check_outputs
 
