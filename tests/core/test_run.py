@@ -419,7 +419,11 @@ def admitted(breaker):
         except JudgeError as problem:
             return problem.reason_code
 
-    return asyncio.run(main())
+    loop = asyncio.new_event_loop()  # asyncio.run uses one loop again and again where a framework has patched it
+    try:
+        return loop.run_until_complete(main())
+    finally:
+        loop.close()
 
 
 def test_after_the_cool_down_one_request_is_the_trial(monkeypatch):

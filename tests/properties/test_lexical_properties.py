@@ -223,6 +223,8 @@ NUMBERED = st.lists(
 @example("in 1990 twenty one million")
 @example("5  million")
 @example("5 twenty - one")
+@example("5 United States")
+@example("in 1990 the U.S. had 5 U.S. dollars")
 def test_the_fast_way_of_reading_gives_the_same_words(text):
     plain = text.translate(module._TYPOGRAPHY)
     slow = list(module._words(plain, 0, len(plain)))

@@ -180,7 +180,7 @@ def test_a_model_s_judgement_is_llm_judge_and_one_serves_both_metrics(
 
     def reply(prompt: Any) -> Any:
         asked.append(prompt.step)
-        return judge._judge.model.replies["joint"][0]
+        return judge.model.replies["joint"][0]
 
     model = ScriptedModel(reply, "counting")
     scorers = [ContextRecallScorer(judge=model), ContextPrecisionScorer(judge=LLMJudge(model))]
@@ -218,7 +218,7 @@ def test_a_judge_for_a_metric_of_the_core_and_the_question_reaches_it(
 
     def reply(prompt: Any) -> Any:
         seen.append("Where is it?" in prompt.user)
-        return judge._judge.model.replies["joint"][0]
+        return judge.model.replies["joint"][0]
 
     scorer = MetricScorer(ContextRecall(), judge=ScriptedJudge(reply, name="seeing"), name="mine")
     _, rows = run([row()], [scorer])

@@ -168,7 +168,9 @@ def _stretches(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool
             before, last = last, text.find(" ", last + 1, end)
             next_end = end if last < 0 else last
             piece = text[before:next_end].strip().lower()
-            if piece.strip("-") and piece not in _MAY_JOIN and _NUMERIC.search(piece) is None:
+            if any(opening in piece for opening in _OPENING_WORDS):
+                last = -1  # a longer name begins, which must not be cut: the rest is read together
+            elif piece.strip("-") and piece not in _MAY_JOIN and _NUMERIC.search(piece) is None:
                 break
         if first > start:
             yield start, first, False
@@ -263,6 +265,7 @@ _INITIALS = {
     "US": "u.s.", "USA": "u.s.", "UK": "u.k.", "UN": "u.n.", "EU": "e.u.", "USSR": "u.s.s.r.", "UAE": "u.a.e.",
 }  # fmt: skip
 _OPENINGS = frozenset(("u", "e", "united", "european", "soviet"))
+_OPENING_WORDS = ("united", "european", "soviet")
 _LONG_NAMES = tuple(
     (re.compile(pattern + r"(?![^\W_])", re.IGNORECASE), key)
     for pattern, key in (
