@@ -419,7 +419,9 @@ def admitted(breaker):
         except JudgeError as problem:
             return problem.reason_code
 
-    loop = asyncio.new_event_loop()  # asyncio.run uses one loop again and again where a framework has patched it
+    loop = (
+        asyncio.new_event_loop()
+    )  # asyncio.run uses one loop again and again where a framework has patched it
     try:
         return loop.run_until_complete(main())
     finally:
