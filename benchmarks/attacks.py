@@ -382,7 +382,7 @@ def rows(figures: dict) -> list[list[str]]:
                 cells += [str(one["n"]), "" if one["share"] is None else f"{one['share']:.2f}"]
             made.append([*cells, bar])
     one, other = figures["unchanged"]["data"], figures["unchanged"]["templates"]
-    show = lambda found: "" if found["share"] is None else f"{found['share']:.3f}"  # noqa: E731
+    show = lambda found: "" if found["share"] is None else f"{found['share']:.3f}"  # noqa: E731 - used on the next lines only
     made.append(
         ["unchanged: flagged", str(one["n"]), show(one), str(other["n"]), show(other), f"at most {FLAGGED}"]
     )

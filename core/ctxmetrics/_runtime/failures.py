@@ -1,4 +1,4 @@
-"""What an exception of somebody's client means: may it be asked again, when, and what to call it."""
+"""What an exception of a model's client means: may it be asked again, when, and what to call it."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ class Run:
                     reply = await model.generate(prompt, schema)
             except (BudgetExceededError, ParameterError):
                 raise
-            except Exception as error:  # noqa: BLE001 - somebody's client may raise anything
+            except Exception as error:  # noqa: BLE001 - the client of a user's model may raise anything
                 remember_keys_of(model)
                 problem = classify(error)
                 if isinstance(error, TimeoutError) and not str(error):
@@ -240,7 +240,7 @@ class Run:
 
 
 def _checked(reply: object, model: Model, prompt: Prompt) -> Reply:
-    """Return the reply of somebody's model, if it is one, with counts that can be added up.
+    """Return the reply of a user's model, if it is one, with counts that can be added up.
 
     Raises:
         ParameterError: It is not.
@@ -273,7 +273,7 @@ def _own_timeout(model: Model) -> float | None:
 
 
 def _asked_to_wait(state: RetryCallState) -> float | None:
-    """Return the seconds the server asked for, a little spread so that nobody marches in step."""
+    """Return the seconds the server asked for, with a random part, so that requests do not come in waves."""
     problem = state.outcome.exception() if state.outcome else None
     seconds = getattr(problem, "retry_after", None)
     return None if seconds is None else seconds + random.uniform(0.1, _SPREAD)  # noqa: S311 - no secret

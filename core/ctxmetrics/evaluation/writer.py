@@ -49,7 +49,7 @@ _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def json_line(data: Mapping[str, Any]) -> str:
-    """Write one row; what a judge or metric of somebody's put there and JSON cannot hold becomes text, NaN null."""
+    """Write one row; what a user's judge or metric put there and JSON cannot hold becomes text, NaN null."""
     try:
         line = json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)
     except ValueError:

@@ -559,7 +559,7 @@ _IS_DATE, _IS_NUMBER, _IS_CURRENCY, _IS_WORD = 1, 2, 3, 5
 
 
 @lru_cache(maxsize=2)
-def _pattern(ascii: bool) -> re.Pattern[str]:  # noqa: A002
+def _pattern(ascii: bool) -> re.Pattern[str]:  # noqa: A002 - the flag's own name
     """Return the pattern of a word; made on first use (some milliseconds). Text in ASCII is read three times faster."""
     unspaced, word = r"(?!)", _ASCII_LETTERS
     if not ascii:
