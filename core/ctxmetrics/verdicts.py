@@ -19,7 +19,11 @@ VerdictCode = Literal[
     "conflicting_verdicts",  # the reply said yes and no about one id, or the votes were split evenly
     "unverified_evidence",  # the quote is not in the context: the verdict is no
     "too_many_quotes",  # more quotes, or longer ones, than are looked for, and none of the others was found
+    "weak_evidence",  # the quote is in the context and proves little
+    "contradicted",  # the reply contradicts itself, or the text it was asked about
     "uncertain",  # the embedded judge found a contradiction: a person should look
+    "no_echo",  # the reply did not repeat the code of its request, and its quotes are right
+    "wrong_data",  # the reply answers another request
     "rate_limited",
     "overloaded",
     "timeout",
@@ -30,6 +34,9 @@ VerdictCode = Literal[
     "judge_down",  # too many failures in a row: not asked any more
     "budget_exceeded",
 ]
+
+# Codes of verdicts that are counted as doubtful wherever a mean is shown.
+DOUBTFUL = frozenset({"unverified_evidence", "weak_evidence", "contradicted", "uncertain"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +50,18 @@ class Evidence:
         start: First character of the span.
         end: One past its last character.
         quote: The text of the span.
+        whole: Whether this context alone states the unit; False where it states a part of it.
     """
 
     context: int
     start: int
     end: int
     quote: str
+    whole: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the four fields as a plain dict."""
-        return {"context": self.context, "start": self.start, "end": self.end, "quote": self.quote}
+        """Return the five fields as a plain dict."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
