@@ -16,7 +16,8 @@ import numpy as np
 
 from ctxmetrics import ContextPrecision, evaluate
 from ctxmetrics._statistics import corrected_mean, mean_interval
-from ctxmetrics.agreement.agree import REFERENCE, agree
+from ctxmetrics.agreement.agree import agree
+from ctxmetrics.agreement.labels import REFERENCE
 from ctxmetrics.files import read_samples
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

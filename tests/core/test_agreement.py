@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from ctxmetrics import LexicalJudge, Sample, ScriptedJudge
 from ctxmetrics._statistics import corrected_mean, mean_interval
-from ctxmetrics.agreement.agree import Agreement, agree, intervals_of
+from ctxmetrics.agreement.agree import agree
+from ctxmetrics.agreement.figures import Agreement, intervals_of
 from ctxmetrics.cli import app
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.files import read_samples
@@ -244,9 +245,9 @@ def test_where_they_differ_is_shown_worst_first():
         sample(3, context_useful=[True, False]),
     ]
     report = agree(samples, judge=says())
-    assert [(item.sample_id, len(item.verdicts)) for item in report.disputes] == [("n3", 2), ("n2", 1)]
+    assert [(item.sample_id, len(item.disputed)) for item in report.disputes] == [("n3", 2), ("n2", 1)]
     shown = str(report.disputes[1])
-    assert "sample n2, context_useful: 1 of 2 differ" in shown
+    assert "sample n2, context_useful: 1 of 2 answers differ" in shown
     assert "c1 Berlin is a city." in shown
     assert shown.endswith("people say yes")
 

@@ -1,0 +1,160 @@
+"""Figures of agreement between a judge and people: counts, rates, kappa, and intervals over samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ctxmetrics.agreement.labels import Compared
+
+_WITH_INTERVAL = ("bias", "balanced_accuracy", "kappa")
+_DRAWS, _CHUNK, _SEED = 2000, 100, 0
+_ENDS = (2.5, 97.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far a judge agrees with people on one kind of label.
+
+    Rates are shares of yes. A figure that is not defined, since people said only yes or only no, is None.
+
+    Attributes:
+        label: The label's name.
+        samples: Samples with such a label and a verdict of the judge.
+        both: Answers where both say yes.
+        judge_only: Where only the judge says yes.
+        people_only: Where only people do.
+        neither: Where both say no.
+        not_judged: Labels without a verdict of the judge; they count nowhere else.
+        intervals: 95 % intervals of ``bias``, ``balanced_accuracy`` and ``kappa`` (see `intervals_of`).
+    """
+
+    label: str
+    samples: int
+    both: int
+    judge_only: int
+    people_only: int
+    neither: int
+    not_judged: int = 0
+    intervals: Mapping[str, tuple[float, float] | None] | None = None
+
+    @property
+    def answers(self) -> int:
+        """Labels with a verdict of the judge."""
+        return self.both + self.judge_only + self.people_only + self.neither
+
+    @property
+    def people_rate(self) -> float | None:
+        """How often people say yes."""
+        return _share(self.both + self.people_only, self.judge_only + self.neither)
+
+    @property
+    def judge_rate(self) -> float | None:
+        """How often the judge says yes."""
+        return _share(self.both + self.judge_only, self.people_only + self.neither)
+
+    @property
+    def bias(self) -> float | None:
+        """``judge_rate - people_rate``: above 0 the judge is too lenient."""
+        return (self.judge_only - self.people_only) / self.answers if self.answers else None
+
+    @property
+    def sensitivity(self) -> float | None:
+        """Which share of people's yes the judge finds."""
+        return _share(self.both, self.people_only)
+
+    @property
+    def specificity(self) -> float | None:
+        """Which share of people's no the judge finds."""
+        return _share(self.neither, self.judge_only)
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """Mean of sensitivity and specificity: 0.5 is chance, whatever the rates."""
+        if self.sensitivity is None or self.specificity is None:
+            return None
+        return (self.sensitivity + self.specificity) / 2
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa: 1 is full agreement, 0 is chance.
+
+        Formula: ``(p - e) / (1 - e)``, p the share of equal answers, e the share that two independent raters with
+        these rates would have. None where e is 1.
+
+        Source: J. Cohen, Educational and Psychological Measurement 20 (1960) 37.
+        """
+        n = self.answers
+        yes = (self.both + self.people_only) * (self.both + self.judge_only)
+        no = (self.neither + self.people_only) * (self.neither + self.judge_only)
+        by_chance = yes + no  # times n * n
+        return (
+            (n * (self.both + self.neither) - by_chance) / (n * n - by_chance) if n * n > by_chance else None
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return counts, figures and intervals as plain JSON-ready data."""
+        counts = ("label", "samples", "answers", "both", "judge_only", "people_only", "neither", "not_judged")
+        rates = (
+            "people_rate",
+            "judge_rate",
+            "bias",
+            "sensitivity",
+            "specificity",
+            "balanced_accuracy",
+            "kappa",
+        )
+        return {
+            **{name: getattr(self, name) for name in (*counts, *rates)},
+            "intervals": {name: found and list(found) for name, found in (self.intervals or {}).items()},
+        }
+
+
+def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
+    """Count the answers on one kind of label."""
+    tables = []
+    for item in compared:
+        answers = [(people, verdict.value) for people, verdict in item.pairs]
+        kinds = ((True, True), (False, True), (True, False), (False, False))
+        if answers:
+            tables.append(tuple(map(answers.count, kinds)))
+    labelled = sum(people is not None for item in compared for people in item.people)
+    both, judge_only, people_only, neither = map(sum, zip((0, 0, 0, 0), *tables, strict=True))
+    found = Agreement(label, len(tables), both, judge_only, people_only, neither)
+    return replace(found, not_judged=labelled - found.answers, intervals=intervals_of(tables))
+
+
+def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
+    """95 % intervals of ``bias``, ``balanced_accuracy`` and ``kappa``: percentiles of a bootstrap over samples.
+
+    Args:
+        tables: One a sample: how many answers are yes of both, of the judge only, of people only, of neither.
+
+    Returns:
+        The ends, or None below two samples and for what is not defined in every draw.
+
+    Source: B. Efron, Annals of Statistics 7 (1979) 1; samples are drawn whole, since their answers hang together.
+    """
+    import numpy as np
+
+    found: dict[str, tuple[float, float] | None] = dict.fromkeys(_WITH_INTERVAL)
+    if len(tables) < 2:  # noqa: PLR2004 - one sample says nothing about the spread
+        return found
+    counts = np.array(tables, dtype=float)
+    random = np.random.default_rng(_SEED)
+    even = np.full(len(counts), 1 / len(counts))
+    draws = [random.multinomial(len(counts), even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
+    figures = [Agreement("", 0, *map(round, draw)) for draw in np.vstack(draws).tolist()]
+    for name in _WITH_INTERVAL:
+        values = [getattr(figure, name) for figure in figures]
+        if None not in values:
+            low, high = np.percentile(values, _ENDS).tolist()
+            found[name] = (low, high)
+    return found
+
+
+def _share(part: int, rest: int) -> float | None:
+    return part / (part + rest) if part + rest else None

@@ -1,0 +1,111 @@
+"""What people said about samples, beside the judge's verdicts on the same things.
+
+A part of the samples have `Sample.labels`; ``null`` in a list is no label. `KINDS` names the labels there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctxmetrics._display import visible
+from ctxmetrics._wording import line
+from ctxmetrics.errors import SampleError
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
+from ctxmetrics.text import detect_language, split_sentences
+from ctxmetrics.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ctxmetrics.metrics.judged import JudgedMetric
+    from ctxmetrics.samples import Sample
+    from ctxmetrics.scores import Score
+
+CONTEXTS, UNITS, REFERENCE = "context_useful", "unit_supported", "reference_supported"
+# The labels there are: what one answer is about, and the metric whose verdicts it is compared with. A reference counts
+# as supported by the judge when every sentence of it is.
+KINDS: Mapping[str, tuple[str, type[JudgedMetric]]] = {
+    CONTEXTS: ("retrieved context", ContextPrecision),
+    UNITS: ("sentence of the reference", ContextRecall),
+    REFERENCE: ("reference", ContextRecall),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One sample's labels of one kind, and the verdicts on the same things, in the same order.
+
+    Attributes:
+        label: Which kind.
+        sample_id: The sample's id, or its number.
+        people: What people said; None where they did not.
+        verdicts: What the judge said.
+    """
+
+    label: str
+    sample_id: str
+    people: tuple[bool | None, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def pairs(self) -> list[tuple[bool, Verdict]]:
+        """What people say, and the judge's verdict, where there are both."""
+        both = zip(self.people, self.verdicts, strict=True)
+        return [(people, item) for people, item in both if people is not None and item.value is not None]
+
+    @property
+    def disputed(self) -> list[Verdict]:
+        """The judge's verdicts that people contradict."""
+        return [verdict for people, verdict in self.pairs if verdict.value is not people]
+
+    def __str__(self) -> str:
+        wrong = self.disputed
+        head = f"sample {visible(self.sample_id)}, {self.label}: {len(wrong)} of {len(self.pairs)} answers differ"
+        lines = [f"{line(item)}\n      people say {'no' if item.value else 'yes'}" for item in wrong]
+        return "\n".join([head, *lines])
+
+
+def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
+    """Return a sample's labels of one kind, or None where it has none.
+
+    Raises:
+        SampleError: They are no yes or no, or not as many as there are things to label.
+    """
+    if label not in sample.labels:
+        return None
+    given, thing = sample.labels[label], KINDS[label][0]
+    who = "A sample" if sample.id is None else f"Sample {visible(sample.id)[:80]!r}"
+    values = (given,) if label == REFERENCE else given
+    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+        raise SampleError(f"{who}: labels.{label} must be a list: true or false for each {thing}.")
+    if not all(value is None or (isinstance(value, (bool, int)) and value in (0, 1)) for value in values):
+        raise SampleError(f"{who}: labels.{label} must say true, false or null, and nothing else.")
+    reference = sample.reference or ""
+    counts = {
+        CONTEXTS: len(sample.retrieved_contexts or ()),
+        UNITS: len(split_sentences(reference, detect_language(reference))),
+        REFERENCE: 1,
+    }
+    if len(values) != (count := counts[label]):
+        raise SampleError(
+            f"{who}: labels.{label} has {len(values)} entries for {count} things to label. "
+            f"Write one for each {thing}."
+        )
+    return tuple(None if value is None else bool(value) for value in values)
+
+
+def compared(
+    label: str, number: int, sample: Sample, score: Score, people: tuple[bool | None, ...] | None
+) -> Compared:
+    """Put a sample's labels beside the verdicts of the metric that they are compared with."""
+    verdicts, people = score.verdicts, people or ()
+    if not verdicts:  # nothing was retrieved, which supports nothing; or there is no score
+        value = None if score.value is None else False
+        verdicts = tuple(Verdict(id=f"s{place}", value=value) for place in range(1, len(people) + 1))
+    if label == REFERENCE:
+        values = {verdict.value for verdict in verdicts}
+        whole = False if False in values else None if None in values else True
+        verdicts = (Verdict(id=REFERENCE, value=whole, text=sample.reference or ""),)
+    return Compared(label, sample.id or str(number), people, verdicts)
