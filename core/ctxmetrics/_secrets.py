@@ -164,7 +164,7 @@ def _masked_record(record: logging.LogRecord) -> bool:
 
 def _remember_environment() -> None:
     for name, value in tuple(os.environ.items()):
-        if len(value) >= _RUN and _VARIABLE.search(name):
+        if _VARIABLE.search(name):
             remember_key(value.strip())
 
 

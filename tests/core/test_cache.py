@@ -110,6 +110,15 @@ def test_the_oldest_go_when_it_grows_too_large(tmp_path):
     assert 300 < len(kept) < 550
 
 
+def test_the_oldest_go_also_when_each_run_is_short(tmp_path):
+    for number in range(0, 3000, 10):
+        cache = VerdictCache(tmp_path, max_bytes=1024**2)
+        for key in range(number, number + 10):
+            cache.put(str(key), "x" * 2000)
+    assert 300 < cache.info().entries < 550
+    assert cache.get("2999") is not None
+
+
 @pytest.mark.parametrize("size", [0, 1000, None, 1e9])
 def test_a_senseless_size_is_refused(tmp_path, size):
     with pytest.raises(ParameterError, match="max_bytes"):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+OLD_ROW = '{"sample_id": "old"}\n'
 GOOD = {
     "id": "a",
     "reference": "Paris is the capital of France.",
@@ -358,7 +359,7 @@ KEY = {"OPENAI_API_KEY": "sk-not-a-real-key"}
 def test_a_run_that_was_stopped_is_resumed(tmp_path: Path, number: signal.Signals, report: bool) -> None:
     samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges. It is big."} for i in range(12)]
     file, out, part = written(tmp_path, "d.jsonl", *samples), tmp_path / "o.jsonl", tmp_path / "o.jsonl.part"
-    out.write_text("old\n")
+    out.write_text(OLD_ROW)
     pages = ("--report", tmp_path / "r.html") if report else ()
     with FakeOpenAIServer(answer_from(), latency=0.1) as server:
         options = (
@@ -372,7 +373,7 @@ def test_a_run_that_was_stopped_is_resumed(tmp_path: Path, number: signal.Signal
         first.send_signal(number)
         _, errors = first.communicate(timeout=60)
         assert first.returncode == (130 if number == signal.SIGINT else -9)
-        assert out.read_text() == "old\n"
+        assert out.read_text() == OLD_ROW
         left = [json.loads(line) for line in part.read_text().splitlines()]  # valid to the last line
         judged = [row for row in left if row["value"] is not None]
         assert [row["sample_id"] for row in judged] == [str(i) for i in range(len(judged))]
@@ -433,7 +434,7 @@ NOTHING_RETRIEVED = {**GOOD, "id": "n", "retrieved_contexts": []}
 def test_a_run_without_any_verdict_exits_3(tmp_path: Path, fault: str, count: int) -> None:
     samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges."} for i in range(count)]
     file, out = written(tmp_path, "d.jsonl", NOTHING_RETRIEVED, *samples), tmp_path / "out.jsonl"
-    out.write_text("old\n")
+    out.write_text(OLD_ROW)
     faults = [Fault("refusal_text")] if fault == "unusable" else []
     words = {
         "dead server": ("Connection error", "Check that the server runs, and its address in --base-url."),
@@ -455,7 +456,21 @@ def test_a_run_without_any_verdict_exits_3(tmp_path: Path, fault: str, count: in
     assert KEY["OPENAI_API_KEY"] not in run.stdout + run.stderr
     assert words[0].lower() not in run.stderr.lower().replace(line.lower(), "")  # it is said once
     assert f"0.0000 (1 of {count + 1} judged)" in run.stdout
-    assert out.read_text() == "old\n"
+    assert out.read_text() == OLD_ROW
+
+
+def test_a_report_of_an_earlier_run_stays_where_no_verdict_was_given(tmp_path: Path) -> None:
+    file, report = written(tmp_path, "d.jsonl", GOOD), tmp_path / "r.html"
+    options = ("score", file, "-m", "context_recall", "--report", report)
+    judged = ("--judge", "openai/m", "--base-url", dead_address(), "--timeout", 5)
+    assert in_own_process(*options, *judged, **KEY).returncode == 3
+    assert "not judged" in report.read_text()
+    assert in_own_process(*options).returncode == 0
+    before = report.read_bytes()
+    run = in_own_process(*options, *judged, **KEY)
+    assert run.returncode == 3, run
+    assert "did not replace it" in run.stderr
+    assert report.read_bytes() == before
 
 
 def test_some_samples_without_a_verdict_are_no_failure_unless_a_gate_asks(tmp_path: Path) -> None:

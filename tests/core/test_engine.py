@@ -694,7 +694,7 @@ def lines(path):
 
 def test_out_has_every_row_in_order_and_the_results_keep_values_only(tmp_path):
     out = tmp_path / "scores.jsonl"
-    out.write_text("old\n")
+    out.write_text('{"sample_id": "old"}\n')
     results = evaluate(
         (sample(number) for number in range(50)),
         [ContextRecall(judge=OwnJudge()), ContextPrecision(judge=OwnJudge())],
@@ -763,6 +763,31 @@ def test_out_never_is_what_the_samples_come_from(tmp_path):
             write(data)
     assert Sample.from_dict(json.loads(data.read_text())) == sample(1)
     assert len(judge.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("data.csv", 'reference,retrieved_contexts\nA door.,"[""A door.""]"\n'),
+        ("data.json", '[{"reference": "A door."}]'),
+        ("notes.txt", "Notes about ctxmetrics."),
+        ("page.html", "<!doctype html><title>My page</title>"),
+    ],
+)
+def test_what_this_library_did_not_write_is_never_replaced(tmp_path, name, text):
+    file = tmp_path / name
+    file.write_text(text)
+    metrics = [ContextRecall(judge=OwnJudge())]
+    results = evaluate(samples(1), metrics)
+    for write in (results.to_jsonl, results.to_html, lambda path: evaluate(samples(1), metrics, out=path)):
+        with pytest.raises(InputFileError, match=r"holds data that no run wrote\. Choose another file"):
+            write(file)
+    assert file.read_text() == text
+    file.write_text("")
+    for write in (results.to_html, results.to_html, results.to_jsonl, results.to_jsonl):
+        write(file)
+    evaluate(samples(1), metrics, out=file)
+    assert [row["sample_id"] for row in lines(file)] == ["0"]
 
 
 def test_out_is_written_by_one_run_at_a_time(tmp_path):

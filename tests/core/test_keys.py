@@ -270,6 +270,12 @@ def test_the_keys_of_the_environment_are_masked(monkeypatch):
     assert "RuntimeError: [key] and [key] are wrong" in score.message
 
 
+def test_a_short_key_of_the_environment_is_masked_as_a_word(monkeypatch):
+    monkeypatch.setenv("ELSEWHERE_TOKEN", "tiny-7")
+    monkeypatch.setenv("LOCAL_API_KEY", "ollama")
+    assert safe_text("tiny-7: refused by ollama; tiny-71") == "[key]: refused by ollama; tiny-71"
+
+
 def test_a_reply_that_repeats_the_key_is_kept_without_it_and_decides_the_same():
     key = KEYS[1]
     plain = answer_from()

@@ -237,6 +237,22 @@ def test_a_first_request_that_hangs_does_not_hold_up_the_others(monkeypatch):
         assert all(request.arrived < hung.finished for request in server.requests[1:8])
 
 
+def test_requests_that_wait_for_another_are_not_timed_meanwhile():
+    with FakeOpenAIServer(answer_from(), faults=[Fault("hang", times=1)]) as server:
+        results = evaluate(samples(8), METRICS, judge=judge(server), timeout=0.7, progress=False)
+        assert values(results) == {(0.5, 0.5): 8}
+        assert results.usage.calls == len(server.requests) == 9  # one hung
+
+
+@pytest.mark.parametrize(("most", "judged"), [(1, 0), (2, 0), (3, 1), (4, 2)])
+def test_finding_out_the_form_is_part_of_the_budget(most, judged):
+    with FakeOpenAIServer(answer_from(), supports=frozenset()) as server:
+        results = evaluate(samples(8), METRICS, judge=judge(server), max_calls=most, progress=False)
+        assert len(server.requests) == results.usage.calls == most
+        assert values(results)[0.5, 0.5] == judged
+        assert results.stopped == f"max_calls={most} is used up"
+
+
 def test_a_form_that_is_insisted_on_is_sent_at_once_and_never_changed():
     with FakeOpenAIServer(answer_from(), supports=frozenset({"json_object"})) as server:
         ask(server, reply_format="json_object")

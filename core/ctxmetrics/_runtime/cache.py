@@ -104,7 +104,7 @@ class VerdictCache:
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._unchecked = 0
+        self._unchecked = max_bytes  # the first judgement that is kept looks at the size: many runs are short
         self._rests_until = 0.0
         self._warned = False
         try:

@@ -49,7 +49,7 @@ class UnusableReplyError(JudgeError):
         self.usage = usage or Usage(calls=1)
 
 
-def classify(error: BaseException) -> JudgeError | BudgetExceededError:
+def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetExceededError:
     """Turn any exception of a model's client into a `JudgeError`.
 
     The status code decides where the exception, or one it came from, has one; else its kind. A server that asks to
@@ -57,7 +57,10 @@ def classify(error: BaseException) -> JudgeError | BudgetExceededError:
 
     Args:
         error: What was raised. Keys in its text are masked.
+        seconds: The time that the request was given, for the message; 0 where it is not known.
     """
+    if seconds and isinstance(error, TimeoutError) and not str(error):
+        return JudgeError(f"no answer within {seconds:g} s", reason_code="timeout", retryable=True)
     problem = _classified(error)
     return _within_patience(problem) if isinstance(problem, JudgeError) else problem
 

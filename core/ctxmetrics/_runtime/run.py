@@ -172,7 +172,7 @@ class Run:
             async with limiter.slot() as sent_at:
                 if trial is None:
                     breaker.check()  # it may have opened meanwhile
-                self._take_call()
+                self.take_call()
                 try:
                     reply = await self._ask(model, prompt, schema)
                 except JudgeError as problem:
@@ -207,21 +207,17 @@ class Run:
         """Ask the model once, in time; whatever its client raises becomes a `JudgeError`."""
         from anyio import fail_after
 
-        seconds = _own_timeout(model) or self.timeout
+        seconds = self.seconds_for(model)
         with model_call(model, prompt) as record:
             try:
                 # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
-                with fail_after(seconds):
+                with fail_after(None if getattr(model, "times_requests", False) else seconds):
                     reply = await model.generate(prompt, schema)
             except (BudgetExceededError, ParameterError):
                 raise
             except Exception as error:  # noqa: BLE001 - the client of a user's model may raise anything
                 remember_keys_of(model)
-                problem = classify(error)
-                if isinstance(error, TimeoutError) and not str(error):
-                    problem = JudgeError(
-                        f"no answer within {seconds:g} s", reason_code="timeout", retryable=True
-                    )
+                problem = classify(error, seconds)
             else:
                 checked = _checked(reply, model, prompt)
                 record(checked.usage)
@@ -229,12 +225,27 @@ class Run:
             record(_spent_on(problem))
             raise problem  # out here, where it does not drag along what it came from
 
-    def _take_call(self) -> None:
+    def seconds_for(self, model: Model) -> float:
+        """Return the time that one request is given: the model's own ``timeout``, where it has one."""
+        own: Any = getattr(model, "timeout", None)
+        timed = isinstance(own, (int, float)) and not isinstance(own, bool) and own > 0
+        return float(own) if timed else self.timeout
+
+    def take_call(self, sent: int = 0) -> None:
+        """Count one more request against the budget, before it is sent.
+
+        Args:
+            sent: Requests that were sent for the same reply before; they are part of the usage in any case.
+
+        Raises:
+            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+        """
         if self.max_calls is not None and self._taken >= self.max_calls:
             self.spent = f"max_calls={self.max_calls} is used up"
         elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
             self.spent = f"max_tokens={self.max_tokens} is used up"
         if self.spent:
+            self.usage += Usage(calls=sent)
             raise BudgetExceededError(self.spent)
         self._taken += 1
 
@@ -262,14 +273,6 @@ def _spent_on(problem: CtxMetricsError) -> Usage:
 
     usage = problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
     return checked_usage(usage, sent="", received="")
-
-
-def _own_timeout(model: Model) -> float | None:
-    """Return the seconds the model itself asks for, where it does."""
-    seconds = getattr(model, "timeout", None)
-    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0:
-        return float(seconds)
-    return None
 
 
 def _asked_to_wait(state: RetryCallState) -> float | None:

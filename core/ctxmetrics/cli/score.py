@@ -137,8 +137,19 @@ def _finish(
     for problem in failed:
         message(f"gate: {problem}")
     if report is not None:
-        results.to_html(report)
+        _write_report(results, report)
     leave(results, judge, out=out, failed_gates=bool(failed))
+
+
+def _write_report(results: Results, report: Path) -> None:
+    """Write the page; an older one stays where a run broke off and has nothing to show for some metric."""
+    without = [item for item in results.summary().values() if not item.scored]
+    if report.exists() and (results.unanswered or (results.stopped and without)):
+        message(
+            f"note: {report} is that of an earlier run; this run has too little to show and did not replace it"
+        )
+    else:
+        results.to_html(report)
 
 
 # --- a request to Aegis ---

@@ -39,7 +39,8 @@ PART = ".part"
 
 ENCODING = ("utf-8", "backslashreplace")
 """Half characters, which no UTF-8 can hold, become JSON escapes."""
-_LONGEST_LINE = 1024
+# Bytes of a file that say whether this library wrote it.
+_START = 1024
 _LOCKED_BYTE = 2**62
 """What is locked on Windows: a byte that no file reaches, so that the file can be read meanwhile."""
 _FULL = frozenset({errno.ENOSPC, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)})
@@ -174,21 +175,22 @@ def _check_writable(path: Path) -> None:
         problem = os.strerror(errno.ENOENT)
     elif not os.access(place if place.exists() else place.parent, os.W_OK):
         problem = os.strerror(errno.EACCES)
-    elif _holds_data(place):
+    elif not _is_output(place):
         problem = "it holds data that no run wrote"
     else:
         return
     raise InputFileError(f"{path}: cannot be written: {problem}. Choose another file.")
 
 
-def _holds_data(place: Path) -> bool:
-    """Whether a file holds JSON that is no row of a run: likely the samples themselves."""
+def _is_output(place: Path) -> bool:
+    """Whether a file is empty or missing, or was written by this library; any other may be the samples themselves."""
     try:
         with place.open("rb") as file:
-            start = file.readline(_LONGEST_LINE).lstrip(b"\xef\xbb\xbf \t\r\n")
+            start = file.read(_START)
     except OSError:
-        return False
-    return start.startswith((b"{", b"[")) and not start.startswith(b'{"sample_id"')
+        return True
+    page = start.startswith(b"<") and b"ctxmetrics" in start
+    return page or not start or start.startswith(b'{"sample_id"')
 
 
 def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:

@@ -51,6 +51,7 @@ def render_html(rows: Iterable[Row], summary: Summary, *, title: str = "ctxmetri
 def _page(rows: Sequence[Row], summary: Summary, title: str) -> Iterator[str]:
     language = summary.language
     yield f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
+    yield '<meta name="generator" content="ctxmetrics">'
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{_shown(title)}</title><style>{_STYLE}</style></head><body><h1>{_shown(title)}</h1>"

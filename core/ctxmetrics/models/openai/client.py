@@ -48,6 +48,7 @@ def client_for(base_url: str, key: str) -> Any:
             base_url=base_url,
             api_key=key,
             max_retries=0,
+            timeout=None,
             default_headers={"Accept-Encoding": "gzip"},
             http_client=_http_client_class()(),
         )

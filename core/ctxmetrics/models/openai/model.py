@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from ctxmetrics._frozen import frozen
 from ctxmetrics._runtime.background import on_background
 from ctxmetrics._runtime.failures import UnusableReplyError, classify, from_status
+from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
 from ctxmetrics.models.base import Reply, checked_usage
@@ -99,6 +100,9 @@ class OpenAIModel:
         'openai/qwen3@localhost:11434/v1(temperature=0.2)'
     """
 
+    # A run need not time a whole `generate`: each request has its own time, and waiting for another is not part of it.
+    times_requests: ClassVar[bool] = True
+
     model: str
     _: KW_ONLY
     base_url: str | None = None
@@ -153,9 +157,11 @@ class OpenAIModel:
     async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         capabilities = capabilities_of(str(self.base_url), self.model)
         async with capabilities.finding_out():
-            calls = 0
+            run, calls = current_run(), 0
             while True:
                 body = request_body(self, prompt, schema, capabilities)
+                if calls:  # the run has taken the first one
+                    run.take_call(sent=calls)
                 calls += 1
                 answer = await self._post(body, capabilities, may_learn=calls < _MOST_LESSONS)
                 if answer is not None:
@@ -164,13 +170,18 @@ class OpenAIModel:
 
     async def _post(self, body: dict[str, Any], capabilities: Capabilities, *, may_learn: bool) -> str | None:
         """Send one request; return the text of the answer, or None when the next one must ask for less."""
+        from anyio import fail_after
+
+        seconds = current_run().seconds_for(self)
         try:
             client = client_for(str(self.base_url), self._key())
-            patience = {} if self.timeout is None else {"timeout": self.timeout}
-            raw = await client.chat.completions.with_raw_response.create(
-                **body, **patience, extra_body=dict(self.extra or {})
-            )
-            text: object = raw.text if isinstance(raw.text, str) else await raw.text()  # in versions to come
+            with fail_after(seconds):
+                raw = await client.chat.completions.with_raw_response.create(
+                    **body, extra_body=dict(self.extra or {})
+                )
+                text: object = (
+                    raw.text if isinstance(raw.text, str) else await raw.text()
+                )  # in versions to come
             return str(text)
         except ParameterError:
             raise
@@ -178,7 +189,7 @@ class OpenAIModel:
             fixed = self.reply_format != "auto"
             if may_learn and _is_refusal(error) and capabilities.learn(error, body, fixed_form=fixed):
                 return None
-            problem = _special(error) or classify(error)
+            problem = _special(error) or classify(error, seconds)
         raise problem  # out here: what it came from holds the request's headers, and they the key
 
     @property
