@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ctxmetrics._frozen import EMPTY, plain
 from ctxmetrics._wording import MESSAGE, TEXT, clean, count_of, line, number, say, sentence
+from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.verdicts import Usage, Verdict, unjudged
 
@@ -77,6 +78,7 @@ class Score:
         usage: Calls and tokens that this score caused.
         sample_id: The sample's id, where it has one.
         counted: What the verdicts are about and what a yes means: ``("sentence", "supported")``.
+        context_lengths: Characters of each context that was judged, where the verdicts are about units; else None.
     """
 
     metric: str
@@ -92,6 +94,12 @@ class Score:
     usage: Usage = Usage()  # noqa: RUF009 - frozen
     sample_id: str | None = None
     counted: tuple[str, str] = ("verdict", "yes")
+    context_lengths: tuple[int, ...] | None = None
+
+    @property
+    def attribution(self) -> Attribution | None:
+        """The matrix units x contexts behind the verdicts; None where they are not about units."""
+        return None if self.context_lengths is None else Attribution(self.verdicts, self.context_lengths)
 
     @property
     def language(self) -> str:
@@ -165,6 +173,7 @@ class Score:
             "passed": self.passed,
             "band": self.band,
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "context_lengths": plain(self.context_lengths),
             "signals": plain(self.signals),
             "metadata": plain(self.metadata),
             "usage": self.usage.to_dict(),

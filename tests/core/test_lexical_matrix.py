@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ctxmetrics.attribution import Attribution
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
 from ctxmetrics.text import split_sentences
@@ -75,9 +76,20 @@ def test_from_which_k_a_yes_is_certain():
     assert (strict.cells, strict.smallest_k, strict.certain_k) == (("none", "none", "whole"), 3, 3)
 
 
+def attribution_of(verdicts, request):
+    return Attribution(verdicts, tuple(map(len, request.contexts)))
+
+
 def check(request, judge):
     """Compare the matrix with judging at each k, and each context alone."""
     n = len(request.contexts)
+    whole_request = attribution_of(judge.support(request), request)
+    for k in range(n + 1):
+        first = replace(request, contexts=request.contexts[:k])
+        at_k = attribution_of(judge.support(first), first)
+        assert whole_request.recall(k) == at_k.recall()
+        assert whole_request.rests_on(k) == at_k.rests_on()
+        assert whole_request.precision(k) == at_k.precision()
     matrix = judge.matrix(request)
     verdicts = [judge.support(replace(request, contexts=request.contexts[:k])) for k in range(n + 1)]
     alone = [judge.support(replace(request, contexts=(context,))) for context in request.contexts]
@@ -91,8 +103,10 @@ def check(request, judge):
         if row.smallest_k is not None and not any(whole):
             assert max(parts) == row.smallest_k - 1
         if any(whole):
-            assert not parts
             assert row.smallest_k <= whole.index(True) + 1
+            assert bool(parts) is (row.smallest_k <= whole.index(True))
+        if row.smallest_k is not None:
+            assert whole_request.cells[unit] == row.cells
 
 
 WORDS = [

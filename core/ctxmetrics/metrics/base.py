@@ -164,6 +164,7 @@ class Metric(ABC):
         message: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         usage: Usage = Usage(),  # noqa: B008 - frozen
+        context_lengths: tuple[int, ...] | None = None,
         **provenance: Any,
     ) -> Score:
         """Turn a value on the 0-1 scale into the score of this convention."""
@@ -191,6 +192,7 @@ class Metric(ABC):
             usage=usage,
             sample_id=sample.id,
             counted=self.counted,
+            context_lengths=context_lengths,
         )
 
     def to_value(self, hits: Sequence[bool]) -> float | None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import remember_keys_of, safe_text
+from ctxmetrics.attribution import Attribution
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem
 from ctxmetrics.metrics.base import NAMED, Metric, Precision, check_choice, not_judged
 from ctxmetrics.metrics.signals import SIGNALS
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
-from ctxmetrics.verdicts import Verdict
+from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -36,6 +37,8 @@ class JudgedMetric(Metric):
 
     answer_field: ClassVar[str] = "reference"
     uses: ClassVar[tuple[str, ...]] = ("user_input",)
+    counts_units: ClassVar[bool] = False
+    """Whether its verdicts are about the units: then a score has an attribution."""
 
     judge: Judge | None = None
     unit: Unit | None = field(default=None, metadata=NAMED)
@@ -137,6 +140,7 @@ class JudgedMetric(Metric):
             message=message,
             metadata=_metadata(judgement),
             usage=units.usage + judgement.usage,
+            context_lengths=_lengths(request) if self.counts_units else None,
             prompt=judgement.prompt,
             **provenance,
         )
@@ -177,6 +181,7 @@ class ContextRecall(JudgedMetric):
     requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
     counts: ClassVar[tuple[str, str]] = ("sentence", "supported")
     banded: ClassVar[bool] = True
+    counts_units: ClassVar[bool] = True
 
     @property
     def counted(self) -> tuple[str, str]:
@@ -212,7 +217,7 @@ class ContextPrecision(_RatedPrecision):
 
     Attributes:
         relevance: ``"useful"``: the judge says whether the context is useful for the answer (Ragas, DeepEval).
-            ``"supports"``: it supports at least one unit of the reference (RAGChecker), from the attribution alone.
+            ``"supports"``: some unit of the reference rests on it (RAGChecker), from the attribution alone.
         formula: ``"average_precision"`` or ``"share"`` (relevant / retrieved, blind to ranks).
 
     Source: Ragas (LLMContextPrecisionWithReference), DeepEval (ContextualPrecisionMetric), RAGChecker.
@@ -356,11 +361,15 @@ def default_judge() -> Judge:
     return LexicalJudge()
 
 
-def _supporting(units: Sequence[Verdict], request: JudgeRequest) -> tuple[Verdict, ...]:
-    """Return for each context whether it supports a unit; unknown while a unit is not judged."""
+def _lengths(request: JudgeRequest) -> tuple[int, ...]:
+    return tuple(map(len, request.contexts))
+
+
+def _supporting(units: tuple[Verdict, ...], request: JudgeRequest) -> tuple[Verdict, ...]:
+    """Return for each context whether some unit rests on it; unknown while a unit is not judged."""
     supports: dict[int, list[Verdict]] = {}
-    for unit in units:
-        for index in {span.context for span in unit.evidence} if unit.value else ():
+    for unit, contexts in zip(units, Attribution(units, _lengths(request)).rests_on(), strict=True):
+        for index in contexts:
             supports.setdefault(index, []).append(unit)
     missing = [unit for unit in units if unit.value is None]
     verdicts = []
@@ -369,7 +378,8 @@ def _supporting(units: Sequence[Verdict], request: JudgeRequest) -> tuple[Verdic
         spans = tuple(span for unit in found for span in unit.evidence if span.context == index)
         if found:
             reason = f"supports {', '.join(unit.id for unit in found)}"
-            verdicts.append(Verdict(id=id_, value=True, text=text, reason=reason, evidence=spans))
+            code = found[0].code if all(unit.code in DOUBTFUL for unit in found) else None
+            verdicts.append(Verdict(id=id_, value=True, text=text, reason=reason, code=code, evidence=spans))
         elif missing:
             verdicts.append(
                 Verdict(id=id_, value=None, text=text, code=missing[0].code, reason=missing[0].reason)

@@ -1,6 +1,6 @@
 """Which contexts support a unit: each alone, and the first k together for every k.
 
-Pure: a read unit and an index in, an `Attribution` out. The words of a unit are bits of a number, so that what a
+Pure: a read unit and an index in, its `Support` out. The words of a unit are bits of a number, so that what a
 sentence holds of the unit is one number.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ctxmetrics.judges.lexical.index import Index
     from ctxmetrics.judges.lexical.phrase import Phrase
@@ -55,14 +55,14 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Attribution:
+class Support:
     """What the contexts hold of one unit.
 
     Attributes:
         keys: The unit's content words, in the order of the bits.
         whole: The contexts that alone support the unit.
-        parts: Where none does: the contexts that support it together at `smallest_k`, or that hold at least half of
-            what is wanted.
+        parts: Where none does at `smallest_k`: the contexts that support it together there, or that hold at least half
+            of what is wanted; each with the sentences that do.
         smallest_k: The smallest k for which the first k contexts support the unit, None where all of them do not.
             Every larger k supports it too.
         score: What is compared with `Rule.min_coverage` for all contexts together.
@@ -74,7 +74,7 @@ class Attribution:
 
     keys: tuple[str, ...]
     whole: frozenset[int]
-    parts: frozenset[int]
+    parts: Mapping[int, tuple[int, ...]]
     smallest_k: int | None
     score: float
     candidates: tuple[Candidate, ...]
@@ -85,7 +85,7 @@ class Attribution:
         return tuple(key for number, key in enumerate(self.keys) if bits >> number & 1)
 
 
-def attribute(unit: Phrase, index: Index, rule: Rule) -> Attribution:
+def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
     """Judge a unit against each context alone, and against the first k together for every k.
 
     Args:
@@ -126,10 +126,12 @@ def attribute(unit: Phrase, index: Index, rule: Rule) -> Attribution:
             nearest = max(nearest, row.scattered(None, pool), key=_held)
         found.append(nearest)
     whole = frozenset(row.whole)
-    return Attribution(
+    return Support(
         keys=row.keys,
         whole=whole,
-        parts=frozenset() if whole else row.parts(found, smallest_k),
+        parts=row.parts(found, smallest_k)
+        if min(whole, default=len(index.lengths)) >= (smallest_k or 0)
+        else {},
         smallest_k=smallest_k,
         score=max(map(_held, found), default=0.0) - row.missing(seen),
         candidates=tuple(found),
@@ -212,22 +214,32 @@ class _Row:
         found = self.scattered(None, pool)
         return found._replace(since=context + 1) if self.enough(found.held, missing) else None
 
-    def parts(self, candidates: Iterable[Candidate], smallest_k: int | None) -> frozenset[int]:
-        """Return the contexts of the first candidate, and of the numbers and names that it lacks."""
+    def parts(self, candidates: Iterable[Candidate], smallest_k: int | None) -> dict[int, tuple[int, ...]]:
+        """Return the contexts of the first candidate, and of the numbers and names that it lacks, with the sentences."""
         candidate = next((one for one in candidates if one.since == (smallest_k or 0)), None)
         if candidate is None or (smallest_k is None and candidate.coverage < self._rule.min_coverage / 2):
-            return frozenset()
-        found = {self._owners[pick.sentence] for pick in candidate.picks}
+            return {}
+        found = by_context(candidate.picks, self._owners)
         if smallest_k is None:
-            return frozenset(found)
+            return found
         lacking = self._numbers | self._names
         for context in found:
             lacking &= ~_union(self.contexts[context].values())
         for context, masks in self.contexts.items():
             if context < smallest_k and lacking & _union(masks.values()):
-                found.add(context)
+                held = {sentence: mask & lacking for sentence, mask in masks.items()}
+                found[context] = tuple(pick.sentence for pick in _greedy(_distinct(held), self._size))
                 lacking &= ~_union(masks.values())
-        return frozenset(found)
+        return found
+
+
+def by_context(picks: Iterable[Pick], owners: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Return chosen sentences by the context that they belong to."""
+    found: dict[int, tuple[int, ...]] = {}
+    for pick in picks:
+        context = owners[pick.sentence]
+        found[context] = (*found.get(context, ()), pick.sentence)
+    return found
 
 
 def fullest(keys: Iterable[str], index: Index, context: int, limit: int) -> tuple[int, ...]:

@@ -77,11 +77,11 @@ class Index:
             return found
         return found[bisect_left(found, self.first[context]) : bisect_left(found, self.first[context + 1])]
 
-    def evidence(self, sentence: int, contexts: Sequence[str]) -> Evidence:
+    def evidence(self, sentence: int, contexts: Sequence[str], *, whole: bool = True) -> Evidence:
         """Return a sentence as evidence."""
         context = self.owners[sentence]
         start, end = self.starts[sentence], self.ends[sentence]
-        return Evidence(context, start, end, contexts[context][start:end])
+        return Evidence(context, start, end, contexts[context][start:end], whole)
 
     def read(self, sentence: int, contexts: Sequence[str]) -> tuple[str, tuple[Word, ...]]:
         """Return a sentence and its words."""

@@ -59,8 +59,10 @@ class LexicalJudge:
     default weights), ``coverage`` (of the shown sentences), ``missing_words`` (in none of them), ``missing_numbers`` and
     ``missing_names`` (in no context), as the unit spells them; ``bigram_share`` (share of neighbouring content words
     that are neighbours in a shown sentence: not counted); ``contradiction`` (None, or kind and words); ``uncertain``
-    (a yes that is contradicted; its code is ``uncertain``) and, for a no, ``nearest`` (the spans of the nearest
-    sentences). Contexts: ``share``, ``relative``, ``matched_words``.
+    (a yes that is contradicted; its code is ``uncertain``), ``smallest_k`` (the smallest k for which judging the first k
+    contexts gives a yes, or None) and, for a no, ``nearest`` (the spans of the nearest sentences). A yes has evidence in
+    every context that supports the unit alone (``whole``), and in the parts that support it together before the first of
+    them. Contexts: ``share``, ``relative``, ``matched_words``.
 
     Attributes:
         max_sentences: Context sentences that may support a unit together.
@@ -178,7 +180,7 @@ async def _run(
 
 
 def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts: Sequence[str]) -> Verdict:
-    row, doubt, shown, found = judgement
+    row, doubt, shown, found, sentences = judgement
     supported = row.smallest_k is not None
     picks = shown.picks if shown else ()
     covered = sum(pick.adds for pick in picks)
@@ -194,9 +196,22 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
         "bigram_share": _bigram_share(unit, shown, reader),
         "contradiction": None if doubt is None else frozen(doubt._asdict()),
         "uncertain": uncertain,
+        "smallest_k": row.smallest_k,
     }
-    spans = tuple(reader.index.evidence(pick.sentence, contexts) for pick in picks)
-    if not supported:
+    evidence: tuple[Evidence, ...] = ()
+    if supported:
+        best = {pick.sentence: rank for rank, pick in enumerate(picks)}  # those that are shown come first
+        order = sorted(
+            (best.get(sentence, len(best)), sentence, context)
+            for context, found_there in sentences.items()
+            for sentence in found_there
+        )
+        evidence = tuple(
+            reader.index.evidence(sentence, contexts, whole=row.cells[context] == "whole")
+            for _, sentence, context in order
+        )
+    else:
+        spans = (reader.index.evidence(pick.sentence, contexts) for pick in picks)
         details["nearest"] = tuple(
             {"context": span.context, "start": span.start, "end": span.end} for span in spans
         )
@@ -210,7 +225,7 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
         text=unit.text,
         reason="; ".join(parts),
         code="uncertain" if uncertain else None,
-        evidence=spans if supported else (),
+        evidence=evidence,
         details=frozen(details),
     )
 
@@ -244,23 +259,24 @@ def _literal_row(text: str, contexts: Sequence[str]) -> MatrixRow:
 def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
     """Judge a unit without content words: its words must stand in a context one after the other."""
     spans = (find_literal(text, context, number) for number, context in enumerate(contexts))
-    evidence: Evidence | None = next((span for span in spans if span is not None), None)
+    evidence = tuple(span for span in spans if span is not None)
     reason = "has no content word and stands in no context word for word"
     details: Mapping[str, Any] = {
-        "score": float(evidence is not None),
-        "coverage": float(evidence is not None),
+        "score": float(bool(evidence)),
+        "coverage": float(bool(evidence)),
         "missing_words": (),
         "missing_numbers": (),
         "missing_names": (),
         "bigram_share": None,
         "contradiction": None,
         "uncertain": False,
+        "smallest_k": evidence[0].context + 1 if evidence else None,
     }
     return Verdict(
         id=id_,
-        value=evidence is not None,
+        value=bool(evidence),
         text=text,
         reason="stands in a context word for word" if evidence else reason,
-        evidence=() if evidence is None else (evidence,),
+        evidence=evidence,
         details=frozen(details),
     )

@@ -20,8 +20,8 @@ def find_literal(text: str, context: str, number: int) -> Evidence | None:
     else:
         spelled = (re.escape(text[word.start : word.end]) for word in found)
         pattern = r"[\W_]+".join(re.sub("['’]", "['’]", word) for word in spelled)
-        before = "" if found[0].kind == "character" else r"(?<![^\W_])"
-        after = "" if found[-1].kind == "character" else r"(?![^\W_])"
+        before = "" if found[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
+        after = "" if found[-1].kind == "character" else r"(?!['’]?[^\W_])"
         match = re.search(before + pattern + after, context, re.IGNORECASE)
         span = Span(*match.span()) if match else Span(-1, -1)
     return None if span.start < 0 else Evidence(number, *span, context[span.start : span.end])

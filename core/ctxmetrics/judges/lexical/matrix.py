@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ctxmetrics.judges.lexical.attribution import Attribution, Candidate, Rule, attribute
+from ctxmetrics.judges.lexical.attribution import Candidate, Rule, Support, attribute, by_context, fullest
 from ctxmetrics.judges.lexical.contradiction import Contradiction, Passage, contradiction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ctxmetrics.attribution import Cell
     from ctxmetrics.judges.lexical.index import Index
     from ctxmetrics.judges.lexical.phrase import Phrase
-
-Cell = Literal["whole", "part", "none"]
-"""What a context holds of a unit: enough to support it alone, a part of what supports it together, or neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +22,8 @@ class MatrixRow:
     """One unit against all contexts.
 
     Attributes:
-        cells: For each context: it supports the unit alone (``whole``), is a part of what supports it together
-            (``part``), or neither (``none``).
+        cells: For each context: it supports the unit alone (``whole``), is a part of what supports it together at
+            `smallest_k`, where none does alone (``part``), or neither (``none``).
         smallest_k: The smallest k for which the first k contexts support the unit, None where all of them do not.
             Every larger k supports it too.
         certain_k: The smallest k for which sentences support it that do not contradict it, None where there are none.
@@ -51,13 +49,15 @@ class Judged(NamedTuple):
         row: The row of the matrix.
         doubt: What contradicts a yes of all contexts together.
         shown: The sentences to show: for a yes the fullest ones that do not contradict it, for a no the nearest.
-        attribution: What was counted.
+        support: What was counted.
+        evidence: For each context that is no ``none`` the sentences to quote.
     """
 
     row: MatrixRow
     doubt: Contradiction | None
     shown: Candidate | None
-    attribution: Attribution
+    support: Support
+    evidence: Mapping[int, tuple[int, ...]]
 
 
 _MOST_READ = 10
@@ -131,16 +131,20 @@ def judged(unit: Phrase, reader: Reader, rule: Rule, *, strict: bool) -> Judged:
                 if candidate.context in whole
                 and doubts.of(candidate, range(candidate.context, candidate.context + 1)) is None
             )
-            if whole or certain is None:
-                parts = frozenset()
+            if certain is None or min(whole, default=n) < certain[0]:
+                parts = {}
             elif certain[0] != found.smallest_k or not parts:
                 # the last of the first k contexts adds what supports the unit, or what takes the contradiction away
-                owners = reader.index.owners
-                parts = frozenset((*(owners[pick.sentence] for pick in certain[1].picks), certain[0] - 1))
-    cells = tuple[Cell, ...](
+                last = certain[0] - 1
+                added = {last: fullest(unit.content, reader.index, last, rule.max_sentences)}
+                parts = {**added, **by_context(certain[1].picks, reader.index.owners)}
+    cells: tuple[Cell, ...] = tuple(
         "whole" if context in whole else "part" if context in parts else "none" for context in range(n)
     )
-    return Judged(MatrixRow(cells=cells, smallest_k=smallest_k, certain_k=certain_k), doubt, shown, found)
+    picks = [pick for one in found.candidates if one.context in whole for pick in one.picks]
+    evidence = {**parts, **by_context(picks, reader.index.owners)}
+    row = MatrixRow(cells=cells, smallest_k=smallest_k, certain_k=certain_k)
+    return Judged(row, doubt, shown, found, evidence)
 
 
 class _Doubts:

@@ -1,0 +1,162 @@
+"""The attribution of a sample: which retrieved contexts state which units of the reference, as a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from ctxmetrics import formulas
+
+if TYPE_CHECKING:
+    from ctxmetrics.verdicts import Verdict
+
+Cell = Literal["whole", "part", "none"]
+"""What a context states of a unit: all of it, a part of it, or nothing."""
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The matrix units x contexts behind a recall, and what follows from it without asking again.
+
+    A unit is *supported at k* when a context that states the whole unit is among the first k, or, where no context
+    does, all that state a part of it are; at k = all this is the unit's verdict. From a model's judgement this is a
+    lower bound, since two parts may state the same fact. The embedded judge computes each unit's smallest k itself:
+    there, supported at k is what judging with only the first k contexts gives.
+
+    A supported unit *rests on* the contexts that state the whole unit, else on those that state its parts.
+
+    ``k`` counts contexts from the top in every method; None takes all.
+
+    Attributes:
+        units: The verdicts about the units, in order, with their evidence.
+        context_lengths: Characters of each judged context, in rank order.
+    """
+
+    units: tuple[Verdict, ...]
+    context_lengths: tuple[int, ...]
+
+    @cached_property
+    def cells(self) -> tuple[tuple[Cell, ...], ...]:
+        """One row a unit, one cell a context; the evidence of an unsupported unit is shown too."""
+        rows = []
+        for unit in self.units:
+            found: dict[int, Cell] = {}
+            for span in unit.evidence:
+                if span.whole or span.context not in found:
+                    found[span.context] = "whole" if span.whole else "part"
+            rows.append(tuple(found.get(context, "none") for context in range(len(self.context_lengths))))
+        return tuple(rows)
+
+    def quotes(self, unit: int, context: int) -> tuple[str, ...]:
+        """Return what a context states of a unit, word for word; both are indices from 0."""
+        return tuple(span.quote for span in self.units[unit].evidence if span.context == context)
+
+    @cached_property
+    def smallest_ks(self) -> tuple[int | None, ...]:
+        """For each unit the smallest k at which it is supported; None where it is unsupported or not judged."""
+        return tuple(map(self._smallest_k, self.units, self.cells))
+
+    def _smallest_k(self, unit: Verdict, cells: tuple[Cell, ...]) -> int | None:
+        if unit.value is not True:
+            return None
+        known = unit.details.get("smallest_k")
+        if isinstance(known, int) and 0 <= known <= len(cells):
+            return known
+        if "whole" in cells:
+            return cells.index("whole") + 1
+        parts = [context for context, cell in enumerate(cells, 1) if cell == "part"]
+        return max(parts, default=len(cells))  # evidence that no context can be named for: all contexts
+
+    def rests_on(self, k: int | None = None) -> tuple[tuple[int, ...], ...]:
+        """Return for each unit the indices of the contexts on which it rests; empty where it is not supported."""
+        return tuple(tuple(context for context, rests in enumerate(row) if rests) for row in self.matrix(k))
+
+    def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
+        """Return one row a unit, one cell for each of the first k contexts: whether the unit rests on it."""
+        n = len(self.context_lengths)
+        k = n if k is None else min(k, n)
+        rows = []
+        for cells, smallest in zip(self.cells, self.smallest_ks, strict=True):
+            wanted: Cell | None = None if smallest is None or smallest > k else "part"
+            wanted = "whole" if wanted and "whole" in cells[:k] else wanted
+            rows.append(tuple(cell == wanted for cell in cells[:k]))
+        return tuple(rows)
+
+    @property
+    def judged(self) -> bool:
+        """Whether every unit has a verdict; without that, nothing can be said about the whole sample."""
+        return all(unit.value is not None for unit in self.units)
+
+    def recall(self, k: int | None = None) -> float | None:
+        """Return recall@k: units supported at k / units.
+
+        Range 0 to 1; it never falls as k grows. None without units, or where one is not judged.
+
+        Source: claim recall of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
+        """
+        n = len(self.context_lengths)
+        supported = [
+            smallest is not None and smallest <= (n if k is None else k) for smallest in self.smallest_ks
+        ]
+        return formulas.share(supported) if self.judged else None
+
+    def precision(self, k: int | None = None, *, formula: str = "average_precision") -> float | None:
+        """Return support precision@k: of the first k contexts, those on which some unit supported at k rests.
+
+        Args:
+            k: How many contexts from the top count.
+            formula: ``"average_precision"`` over their ranks, or ``"share"`` (RAGChecker's context precision).
+
+        Returns:
+            The precision, from 0 to 1; None without units or contexts, or where a unit is not judged.
+        """
+        if not self.judged:
+            return None
+        if formula == "share":
+            return formulas.attribution_precision(self.matrix(k))
+        return formulas.average_precision(formulas.useful_contexts(self.matrix(k)))
+
+    @property
+    def unused(self) -> tuple[int, ...] | None:
+        """Indices of the contexts on which no unit rests; None where a unit is not judged."""
+        return formulas.unused_contexts(self.matrix()) if self.judged else None
+
+    @property
+    def redundant(self) -> tuple[int, ...] | None:
+        """Indices of the contexts that bring nothing new, read from the top; None where a unit is not judged.
+
+        Units rest on them, but each such unit is stated whole by a context above. A context that states a needed part
+        is never redundant. Formula: `ctxmetrics.formulas.redundant_contexts`, each part counted as a unit of its own.
+        """
+        return formulas.redundant_contexts(self._needs()) if self.judged else None
+
+    @property
+    def redundancy(self) -> float | None:
+        """Redundant contexts / contexts on which a unit rests; None without any, or where a unit is not judged."""
+        return formulas.redundancy(self._needs()) if self.judged else None
+
+    def _needs(self) -> list[tuple[bool, ...]]:
+        """Return the matrix with a row for each part of a unit that rests on parts: all of them are needed."""
+        rows: list[tuple[bool, ...]] = []
+        for cells, row in zip(self.cells, self.matrix(), strict=True):
+            parts = [context for context, rests in enumerate(row) if rests and cells[context] == "part"]
+            rows += [tuple(context == part for context in range(len(row))) for part in parts] or [row]
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the matrix as plain JSON-ready data."""
+        return {
+            "units": [unit.id for unit in self.units],
+            "cells": [list(row) for row in self.cells],
+            "smallest_k": list(self.smallest_ks),
+            "context_lengths": list(self.context_lengths),
+            "unused": self.unused,
+            "redundant": self.redundant,
+        }
+
+    def __str__(self) -> str:
+        rows = [["", *(f"c{number}" for number in range(1, len(self.context_lengths) + 1))]]
+        for unit, cells in zip(self.units, self.cells, strict=True):
+            rows.append([unit.id, *("-" if cell == "none" else cell for cell in cells)])
+        return "\n".join("  ".join(f"{cell:<5}" for cell in row).rstrip() for row in rows)
