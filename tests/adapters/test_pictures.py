@@ -9,6 +9,10 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+for framework in ("langchain_core", "pydantic_ai", "ragas", "deepeval", "mlflow"):
+    pytest.importorskip(framework, reason=f"{framework} is not installed")
+
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic_ai.messages import AudioUrl, BinaryContent, DocumentUrl, ImageUrl

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-import openai
 import pytest
+
+openai = pytest.importorskip("openai", reason="the openai extra is not installed")
 
 from ctxmetrics import ContextPrecision, ContextRecall, ContextUtilization, Sample, ScriptedJudge
 from ctxmetrics.errors import ParameterError

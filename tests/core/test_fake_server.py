@@ -11,8 +11,9 @@ import threading
 import time
 import urllib.parse
 
-import openai
 import pytest
+
+openai = pytest.importorskip("openai", reason="the openai extra is not installed")
 
 from ctxmetrics.errors import ParameterError
 from support import CONTENT_FAULTS, FAULTS, TRANSPORT_FAULTS, FakeOpenAIServer, Fault, Reply

@@ -9,8 +9,9 @@ import time
 from contextlib import suppress
 from types import SimpleNamespace
 
-import openai
 import pytest
+
+openai = pytest.importorskip("openai", reason="the openai extra is not installed")
 from tenacity import AsyncRetrying, RetryError, stop_after_attempt
 
 from ctxmetrics import ContextRecall

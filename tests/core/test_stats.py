@@ -7,7 +7,8 @@ import random
 import statistics
 
 import pytest
-from scipy import stats as scipy_stats
+
+scipy_stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle of the dev extra")
 
 from ctxmetrics._statistics import mean_interval, student_quantile
 from ctxmetrics.errors import ParameterError

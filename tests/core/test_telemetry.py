@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
+
+pytest.importorskip("opentelemetry.sdk", reason="the SDK of OpenTelemetry is not installed")
+
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter

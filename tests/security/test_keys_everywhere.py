@@ -23,6 +23,18 @@ from types import SimpleNamespace
 from urllib.parse import quote, unquote
 
 import pytest
+
+for framework in (
+    "opentelemetry.sdk",
+    "openai",
+    "ragas",
+    "deepeval",
+    "langchain_openai",
+    "mlflow",
+    "pydantic_evals",
+):
+    pytest.importorskip(framework, reason=f"{framework} is not installed")
+
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter

@@ -7,6 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+pytest.importorskip("langchain_core", reason="the langchain extra is not installed")
+
 from langchain_core.documents import Document
 from langsmith import Client
 from langsmith.schemas import Example

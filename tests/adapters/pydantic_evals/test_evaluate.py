@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("pydantic_evals", reason="the pydantic-evals extra is not installed")
-
 from pydantic import BaseModel
 from pydantic_evals import Case, Dataset, set_eval_attribute
 from pydantic_evals.evaluators import EqualsExpected

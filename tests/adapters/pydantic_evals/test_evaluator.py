@@ -9,9 +9,6 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("pydantic_evals", reason="the pydantic-evals extra is not installed")
-
 from jsonschema import Draft202012Validator
 from pydantic_evals import Case, Dataset
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+pytest.importorskip("ragas", reason="the ragas extra is not installed")
+
 from support import FakeOpenAIServer, answer_from
 
 if TYPE_CHECKING:

@@ -1,0 +1,5 @@
+"""These tests need pydantic-evals."""
+
+import pytest
+
+pytest.importorskip("pydantic_evals", reason="the pydantic-evals extra is not installed")

@@ -1,0 +1,131 @@
+"""What is published: the sdist and the wheel, built and installed where nothing but their requirements is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+pytest.importorskip("hatchling", reason="hatchling is not installed")
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ["ctxmetrics", *sorted(path.name for path in (ROOT / "adapters").iterdir() if path.is_dir())]
+# What the tests of the core need beside the core.
+TEST_TOOLS = ("pytest", "hypothesis", "jsonschema", "pytest-randomly", "pytest-xdist")
+pytestmark = pytest.mark.slow
+
+
+def run(*command: object, cwd: Path, **env: str) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,
+    )
+    assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """A folder with the sdist and the wheel."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", folder, cwd=ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def source(built, tmp_path_factory) -> Path:
+    """The unpacked sdist."""
+    folder = tmp_path_factory.mktemp("source")
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        archive.extractall(folder, filter="data")
+    (only,) = folder.iterdir()
+    return only
+
+
+def required_by(names: Iterable[str]) -> set[str]:
+    """The names of the distributions and of all that they require, without extras."""
+    from packaging.requirements import Requirement
+
+    found: set[str] = set()
+    open_ = list(names)
+    while open_:
+        name = re.sub(r"[-_.]+", "-", open_.pop()).lower()
+        if name in found:
+            continue
+        found.add(name)
+        for text in metadata.requires(name) or ():
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                open_.append(requirement.name)
+    return found
+
+
+def environment(folder: Path, wheel: Path, *others: str) -> Path:
+    """Make an environment of the wheel, its requirements and some others, from what is installed here; no network."""
+    venv.create(folder, symlinks=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)  # noqa: S202 - built here
+    for name in required_by(["ctxmetrics", *others]) - {"ctxmetrics"}:
+        distribution = metadata.distribution(name)
+        for top in {file.parts[0] for file in distribution.files or () if file.parts[0] != ".."}:
+            if top != "__pycache__" and not (site / top).exists():
+                (site / top).symlink_to(Path(str(distribution.locate_file(top))))
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def alone(built, tmp_path_factory) -> Path:
+    """The Python of an environment that holds the wheel, what it requires, and the tools of the tests."""
+    return environment(tmp_path_factory.mktemp("alone"), next(built.glob("*.whl")), *TEST_TOOLS)
+
+
+def test_the_wheel_scores_where_no_framework_is_installed(alone, source):
+    frameworks = ["ragas", "deepeval", "langchain_core", "langsmith", "mlflow", "pydantic_evals", "openai", "pandas"]
+    run(
+        alone,
+        "-c",
+        f"from importlib.util import find_spec; assert not any(map(find_spec, {frameworks}))",
+        cwd=source,
+    )
+    out = run(alone, "-m", "ctxmetrics", "score", "examples/handbook.jsonl", cwd=source)
+    assert "context_recall" in out
+
+
+def test_the_tests_of_the_sdist_pass_with_the_core_alone(alone, source):
+    """Tests of what is not installed are skipped, not failed."""
+    out = run(alone, "-m", "pytest", "-q", "-n", "2", "tests", cwd=source, PYTHONPATH="")
+    assert int(re.search(r"(\d+) passed", out)[1]) > 2000
+
+
+def test_every_public_type_is_known(built, tmp_path):
+    """``pyright --verifytypes`` finds no symbol without a type, in the core and in each adapter."""
+    pytest.importorskip("pyright")
+    python = environment(tmp_path / "env", next(built.glob("*.whl")))
+    (site,) = (tmp_path / "env").glob("lib/python*/site-packages")
+    here = next(path for path in sys.path if path.endswith("site-packages"))
+    (site / "here.pth").write_text(here, encoding="utf-8")  # the frameworks
+    env = {"VIRTUAL_ENV": str(tmp_path / "env"), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    for package in PACKAGES:
+        command = [sys.executable, "-m", "pyright", "--ignoreexternal", "--verifytypes", package]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, **env}, capture_output=True, text=True, check=False
+        )
+        assert "Type completeness score: 100%" in done.stdout, done.stdout[-4000:]
