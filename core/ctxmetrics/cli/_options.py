@@ -31,6 +31,9 @@ Timeout = Annotated[float, typer.Option("--timeout", help="Seconds for one reque
 MaxCalls = Annotated[int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")]
 OutFile = Annotated[Path | None, typer.Option("--out", help="One JSON line a sample and metric.")]
+KeepTexts = Annotated[
+    bool, typer.Option("--keep-texts", help="Write all fields of the samples to --out, not hashes of them.")
+]
 ReportFile = Annotated[Path | None, typer.Option("--report", help="A page to read: FILE.html.")]
 Resume = Annotated[
     bool,

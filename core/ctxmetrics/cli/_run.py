@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import ParameterError
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
 
-_NAME = re.compile(r"(\w+)(?:\((.*)\))?\Z", re.DOTALL)
 _LLM = "with --judge openai/MODEL"
 OTHER_NAMES: Mapping[str, tuple[str, str]] = {
     "llmcontextrecall": ("context_recall", _LLM),
@@ -75,19 +74,13 @@ def metric_of(text: str, convention: str) -> Metric:
         ParameterError: There is no such metric or parameter; the message names the nearest one.
     """
     from ctxmetrics.metrics import ALL_METRICS
+    from ctxmetrics.metrics.named import parsed
 
-    match = _NAME.match(text.strip())
-    name = match.group(1) if match else text
-    if match is None or name not in ALL_METRICS:
+    name, given = parsed(text)
+    if name not in ALL_METRICS:
         raise ParameterError(
             f"--metric {text!r} is unknown. {_suggestion(name)}Choose from: {', '.join(ALL_METRICS)}."
         )
-    given: dict[str, Any] = {}
-    for pair in filter(None, (part.strip() for part in (match.group(2) or "").split(","))):
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise ParameterError(f"--metric {text!r}: {pair!r} is no parameter=value.")
-        given[key.strip()] = _value(value.strip())
     return ALL_METRICS[name](**{"convention": convention, **given})
 
 
@@ -101,18 +94,6 @@ def _suggestion(name: str) -> str:
         return ""
     own, how = known[near[0]]
     return f"Did you mean {own!r}{f' {how}' if how else ''}? "
-
-
-def _value(text: str) -> Any:
-    words: dict[str, Any] = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    if re.fullmatch(r"[+-]?\d+", text):
-        return int(text)
-    try:
-        return float(text)
-    except ValueError:
-        return text.strip("'\"")
 
 
 def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[Metric]:

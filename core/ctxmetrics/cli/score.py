@@ -13,6 +13,7 @@ from ctxmetrics.cli._options import (
     FailUnder,
     File,
     JudgeName,
+    KeepTexts,
     MaxCalls,
     MaxTokens,
     MetricNames,
@@ -46,6 +47,7 @@ def score(
     convention: ConventionName = None,
     schema: SchemaName = None,
     out: OutFile = None,
+    keep_texts: KeepTexts = False,
     report: ReportFile = None,
     cache: CacheDir = None,
     resume: Resume = False,
@@ -89,6 +91,7 @@ def score(
         max_calls=max_calls,
         max_tokens=max_tokens,
         out=out,
+        keep_texts=keep_texts,
         keep=keep_rows,
         resume=resume,
     )

@@ -80,6 +80,7 @@ def evaluate(
             out: A file that gets one JSON line a sample and metric, in order. While the run goes on they are in
             ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric,
             leaves ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
+            keep_texts: ``out`` holds all fields of the samples, not the question and hashes only (False).
 
     Returns:
         One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
@@ -184,6 +185,7 @@ class Evaluation:
         max_tokens: int | None = None,
         deadline: float | None = None,
         out: str | os.PathLike[str] | None = None,
+        keep_texts: bool = False,
     ) -> None:
         _check_counts(max_concurrency=max_concurrency, max_calls=max_calls, max_tokens=max_tokens)
         _check_seconds(timeout=timeout, deadline=1.0 if deadline is None else deadline)
@@ -203,6 +205,7 @@ class Evaluation:
             ends=True,
         )
         self._cache, self._out, self._progress, self._deadline = cache, out, progress, deadline
+        self._keep_texts = keep_texts
         self._raises = on_error == "raise"
         self._keep = out is None if keep is None else keep
         self._resume = resume and not self._keep
@@ -239,7 +242,9 @@ class Evaluation:
             stack.enter_context(using(run))
             file = None
             if self._out is not None:
-                file = stack.enter_context(OutFile(self._out, resume=self._resume))
+                file = stack.enter_context(
+                    OutFile(self._out, resume=self._resume, keep_texts=self._keep_texts)
+                )
             meter = stack.enter_context(shown(self._progress, self.source.total, run))
             if self._deadline is not None:
                 why = f"the deadline of {self._deadline:g} s was reached"

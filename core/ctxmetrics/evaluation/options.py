@@ -24,3 +24,4 @@ class RunOptions(TypedDict, total=False):
     max_tokens: int | None
     deadline: float | None
     out: str | os.PathLike[str] | None
+    keep_texts: bool

@@ -6,11 +6,13 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
-from ctxmetrics.errors import CtxMetricsError, missing_extra
-from ctxmetrics.evaluation.writer import json_line, to_rows, write_whole
+from ctxmetrics.conventions import get_convention
+from ctxmetrics.errors import CtxMetricsError, InputFileError, missing_extra
+from ctxmetrics.evaluation.writer import json_line, write_whole
+from ctxmetrics.report.rows import read_rows, to_rows
 from ctxmetrics.report.view import MetricSummary, Row, Summary, listed
 from ctxmetrics.scores import FAILURES, Provenance, Score
 from ctxmetrics.verdicts import Usage, unjudged
@@ -166,13 +168,45 @@ class Results(Sequence[Row]):
         ]
         return f"Samples that could not be scored: {'; '.join(found)}" if found else None
 
-    def to_dicts(self) -> Iterator[dict[str, Any]]:
+    def to_dicts(self, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
         """Yield one dict a sample and metric: what `Score.to_dict` makes, and ``sample``."""
         for row in self:
-            yield from to_rows(row)
+            yield from to_rows(row, keep_texts=keep_texts)
 
-    def to_jsonl(self, path: str | os.PathLike[str]) -> None:
+    @classmethod
+    def from_jsonl(cls, path: str | os.PathLike[str]) -> Results:
+        """Read the results that ``out=``, `to_jsonl` or the command line's ``--out`` wrote.
+
+        A row's ``sample`` has what its lines hold: ``user_input``, ``labels`` and ``metadata``, or all fields of a run
+        with ``keep_texts=True``. About 8 KB of memory are needed for each line.
+
+        Raises:
+            InputFileError: The file cannot be read, or a line is no result.
+        """
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - a path of any kind
+                return cls._of(list(read_rows(file, str(path))))
+        except OSError as error:
+            raise InputFileError(f"{path}: cannot be read: {error.strerror or error}.") from None
+
+    @classmethod
+    def _of(cls, rows: Sequence[Row]) -> Results:
+        scores = rows[0].scores.values()
+        results = cls(
+            {score.metric: get_convention(score.provenance.convention).scale for score in scores}, keep=True
+        )
+        for row in rows:
+            results.add(row)
+            for score in row.values():
+                results.usage += replace(score.usage, reused=0)
+        return results
+
+    def to_jsonl(self, path: str | os.PathLike[str], *, keep_texts: bool = False) -> None:
         """Write one JSON line a sample and metric; with an error, what was there stays.
+
+        Args:
+            path: The file.
+            keep_texts: Write all fields of the samples, not the question and hashes only.
 
         Raises:
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
@@ -180,7 +214,7 @@ class Results(Sequence[Row]):
             OutputFileError: Writing failed.
         """
         self._need_rows("to_jsonl")
-        write_whole(path, map(json_line, self.to_dicts()))
+        write_whole(path, map(json_line, self.to_dicts(keep_texts=keep_texts)))
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
         """Write one page to read: the summary, then every sample with its evidence marked in the retrieved text.

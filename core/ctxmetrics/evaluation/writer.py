@@ -7,7 +7,6 @@ end it is renamed to ``OUT``. Everything else is written to a file beside its pl
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import logging
 import math
@@ -19,14 +18,14 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._frozen import plain
 from ctxmetrics._version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
+from ctxmetrics.report.rows import content_hash, to_rows
 from ctxmetrics.scores import NOT_FINAL, Provenance, Score
 from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from typing_extensions import Self
 
@@ -69,40 +68,6 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def to_rows(row: Row) -> Iterator[dict[str, Any]]:
-    """Yield what is written of one sample: a dict a metric."""
-    shown = None if row.sample is None else sample_record(row.sample)
-    for score in row.scores.values():
-        values = score.to_dict()
-        yield {"sample_id": values.pop("sample_id"), "sample": shown, **values}
-
-
-def sample_record(sample: Sample) -> dict[str, Any]:
-    """Return what a row says about its sample: enough to find the sample again, without its long texts.
-
-    ``hash`` is of question and reference, ``context_hashes`` of each retrieved context, ``content_hash`` of every field
-    that metrics look at: the first 128 bits of a SHA-256, in hexadecimal digits.
-    """
-    return {
-        "user_input": sample.user_input,
-        "hash": _hash([sample.user_input, sample.reference]),
-        "context_hashes": [_hash(text) for text in sample.retrieved_contexts or ()],
-        "content_hash": content_hash(sample),
-        "labels": plain(sample.labels),
-        "metadata": plain(sample.metadata),
-    }
-
-
-def content_hash(sample: Sample) -> str:
-    """Return a hash of every field that metrics look at."""
-    fields = sample.to_dict()
-    return _hash({name: fields[name] for name in fields if name not in {"id", "labels", "metadata"}})
-
-
-def _hash(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
@@ -241,14 +206,17 @@ class OutFile:
     Args:
         path: The file.
         resume: Keep the rows that are in ``PATH.part`` already, as far as `known` accepts them.
+        keep_texts: Write all fields of the samples.
 
     Raises:
         InputFileError: The file cannot be opened, or another run writes it.
         OutputFileError: The disk is full.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, resume: bool = False) -> None:
-        self._path = Path(path)
+    def __init__(
+        self, path: str | os.PathLike[str], *, resume: bool = False, keep_texts: bool = False
+    ) -> None:
+        self._path, self._keep_texts = Path(path), keep_texts
         self.part = None if _is_stream(self._path) else _part(self._path)
         _check_writable(self._path)
         self._broken = self.finished = False
@@ -308,7 +276,7 @@ class OutFile:
         """
         if self._broken:
             return None
-        data = "".join(map(json_line, to_rows(row))).encode(*ENCODING)
+        data = "".join(map(json_line, to_rows(row, keep_texts=self._keep_texts))).encode(*ENCODING)
         try:
             if self.part is None:
                 _write_all(self._file, data)

@@ -25,12 +25,14 @@ class Row(Mapping[str, Score]):
         sample: The sample; None in a run with ``out=``, which keeps values and reason codes only.
         sample_id: The sample's id, where it has one.
         scores: The scores by metric name.
+        record: Of a row that was read from a file: what the file says about the sample, with the hashes of its texts.
     """
 
     index: int
     sample: Sample | None
     sample_id: str | None
     scores: Mapping[str, Score]
+    record: Mapping[str, Any] | None = None
 
     def __getitem__(self, metric: str) -> Score:
         if metric not in self.scores:
