@@ -14,7 +14,7 @@ from inspect_ai.solver import solver
 from ctxmetrics.adapting.runners import Runner, aside
 from ctxmetrics.adapting.scorer import Scorer, compact
 from ctxmetrics.fields import Place, Schema
-from ctxmetrics.testing.conformance import differences
+from ctxmetrics.testing import differences
 
 # The adapter: which field stands where, and what Inspect calls the result.
 SCHEMA = Schema(

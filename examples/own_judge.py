@@ -13,9 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxmetrics import ContextPrecision, ContextRecall, Evidence, Verdict, evaluate
-from ctxmetrics.files import read_samples
-from ctxmetrics.judges.base import Judgement, JudgeRequest
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    Evidence,
+    Judgement,
+    JudgeRequest,
+    Verdict,
+    evaluate,
+    read_samples,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,6 +5,9 @@
     score = ContextRecall().score(Sample(reference="..", retrieved_contexts=[".."]))
     print(score.pretty())
 
+The names in ``__all__`` are the public surface, with five documented packages and modules: `ctxmetrics.errors`,
+`ctxmetrics.formulas`, `ctxmetrics.prompts`, `ctxmetrics.adapting` and `ctxmetrics.testing`. Everything else is private.
+
 Nothing but the standard library is loaded by importing this package; everything else loads on first use.
 """
 
@@ -15,12 +18,16 @@ from typing import TYPE_CHECKING
 from ctxmetrics._version import __version__
 
 if TYPE_CHECKING:
+    from ctxmetrics._runtime.cache import VerdictCache
+    from ctxmetrics.agreement.agree import agree
     from ctxmetrics.errors import CtxMetricsError
     from ctxmetrics.evaluation.engine import aevaluate, evaluate
     from ctxmetrics.evaluation.estimate import Estimate, estimate
     from ctxmetrics.evaluation.results import Results
+    from ctxmetrics.files import read_samples
+    from ctxmetrics.judges.base import Claims, Judge, Judgement, JudgeRequest
     from ctxmetrics.judges.lexical.judge import LexicalJudge
-    from ctxmetrics.judges.llm.judge import LLMJudge
+    from ctxmetrics.judges.llm.judge import LLMJudge, forget
     from ctxmetrics.judges.scripted import ScriptedJudge
     from ctxmetrics.metrics import (
         ContextPrecision,
@@ -36,6 +43,9 @@ if TYPE_CHECKING:
         NonLLMContextPrecision,
         NonLLMContextRecall,
     )
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.metrics.ids import IDMetric
+    from ctxmetrics.models.base import Model, Prompt, Reply
     from ctxmetrics.models.openai.model import OpenAIModel
     from ctxmetrics.report.view import Row
     from ctxmetrics.samples import Sample
@@ -43,7 +53,9 @@ if TYPE_CHECKING:
     from ctxmetrics.tables.table import score_table
     from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
+# The module of each public name.
 _HOME = {
+    "Claims": "judges.base",
     "ContextPrecision": "metrics",
     "ContextRecall": "metrics",
     "ContextUtilization": "metrics",
@@ -52,16 +64,24 @@ _HOME = {
     "Evidence": "verdicts",
     "IDBasedContextPrecision": "metrics",
     "IDBasedContextRecall": "metrics",
-    "IDBasedReciprocalRank": "metrics",
-    "IDBasedRecallAtK": "metrics",
-    "IDBasedPrecisionAtK": "metrics",
-    "IDBasedNDCG": "metrics",
     "IDBasedHitRate": "metrics",
+    "IDBasedNDCG": "metrics",
+    "IDBasedPrecisionAtK": "metrics",
+    "IDBasedRecallAtK": "metrics",
+    "IDBasedReciprocalRank": "metrics",
+    "IDMetric": "metrics.ids",
+    "Judge": "judges.base",
+    "JudgeRequest": "judges.base",
+    "Judgement": "judges.base",
     "LLMJudge": "judges.llm.judge",
     "LexicalJudge": "judges.lexical.judge",
+    "Metric": "metrics.base",
+    "Model": "models.base",
     "NonLLMContextPrecision": "metrics",
     "NonLLMContextRecall": "metrics",
     "OpenAIModel": "models.openai.model",
+    "Prompt": "models.base",
+    "Reply": "models.base",
     "Results": "evaluation.results",
     "Row": "report.view",
     "Sample": "samples",
@@ -69,13 +89,18 @@ _HOME = {
     "ScriptedJudge": "judges.scripted",
     "Usage": "verdicts",
     "Verdict": "verdicts",
+    "VerdictCache": "_runtime.cache",
     "aevaluate": "evaluation.engine",
+    "agree": "agreement.agree",
     "estimate": "evaluation.estimate",
     "evaluate": "evaluation.engine",
+    "forget": "judges.llm.judge",
+    "read_samples": "files",
     "score_table": "tables.table",
 }
 
 __all__ = [
+    "Claims",
     "ContextPrecision",
     "ContextRecall",
     "ContextUtilization",
@@ -89,11 +114,19 @@ __all__ = [
     "IDBasedPrecisionAtK",
     "IDBasedRecallAtK",
     "IDBasedReciprocalRank",
+    "IDMetric",
+    "Judge",
+    "JudgeRequest",
+    "Judgement",
     "LLMJudge",
     "LexicalJudge",
+    "Metric",
+    "Model",
     "NonLLMContextPrecision",
     "NonLLMContextRecall",
     "OpenAIModel",
+    "Prompt",
+    "Reply",
     "Results",
     "Row",
     "Sample",
@@ -101,10 +134,14 @@ __all__ = [
     "ScriptedJudge",
     "Usage",
     "Verdict",
+    "VerdictCache",
     "__version__",
     "aevaluate",
+    "agree",
     "estimate",
     "evaluate",
+    "forget",
+    "read_samples",
     "score_table",
 ]
 

@@ -13,6 +13,23 @@ from ctxmetrics._secrets import masked
 if TYPE_CHECKING:
     from ctxmetrics.verdicts import Usage
 
+__all__ = [
+    "AmbiguousFieldError",
+    "BudgetExceededError",
+    "CannotDecomposeError",
+    "CtxMetricsError",
+    "EmbeddedJudgeWarning",
+    "InputFileError",
+    "JudgeError",
+    "MissingExtraError",
+    "MissingFieldError",
+    "NotTextError",
+    "OutputFileError",
+    "ParameterError",
+    "SampleError",
+    "UnknownFieldError",
+]
+
 
 class CtxMetricsError(ValueError):
     """The root of every error this library raises.

@@ -98,7 +98,16 @@ def alone(built, tmp_path_factory) -> Path:
 
 
 def test_the_wheel_scores_where_no_framework_is_installed(alone, source):
-    frameworks = ["ragas", "deepeval", "langchain_core", "langsmith", "mlflow", "pydantic_evals", "openai", "pandas"]
+    frameworks = [
+        "ragas",
+        "deepeval",
+        "langchain_core",
+        "langsmith",
+        "mlflow",
+        "pydantic_evals",
+        "openai",
+        "pandas",
+    ]
     run(
         alone,
         "-c",

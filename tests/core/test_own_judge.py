@@ -42,10 +42,10 @@ def verdict(**parts):
 @pytest.mark.parametrize(
     ("answer", "wanted"),
     [
-        (None, "it must be a ctxmetrics.judges.base.Judgement, not NoneType"),
-        ("yes", "it must be a ctxmetrics.judges.base.Judgement, not str"),
-        ({"verdicts": []}, "it must be a ctxmetrics.judges.base.Judgement, not dict"),
-        ([*YES.values()], "it must be a ctxmetrics.judges.base.Judgement, not list"),
+        (None, "it must be a ctxmetrics.Judgement, not NoneType"),
+        ("yes", "it must be a ctxmetrics.Judgement, not str"),
+        ({"verdicts": []}, "it must be a ctxmetrics.Judgement, not dict"),
+        ([*YES.values()], "it must be a ctxmetrics.Judgement, not list"),
         (judgement(verdicts=None), "verdicts must be a tuple of ctxmetrics.Verdict, not NoneType"),
         (judgement(verdicts=5), "verdicts must be a tuple of ctxmetrics.Verdict, not int"),
         (judgement(verdicts=("s1",)), "verdicts must be a tuple of ctxmetrics.Verdict, not str"),

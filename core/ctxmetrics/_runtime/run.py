@@ -260,8 +260,7 @@ def _checked(reply: object, model: Model, prompt: Prompt) -> Reply:
 
     if not isinstance(reply, Reply):
         raise ParameterError(
-            f"{type(model).__name__}.generate must return a ctxmetrics.models.base.Reply, not "
-            f"{type(reply).__name__}."
+            f"{type(model).__name__}.generate must return a ctxmetrics.Reply, not {type(reply).__name__}."
         )
     content = reply.content if isinstance(reply.content, str) else str(reply.content)
     return replace(reply, usage=checked_usage(reply.usage, sent=prompt.text, received=content))

@@ -18,7 +18,7 @@ def check_judgement(answer: object) -> Judgement:
         JudgeError: It is none, or a part of it has the wrong type; the reason code is ``judge_error``.
     """
     if not isinstance(answer, Judgement):
-        raise _wrong("it", "a ctxmetrics.judges.base.Judgement", answer)
+        raise _wrong("it", "a ctxmetrics.Judgement", answer)
     verdicts: object = answer.verdicts
     several = "a tuple of ctxmetrics.Verdict"
     if not isinstance(verdicts, (tuple, list)):
@@ -40,7 +40,7 @@ def check_claims(answer: object) -> Claims:
         JudgeError: It is none, or a part of it has the wrong type; the reason code is ``judge_error``.
     """
     if not isinstance(answer, Claims):
-        raise _wrong("it", "a ctxmetrics.judges.base.Claims", answer)
+        raise _wrong("it", "a ctxmetrics.Claims", answer)
     _require(_are_texts(answer.claims), "claims", "a tuple of strings", answer.claims)
     _require(isinstance(answer.code, _TEXT), "code", "a string or None", answer.code)
     _check_common(answer)
