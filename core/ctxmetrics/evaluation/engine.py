@@ -18,7 +18,7 @@ from ctxmetrics._runtime.background import background_loop, start, wait_for
 from ctxmetrics._runtime.cache import opened
 from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run, using
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, ParameterError
+from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.progress import shown
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.sources import CallerSource, Source
@@ -269,7 +269,10 @@ class Evaluation:
     def _finish(self, file: OutFile, results: Results) -> None:
         """Give the file its name, if the run is complete; else say where the rows are."""
         if results.stopped is None and not results.unanswered:
-            results.stopped = file.finish()
+            try:
+                file.finish()
+            except OutputFileError as error:
+                results.stopped = str(error)
         elif file.part is not None:
             logging.getLogger("ctxmetrics").warning(
                 "%s was not written: the rows of this run are in %s", self._out, file.part
@@ -328,8 +331,12 @@ class Evaluation:
             self._jobs.popleft()
             self._changed.set()
             results.add(row)
-            if file is not None and job.known is None and (problem := file.write(row)):
-                self.stop(problem)
+            if file is not None and job.known is None:
+                try:
+                    file.write(row)
+                except OutputFileError as error:
+                    self.stop(str(error))
+                    file = None
             if self._raises:
                 _raise_failure(row)
         reader.result()

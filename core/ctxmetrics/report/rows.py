@@ -87,7 +87,7 @@ def read_rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         try:
             data = from_json(line, allow_inf_nan=False)
-            score, said = _score(data), data["sample"]
+            score, said = score_of(data), data["sample"]
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InputFileError(
                 f"{name}, line {number}: this is no line of results. Give a file that --out or to_jsonl wrote."
@@ -128,7 +128,7 @@ def _row(
         raise InputFileError(f"{where}: the sample of these results cannot be read: {error}") from None
 
 
-def _score(data: Mapping[str, Any]) -> Score:
+def score_of(data: Mapping[str, Any]) -> Score:
     """Read one line. Raises as dicts and constructors do where it is none."""
     name, provenance, value = data["metric"], dict(data["provenance"]), data["value"]
     provenance["warnings"] = tuple(provenance["warnings"])
