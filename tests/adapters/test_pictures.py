@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-for framework in ("langchain_core", "pydantic_ai", "ragas", "deepeval", "mlflow"):
-    pytest.importorskip(framework, reason=f"{framework} is not installed")
+from support import missing
+
+if names := missing("langchain_core", "pydantic_ai", "ragas", "deepeval", "mlflow"):
+    pytest.skip(f"not installed: {names}", allow_module_level=True)
+
 
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
@@ -129,6 +132,7 @@ def test_pydantic_evals(name: str, field: str) -> None:
 # ---- MLflow ----
 
 
+@pytest.mark.slow  # each makes a store
 @pytest.mark.parametrize("name", [*BLOCKS, "data URI", "attachment"])
 def test_mlflow_evaluate(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import mlflow

@@ -17,8 +17,7 @@ from support import FakeOpenAIServer, Fault, answer_from
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MLFLOW = pytest.param("mlflow.evaluate", marks=pytest.mark.slow)
-SHOW_THEIR_RUNS = ["core", "ragas.evaluate", "ragas.collections", "langsmith.evaluate", MLFLOW]
+SHOW_THEIR_RUNS = ["core", "ragas.evaluate", "ragas.collections", "langsmith.evaluate", "mlflow.evaluate"]
 """Where two runs of one metric object can be told apart."""
 OTHERS = [
     "deepeval.evaluate", "deepeval.assert_test", "langchain.lcel", "langchain.StringEvaluator", "pydantic_evals.evaluate",
@@ -26,6 +25,12 @@ OTHERS = [
 """As in `test_runners`: by name, so that no framework is imported before its test runs."""
 WORD = "Yesterday"
 """In the questions of the runs that fail."""
+
+
+def each(names: list[str], *quick: str) -> pytest.MarkDecorator:
+    """One test a runner; those that are not quick are marked slow."""
+    values = [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+    return pytest.mark.parametrize("name", values)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +65,7 @@ def score(runners: dict[str, Runner], name: str, metric: ContextRecall, word: st
     return list(runners[name].score(metric, samples(word)))
 
 
-@pytest.mark.parametrize("name", SHOW_THEIR_RUNS + OTHERS)
+@each(SHOW_THEIR_RUNS + OTHERS, "core", "ragas.evaluate", "deepeval.evaluate", "langsmith.evaluate")
 def test_the_next_run_with_a_new_judge_asks_and_scores(runners: dict[str, Runner], name: str) -> None:
     with serving("500") as server:
         assert score(runners, name, metric(server), WORD) == [None] * 14
@@ -69,7 +74,7 @@ def test_the_next_run_with_a_new_judge_asks_and_scores(runners: dict[str, Runner
         assert server.count == before + 14
 
 
-@pytest.mark.parametrize("name", SHOW_THEIR_RUNS)
+@each(SHOW_THEIR_RUNS, "core")
 def test_the_next_run_with_the_same_metric_asks_and_scores(runners: dict[str, Runner], name: str) -> None:
     with serving("500") as server:
         same = metric(server)
@@ -77,7 +82,7 @@ def test_the_next_run_with_the_same_metric_asks_and_scores(runners: dict[str, Ru
         assert score(runners, name, same, "Today") == [0.5] * 14
 
 
-@pytest.mark.parametrize("name", SHOW_THEIR_RUNS[:-1] + OTHERS)
+@each(SHOW_THEIR_RUNS[:-1] + OTHERS, "core", "langchain.lcel")
 def test_replies_without_content_never_outlast_a_run(runners: dict[str, Runner], name: str) -> None:
     with serving("refusal_text") as server:
         same = metric(server)
@@ -85,7 +90,7 @@ def test_replies_without_content_never_outlast_a_run(runners: dict[str, Runner],
         assert score(runners, name, same, "Today") == [0.5] * 14
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@each(OTHERS, "langchain.lcel")
 def test_where_no_run_shows_all_are_scored_after_the_cool_down(
     runners: dict[str, Runner], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

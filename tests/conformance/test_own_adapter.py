@@ -32,6 +32,7 @@ def test_it_proves_itself(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["own.py"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [

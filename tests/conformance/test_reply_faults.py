@@ -64,14 +64,8 @@ def test_the_core_gives_what_the_cases_expect(core):
     } == set(SERVER)
 
 
-PATHS = [
-    path if path == "lcel" else pytest.param(path, marks=pytest.mark.slow)
-    for path in BENCHMARK.REQUIRED
-    if path != "core"
-]
-
-
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [path for path in BENCHMARK.REQUIRED if path != "core"])
 def test_every_path_gives_the_outcomes_of_the_core(path, core):
     if path != "cli":
         pytest.importorskip(FRAMEWORK[path.partition(",")[0]])

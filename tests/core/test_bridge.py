@@ -266,6 +266,7 @@ def test_a_script_that_leaves_a_run_behind_ends_quietly():
 # --- notebooks ---
 
 
+@pytest.mark.slow
 def test_in_a_notebook(server):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")

@@ -453,7 +453,7 @@ class Killed:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9, and Ctrl-C is for a whole console")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_stopped_runs_together_pay_hardly_more_than_one(tmp_path, number):
     count, stops = 60, 3
     undisturbed = Killed(tmp_path / "undisturbed", count)

@@ -354,8 +354,16 @@ KEY = {"OPENAI_API_KEY": "sk-not-a-real-key"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9, and Ctrl-C is for a whole console")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize("report", [False, True])
+@pytest.mark.parametrize(
+    ("number", "report"),
+    [
+        (signal.SIGKILL, True),
+        *(
+            pytest.param(*values, marks=pytest.mark.slow)
+            for values in [(signal.SIGKILL, False), (signal.SIGINT, False), (signal.SIGINT, True)]
+        ),
+    ],
+)
 def test_a_run_that_was_stopped_is_resumed(tmp_path: Path, number: signal.Signals, report: bool) -> None:
     samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges. It is big."} for i in range(12)]
     file, out, part = written(tmp_path, "d.jsonl", *samples), tmp_path / "o.jsonl", tmp_path / "o.jsonl.part"
@@ -429,7 +437,13 @@ NOTHING_RETRIEVED = {**GOOD, "id": "n", "retrieved_contexts": []}
 
 @pytest.mark.parametrize(
     ("fault", "count"),
-    [("dead server", 2), ("dead server", 30), ("wrong key", 2), ("wrong key", 30), ("unusable", 2)],
+    [
+        ("dead server", 30),
+        ("wrong key", 2),
+        pytest.param("dead server", 2, marks=pytest.mark.slow),
+        pytest.param("wrong key", 30, marks=pytest.mark.slow),
+        pytest.param("unusable", 2, marks=pytest.mark.slow),
+    ],
 )
 def test_a_run_without_any_verdict_exits_3(tmp_path: Path, fault: str, count: int) -> None:
     samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges."} for i in range(count)]
@@ -473,6 +487,7 @@ def test_a_report_of_an_earlier_run_stays_where_no_verdict_was_given(tmp_path: P
     assert report.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_some_samples_without_a_verdict_are_no_failure_unless_a_gate_asks(tmp_path: Path) -> None:
     samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges."} for i in range(4)]
     file = written(tmp_path, "d.jsonl", *samples)
@@ -741,6 +756,7 @@ def test_estimate_makes_no_cache(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.slow
 def test_agree_with_a_dead_judge_exits_3(tmp_path: Path) -> None:
     labelled = {**GOOD, "labels": {"unit_supported": [True]}}
     file = written(tmp_path, "s.jsonl", labelled)

@@ -32,6 +32,8 @@ def case(number):
     return sample, (sum(map(len, held)) / 4, sum(hits) / len(hits))
 
 
+# One fault each of the transport, of the status and of the content.
+QUICK = ("hang", "500", "refusal_text")
 CASES = [case(number) for number in range(16)]
 
 
@@ -57,12 +59,15 @@ def test_one_request_in_ten_fails_and_everything_is_judged(kind):
     assert run(Fault(kind, every=10, param=0.1 if kind in {"429_retry_after", "trickle"} else None)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in FAULTS if kind != "hang"])
 def test_half_the_requests_fail_and_nothing_is_wrong(kind):
     run(Fault(kind, rate=0.5, param=0.1 if kind in {"429_retry_after", "trickle"} else None))
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in FAULTS]
+)
 def test_every_request_fails_and_it_is_said_once(kind, caplog):
     missing = run(Fault(kind, param=0.01 if kind in {"429_retry_after", "trickle"} else None))
     assert missing == (0 if kind in HARMLESS else 2 * len(CASES))

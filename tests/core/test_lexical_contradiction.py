@@ -117,6 +117,7 @@ def test_another_context_that_says_what_the_unit_says_clears_it():
         assert [span.quote for span in verdict.evidence] == [right, wrong]  # each is enough when judged alone
 
 
+@pytest.mark.slow
 def test_every_kind_of_attack_reaches_its_bar():
     benchmark = load("attacks")
     data = benchmark.DATA if (benchmark.DATA / benchmark.BEGIN).is_file() else None

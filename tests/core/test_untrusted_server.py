@@ -135,7 +135,14 @@ def test_the_status_counts_whatever_the_body_of_an_error_is():
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the peak of the memory is read from /proc"
 )
-@pytest.mark.parametrize(("megabytes", "status"), [(64, 200), (1, 200), (64, 400)])
+@pytest.mark.parametrize(
+    ("megabytes", "status"),
+    [
+        (1, 200),
+        pytest.param(64, 200, marks=pytest.mark.slow),
+        pytest.param(64, 400, marks=pytest.mark.slow),
+    ],
+)
 def test_a_bomb_takes_little_memory(megabytes, status):
     sent = compressed(bomb(megabytes), status=status)
     assert len(sent.body) < 100_000

@@ -24,16 +24,13 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-for framework in (
-    "opentelemetry.sdk",
-    "openai",
-    "ragas",
-    "deepeval",
-    "langchain_openai",
-    "mlflow",
-    "pydantic_evals",
+from support import missing
+
+if names := missing(
+    "opentelemetry", "openai", "ragas", "deepeval", "langchain_openai", "mlflow", "pydantic_evals"
 ):
-    pytest.importorskip(framework, reason=f"{framework} is not installed")
+    pytest.skip(f"not installed: {names}", allow_module_level=True)
+
 
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor

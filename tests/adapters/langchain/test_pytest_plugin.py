@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 TESTS = """
 import pytest
@@ -41,6 +43,7 @@ def test_fixture_arguments_and_several_metrics():
 """
 
 
+@pytest.mark.slow
 def test_evaluators_in_tests_marked_langsmith(tmp_path):
     (tmp_path / "test_rag.py").write_text(TESTS, encoding="utf-8")
     environment = {

@@ -28,6 +28,8 @@ from ctxmetrics_mlflow import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow  # MLflow writes traces and runs into a store
+
 
 def ids(retrieved: list[Any], reference: list[Any]) -> dict[str, Any]:
     return {

@@ -15,6 +15,7 @@ import sys
 import unicodedata
 from collections import Counter
 
+import pytest
 from ragas import SingleTurnSample
 from ragas.metrics._context_precision import IDBasedContextPrecision, NonLLMContextPrecisionWithReference
 from ragas.metrics._context_recall import IDBasedContextRecall, NonLLMContextRecall
@@ -72,6 +73,7 @@ def _string_metrics(measure: str, cut: float):
     return (recall, ours.NonLLMContextRecall(**options)), (precision, ours.NonLLMContextPrecision(**options))
 
 
+@pytest.mark.slow
 def test_strings_and_ids_equal_ragas() -> None:
     counts: Counter[str] = Counter()
     differences: list[str] = []

@@ -20,6 +20,7 @@ def _python(code: str, *path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_broken_import_of_ragas_with_a_newer_langchain_community(tmp_path: Path) -> None:
     """Ragas imports ``langchain_community.chat_models.vertexai``, which newer releases no longer have."""
     package = tmp_path / "langchain_community"
@@ -55,6 +56,7 @@ def test_an_older_ragas_is_named(tmp_path: Path) -> None:
     assert "0.3.9 to 0.4.x is needed" in done.stderr.strip().splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_the_other_frameworks_stay_out_and_the_environment_as_it_is() -> None:
     done = _python(
         "import os; before = dict(os.environ); import ragas.metrics.collections; ragas_alone = set(sys.modules)\n"
