@@ -136,3 +136,13 @@ def test_the_command_of_the_readme_is_the_one_that_ci_runs() -> None:
     section = text.split("## Run the tests")[1].split("\n## ")[0]
     assert len(_BLOCK.findall(section)) == 1
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_page_on_the_design_names_every_part_of_the_core() -> None:
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE)
+    named = {name.rstrip("/") for row in table for name in re.findall(r"`([\w/]+)`", row)}
+    core = ROOT / "core" / "ctxmetrics"
+    there = {path.stem for path in core.iterdir() if path.suffix == ".py" or path.is_dir()} - {"__pycache__"}
+    public = {name for name in there if not name.startswith("_")} | {"_runtime"}
+    assert named == public
