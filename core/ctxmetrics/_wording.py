@@ -18,8 +18,17 @@ _QUOTE = 80
 TEXT = 100
 _REASON = 200
 MESSAGE = 500
-# Said of a verdict whose evidence is in the context, word for word, and yet may be about something else.
-DOUBT = "no word in common with the evidence: look at it"
+# Evidence of one verdict that one line shows.
+_MOST_SPANS = 4
+# What a person should know about a yes, by the code of its verdict.
+_DOUBTS: Mapping[str, str] = MappingProxyType(
+    {
+        "weak_evidence": "weak evidence: look at it",
+        "contradicted": "contradicted: look at it",
+        "uncertain": "contradicted by its evidence: look at it",
+    }
+)
+_UNRELATED = "no word in common with the evidence: look at it"
 _GREEN, _RED, _YELLOW, _PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[0m"
 
 _RUSSIAN: Mapping[str, str] = MappingProxyType(
@@ -33,7 +42,13 @@ _RUSSIAN: Mapping[str, str] = MappingProxyType(
         "no": "нет",
         "the whole text": "весь текст",
         "word for word": "дословно",
-        "no word in common with the evidence: look at it": "с подтверждением нет общих слов: проверьте",
+        _UNRELATED: "с подтверждением нет общих слов: проверьте",
+        "weak evidence: look at it": "слабое подтверждение: проверьте",
+        "contradicted: look at it": "противоречие: проверьте",
+        "contradicted by its evidence: look at it": "подтверждение противоречит тексту: проверьте",
+        "part": "часть",
+        "more": "ещё",
+        "doubtful": "сомнительно",
         "sentences supported": "подтверждено предложений",
         "claims supported": "подтверждено утверждений",
         "reference contexts found": "найдено эталонных фрагментов",
@@ -104,7 +119,7 @@ def line(verdict: Verdict, *, color: bool = False, language: str = "en") -> str:
     text += f" {clean(verdict.id, TEXT)}"
     if verdict.text != verdict.id:
         text += f" {clean(verdict.text, TEXT)}"
-    why = _spans(verdict, language) or _why(verdict, language)
+    why = _why(verdict, language)
     return f"{text}\n      {why}" if why else text
 
 
@@ -118,8 +133,20 @@ def sentence(verdict: Verdict, language: str) -> str:
 
 def doubt(verdict: Verdict, language: str = "en") -> str:
     """Return what a person should look at in a verdict's evidence, in parentheses, or nothing."""
-    doubtful = verdict.evidence and verdict.details.get("unrelated_evidence")
-    return f" ({say(DOUBT, language)})" if doubtful else ""
+    text = _DOUBTS.get(verdict.code or "", "")
+    if verdict.evidence and verdict.details.get("unrelated_evidence"):
+        text = _UNRELATED
+    return f" ({say(text, language)})" if text else ""
+
+
+def doubts_of(counts: Mapping[str, int], language: str) -> str:
+    """Return how many verdicts are doubtful, by code: ``doubtful: uncertain 1, weak_evidence 2``."""
+    return f"{say('doubtful', language)}: {listed(counts)}"
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Return each code and how often it was counted, in the order of the codes."""
+    return ", ".join(f"{code} {number}" for code, number in sorted(counts.items()))
 
 
 def clean(text: str, longest: int) -> str:
@@ -129,18 +156,21 @@ def clean(text: str, longest: int) -> str:
 
 
 def _why(verdict: Verdict, language: str) -> str:
-    if verdict.value and verdict.evidence:
-        return _spans(verdict, language)
-    return "; ".join(filter(None, (verdict.code, clean(verdict.reason or "", _REASON))))
+    spans = _spans(verdict, language)
+    if verdict.value and spans:
+        return spans + doubt(verdict, language)
+    return "; ".join(filter(None, (verdict.code, clean(verdict.reason or "", _REASON), spans)))
 
 
 def _spans(verdict: Verdict, language: str) -> str:
-    spans = "; ".join(_span(span, verdict, language) for span in verdict.evidence)
-    return spans + doubt(verdict, language)
+    shown = [_span(span, verdict, language) for span in verdict.evidence[:_MOST_SPANS]]
+    more = len(verdict.evidence) - len(shown)
+    return "; ".join([*shown, f"+{more} {say('more', language)}"] if more else shown)
 
 
 def _span(span: Evidence, verdict: Verdict, language: str) -> str:
-    where = f"c{span.context + 1} [{span.start}:{span.end}]"
+    part = "" if span.whole else f" ({say('part', language)})"
+    where = f"c{span.context + 1} [{span.start}:{span.end}]{part}"
     if span.quote == verdict.text:
         return f"{where} {say('the whole text' if verdict.id.startswith('c') else 'word for word', language)}"
     return f'{where} "{clean(span.quote, _QUOTE)}"'

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from ctxmetrics._frozen import EMPTY, plain
-from ctxmetrics._wording import MESSAGE, TEXT, clean, count_of, line, number, say, sentence
+from ctxmetrics._wording import MESSAGE, TEXT, clean, count_of, doubts_of, line, number, say, sentence
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.verdicts import Usage, Verdict, unjudged
+from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict, unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,6 +103,11 @@ class Score:
         return None if self.context_lengths is None else Attribution(self.verdicts, self.context_lengths)
 
     @property
+    def doubtful(self) -> Mapping[str, int]:
+        """How many verdicts are weak, unverified, contradicted or uncertain, by their code."""
+        return Counter(verdict.code for verdict in self.verdicts if verdict.code in DOUBTFUL)
+
+    @property
     def language(self) -> str:
         """ISO 639 code of the language in which the score is shown."""
         return get_convention(self.provenance.convention).language
@@ -136,15 +142,18 @@ class Score:
         lines = [f"{self.reason_code}: {clean(self.message, MESSAGE)}"] if self.message else []
         if self.count:
             lines.append(f"{self.count}.")
+        if self.doubtful:
+            lines.append(f"{doubts_of(self.doubtful, self.language)}.")
         misses_first = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
         lines += [sentence(verdict, self.language) for verdict in misses_first]
         return "\n".join(lines)
 
-    def pretty(self, *, color: bool = False) -> str:
+    def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
         """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.
 
         Args:
             color: Colour the ticks and crosses with ANSI escapes.
+            warnings: End with the judge's warnings; a run shows them once.
         """
         name = "" if self.sample_id is None else f"  [{clean(self.sample_id, TEXT)}]"
         lines = [f"{self.metric}: {self.formatted_value}{name}"]
@@ -157,8 +166,10 @@ class Score:
             lines.append(f"  {self.reason_code}: {clean(self.message, MESSAGE)}")
         if self.count:
             lines.append(f"  {self.count}")
+        if self.doubtful:
+            lines.append(f"  {doubts_of(self.doubtful, self.language)}")
         lines += [line(verdict, color=color, language=self.language) for verdict in self.verdicts]
-        lines += [f"  ! {warning}" for warning in self.provenance.warnings]
+        lines += [f"  ! {warning}" for warning in self.provenance.warnings if warnings]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,6 +184,7 @@ class Score:
             "passed": self.passed,
             "band": self.band,
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "doubtful": dict(self.doubtful),
             "context_lengths": plain(self.context_lengths),
             "signals": plain(self.signals),
             "metadata": plain(self.metadata),

@@ -90,7 +90,7 @@ def test_every_metric_whose_fields_the_file_has(tmp_path: Path) -> None:
     assert len(rows) == 7 * samples
     assert set(rows[0]) == {
         "sample_id", "sample", "metric", "value", "reason_code", "message", "threshold", "passed", "band", "verdicts", "signals",
-        "context_lengths", "metadata", "usage", "provenance",
+        "doubtful", "context_lengths", "metadata", "usage", "provenance",
     }  # fmt: skip
     assert f"{samples} of {samples}" in run.stdout
     assert "lexical judge" in run.stderr

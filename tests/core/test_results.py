@@ -133,8 +133,8 @@ def test_the_table_of_a_summary():
     results.stopped = "interrupted"
     oracle = scipy_stats.binomtest(1, 2).proportion_ci(method="wilson")
     assert str(results.summary()).splitlines() == [
-        "metric  mean                    95 % interval     scored  not judged  undefined  passed",
-        f"m       0.5000 (2 of 3 judged)  {oracle.low:.4f} to {oracle.high:.4f}  2 of 3  1           0          1 of 2 (>= 0.8)",
+        "metric  mean                    95 % interval     scored  not judged  undefined  doubtful  passed",
+        f"m       0.5000 (2 of 3 judged)  {oracle.low:.4f} to {oracle.high:.4f}  2 of 3  1           0          0         1 of 2 (>= 0.8)",
         "m: without a value: cancelled 1",
         "judge: 3 calls, 2 reused, 100 + 20 tokens (estimated)",
         "stopped early: interrupted",

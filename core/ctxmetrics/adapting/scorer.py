@@ -25,7 +25,18 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
 
-_TOLD = ("metric", "reason_code", "threshold", "passed", "band", "signals", "metadata", "usage", "provenance")
+_TOLD = (
+    "metric",
+    "reason_code",
+    "threshold",
+    "passed",
+    "band",
+    "doubtful",
+    "signals",
+    "metadata",
+    "usage",
+    "provenance",
+)
 
 
 class WrapperParams(MetricParams, KeyParams, total=False):

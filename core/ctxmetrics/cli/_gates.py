@@ -1,4 +1,4 @@
-"""Gates: bars that a mean must reach."""
+"""Gates: bars that a mean must reach, and the share of doubtful verdicts that is allowed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxmetrics.cli._terminal import message
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.report.view import shown_doubt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,3 +72,22 @@ def failures(gates: Sequence[Gate], results: Results) -> list[str]:
         elif item.mean < least:
             found.append(f"{name} is {item.mean:.4f}, below {least:g}")
     return found
+
+
+def check_share(share: float | None) -> None:
+    """Raise unless ``--max-doubtful`` is a share.
+
+    Raises:
+        ParameterError: It is no number from 0 to 1.
+    """
+    if share is not None and not 0 <= share <= 1:
+        raise ParameterError(f"--max-doubtful {share:g} must be a share from 0 to 1, such as 0.05.")
+
+
+def doubtful(share: float | None, results: Results) -> list[str]:
+    """Return for which metrics more verdicts are doubtful than are allowed; a ``share`` of None allows all."""
+    return [
+        f"{item.metric} has {shown_doubt(item, 'en')} verdicts doubtful, more than {share:g}"
+        for item in results.summary().values()
+        if share is not None and (item.doubtful_share or 0.0) > share
+    ]

@@ -47,6 +47,14 @@ FailUnder = Annotated[
     list[str] | None,
     typer.Option("--fail-under", help="NAME=VALUE: exit 1 if that mean is lower. Repeatable."),
 ]
+MaxDoubtful = Annotated[
+    float | None,
+    typer.Option(
+        "--max-doubtful",
+        help="A share, such as 0.05: exit 1 if more of a metric's verdicts are weak, unverified, contradicted or "
+        "uncertain.",
+    ),
+]
 ShowLowest = Annotated[
     int, typer.Option("--show", help="Explain so many of the lowest scores of each metric.")
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.cli._gates import Gate, failures, gate_of
+from ctxmetrics.cli._gates import Gate, check_share, doubtful, failures, gate_of
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
@@ -15,6 +15,7 @@ from ctxmetrics.cli._options import (
     JudgeName,
     KeepTexts,
     MaxCalls,
+    MaxDoubtful,
     MaxTokens,
     MetricNames,
     OutFile,
@@ -56,6 +57,7 @@ def score(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     fail_under: FailUnder = None,
+    max_doubtful: MaxDoubtful = None,
     show: ShowLowest = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
@@ -76,6 +78,7 @@ def score(
         metrics = _asked_for(payload, convention)
     else:
         metrics = metrics_of(metric, samples, convention, judging)
+    check_share(max_doubtful)
     gates = [gate_of(text, metrics) for text in fail_under or ()]
     if payload is not None:
         gates += _gates_of(payload, metrics, chosen=bool(metric))
@@ -99,7 +102,7 @@ def score(
         results = run_in_caller(run)
         if results.stopped or results.unanswered:  # the last line says what went wrong
             warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
-    _finish(results, metrics, judging, gates, out=out, report=report, show=show)
+    _finish(results, metrics, judging, gates, out=out, report=report, show=show, max_doubtful=max_doubtful)
 
 
 def _check_paths(
@@ -124,6 +127,7 @@ def _finish(
     out: Path | None,
     report: Path | None,
     show: int,
+    max_doubtful: float | None,
 ) -> None:
     """Print and write what a run found, and end the command with its exit status."""
     from ctxmetrics.metrics.judged import JudgedMetric
@@ -132,11 +136,11 @@ def _finish(
     for name in results.metrics if show > 0 else ():
         rows = sorted(results, key=lambda row: (row[name].value is not None, row[name].value or 0.0))
         for row in rows[:show]:
-            print_result("\n" + row[name].pretty(color=colored()))
+            print_result("\n" + row[name].pretty(color=colored(), warnings=False))
     judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
     for text in sorted({text for metric in judged for text in (metric.judge or judge).warnings}):
         message(f"note: {text}")
-    failed = failures(gates, results)
+    failed = [*failures(gates, results), *doubtful(max_doubtful, results)]
     for problem in failed:
         message(f"gate: {problem}")
     if report is not None:

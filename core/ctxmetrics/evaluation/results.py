@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
+from ctxmetrics._wording import listed
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError, missing_extra
 from ctxmetrics.evaluation.writer import json_line, write_whole
 from ctxmetrics.report.rows import read_rows, to_rows
-from ctxmetrics.report.view import MetricSummary, Row, Summary, listed
+from ctxmetrics.report.view import MetricSummary, Row, Summary
 from ctxmetrics.scores import FAILURES, Provenance, Score
 from ctxmetrics.verdicts import Usage, unjudged
 
@@ -38,6 +39,9 @@ class _Column:
     passed: int = 0
     failed: int = 0
     answered: bool = False
+    verdicts: int = 0
+    doubts: Counter[str] = field(default_factory=Counter)
+    doubtful: array[int] = field(default_factory=lambda: array("I"))
     threshold: float | None = None
 
     def add(self, score: Score) -> None:
@@ -53,6 +57,10 @@ class _Column:
         if code == "metric_error":
             self.words.setdefault(code, score.message or "")
         self.answered = self.answered or len(missing) < len(score.verdicts)
+        self.verdicts += len(score.verdicts)
+        doubts = score.doubtful
+        self.doubts.update(doubts)
+        self.doubtful.append(sum(doubts.values()))
         self.convention = score.provenance.convention
         self.passed += score.passed is True
         self.failed += code in FAILURES
@@ -86,6 +94,8 @@ class _Column:
             interval=mean_interval(known, scale=self.scale),
             missing=dict(missing),
             causes=dict(self.causes),
+            verdicts=self.verdicts,
+            doubtful=dict(self.doubts),
             passed=None if self.threshold is None else self.passed,
             threshold=self.threshold,
             convention=self.convention,
@@ -238,7 +248,8 @@ class Results(Sequence[Row]):
     def to_pandas(self) -> pd.DataFrame:
         """Return one line a sample: its fields, then a column a metric (missing values are missing).
 
-        Where a metric lacks a value anywhere, a column ``NAME.reason_code`` says why.
+        Where a metric lacks a value anywhere, a column ``NAME.reason_code`` says why; where it has doubtful verdicts, a
+        column ``NAME.doubtful`` says how many.
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -254,6 +265,8 @@ class Results(Sequence[Row]):
             frame[name] = pd.Series([score.value for score in scores], dtype="float64")
             if any(score.reason_code for score in scores):
                 frame[f"{name}.reason_code"] = [score.reason_code for score in scores]
+            if self._columns[name].doubts:
+                frame[f"{name}.doubtful"] = list(self._columns[name].doubtful)
         return frame
 
     def _need_rows(self, what: str) -> None:

@@ -107,6 +107,8 @@ class JudgedMetric(Metric):
         contexts = self.top(sample.retrieved_contexts)
         cut = "claims" if self.needs_claims else splitter()
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
+        if self.counts_units:
+            provenance["context_lengths"] = tuple(map(len, contexts))
         empty = self.empty(sample, retrieved=bool(contexts), reference=has_content(answer), **provenance)
         if empty is not None:
             return empty
@@ -140,7 +142,6 @@ class JudgedMetric(Metric):
             message=message,
             metadata=_metadata(judgement),
             usage=units.usage + judgement.usage,
-            context_lengths=_lengths(request) if self.counts_units else None,
             prompt=judgement.prompt,
             **provenance,
         )
@@ -361,14 +362,11 @@ def default_judge() -> Judge:
     return LexicalJudge()
 
 
-def _lengths(request: JudgeRequest) -> tuple[int, ...]:
-    return tuple(map(len, request.contexts))
-
-
 def _supporting(units: tuple[Verdict, ...], request: JudgeRequest) -> tuple[Verdict, ...]:
     """Return for each context whether some unit rests on it; unknown while a unit is not judged."""
     supports: dict[int, list[Verdict]] = {}
-    for unit, contexts in zip(units, Attribution(units, _lengths(request)).rests_on(), strict=True):
+    attribution = Attribution(units, tuple(map(len, request.contexts)))
+    for unit, contexts in zip(units, attribution.rests_on(), strict=True):
         for index in contexts:
             supports.setdefault(index, []).append(unit)
     missing = [unit for unit in units if unit.value is None]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ctxmetrics._display import visible
 from ctxmetrics._version import __version__
-from ctxmetrics._wording import doubt, say
-from ctxmetrics.report.view import listed, shown_interval, shown_mean
+from ctxmetrics._wording import doubt, doubts_of, listed, say
+from ctxmetrics.report.view import shown_doubt, shown_interval, shown_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ def _page(rows: Sequence[Row], summary: Summary, title: str) -> Iterator[str]:
 
 def _summary(rows: Sequence[Row], summary: Summary) -> Iterator[str]:
     language = summary.language
-    names = ("metric", "mean", "95 % interval", "scored", "without a value", "passed")
+    names = ("metric", "mean", "95 % interval", "scored", "without a value", "doubtful", "passed")
     yield "<table><tr>" + "".join(f"<th>{say(name, language)}</th>" for name in names) + "</tr>"
     of = say("of", language)
     for item in summary.values():
@@ -73,6 +73,7 @@ def _summary(rows: Sequence[Row], summary: Summary) -> Iterator[str]:
             shown_interval(item, language),
             f"{item.scored} {of} {item.samples}",
             listed(item.missing) or say("none", language),
+            " ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful)))),
             "-" if item.passed is None else f"{item.passed} {of} {item.scored}",
         )
         yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
@@ -117,7 +118,8 @@ def _score(score: Score) -> Iterator[str]:
     if score.message:
         yield f'<p class="open">{_text(score.message)}</p>'
     if score.count:
-        yield f"<p>{escape(score.count)}</p><ul>"
+        doubts = f"; {doubts_of(score.doubtful, language)}" if score.doubtful else ""
+        yield f"<p>{escape(score.count + doubts)}</p><ul>"
         for verdict in score.verdicts:
             yield _verdict(verdict, language)
         yield "</ul>"

@@ -131,6 +131,7 @@ def _row(
 def score_of(data: Mapping[str, Any]) -> Score:
     """Read one line. Raises as dicts and constructors do where it is none."""
     name, provenance, value = data["metric"], dict(data["provenance"]), data["value"]
+    lengths = data["context_lengths"]
     provenance["warnings"] = tuple(provenance["warnings"])
     if not (value is None or type(value) in {int, float}) or not isinstance(name, str):
         raise TypeError
@@ -148,6 +149,7 @@ def score_of(data: Mapping[str, Any]) -> Score:
         usage=Usage(**data["usage"]),
         sample_id=data["sample_id"],
         counted=_counted(name, provenance["convention"]),
+        context_lengths=None if lengths is None else tuple(map(int, lengths)),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._wording import language_of, number, say
+from ctxmetrics._wording import doubts_of, language_of, listed, number, say
 from ctxmetrics.scores import NOT_FINAL, Score
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class MetricSummary:
         interval: 95 % interval of the mean, samples as units, or None below two values.
         missing: Why rows have no value, by reason code.
         causes: Why verdicts are missing, by verdict code.
+        verdicts: How many verdicts there are, missing ones included.
+        doubtful: How many of them are weak, unverified, contradicted or uncertain, by verdict code.
         passed: How many reach the pass mark, or None without one.
         threshold: The pass mark, or None.
         convention: Name of the convention.
@@ -70,6 +72,8 @@ class MetricSummary:
     interval: tuple[float, float] | None
     missing: Mapping[str, int]
     causes: Mapping[str, int]
+    verdicts: int
+    doubtful: Mapping[str, int]
     passed: int | None
     threshold: float | None
     convention: str = "default"
@@ -90,6 +94,11 @@ class MetricSummary:
         return sum(self.missing.values()) - self.not_judged
 
     @property
+    def doubtful_share(self) -> float | None:
+        """Doubtful verdicts / verdicts, or None without a verdict."""
+        return sum(self.doubtful.values()) / self.verdicts if self.verdicts else None
+
+    @property
     def pass_rate(self) -> float | None:
         """Passed / scored, or None without a pass mark or a value."""
         return self.passed / self.scored if self.passed is not None and self.scored else None
@@ -107,6 +116,9 @@ class MetricSummary:
             "undefined": self.undefined,
             "missing": dict(self.missing),
             "causes": dict(self.causes),
+            "verdicts": self.verdicts,
+            "doubtful": dict(self.doubtful),
+            "doubtful_share": self.doubtful_share,
             "threshold": self.threshold,
             "passed": self.passed,
             "pass_rate": self.pass_rate,
@@ -146,7 +158,7 @@ class Summary(Mapping[str, MetricSummary]):
 
     def __str__(self) -> str:
         language = self.language
-        names = ("metric", "mean", "95 % interval", "scored", "not judged", "undefined", "passed")
+        names = ("metric", "mean", "95 % interval", "scored", "not judged", "undefined", "doubtful", "passed")
         header = tuple(say(name, language) for name in names)
         rows = [header, *(_cells(item, language) for item in self.metrics.values())]
         lines = aligned(rows)
@@ -157,6 +169,8 @@ class Summary(Mapping[str, MetricSummary]):
                 lines.append(
                     f"{item.metric}: {say('without a value', language)}: {listed(item.missing)}{causes}"
                 )
+            if item.doubtful:
+                lines.append(f"{item.metric}: {doubts_of(item.doubtful, language)}")
         if self.usage.calls or self.usage.reused:
             tokens = f"{self.usage.prompt_tokens} + {self.usage.completion_tokens} {say('tokens', language)}"
             lines.append(
@@ -183,11 +197,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def listed(counts: Mapping[str, int]) -> str:
-    """Return each code and how often it was counted, in the order of the codes."""
-    return ", ".join(f"{code} {number}" for code, number in sorted(counts.items()))
-
-
 def _cells(item: MetricSummary, language: str) -> tuple[str, ...]:
     of = say("of", language)
     return (
@@ -197,6 +206,7 @@ def _cells(item: MetricSummary, language: str) -> tuple[str, ...]:
         f"{item.scored} {of} {item.samples}",
         str(item.not_judged),
         str(item.undefined),
+        shown_doubt(item, language),
         "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})",
     )
 
@@ -209,6 +219,11 @@ def shown_mean(item: MetricSummary, language: str) -> str:
     if not item.partial:
         return mean
     return f"{mean} ({item.scored} {say('of', language)} {item.scored + item.not_judged} {say('judged', language)})"
+
+
+def shown_doubt(item: MetricSummary, language: str) -> str:
+    """Return how many of the verdicts are doubtful."""
+    return f"{sum(item.doubtful.values())} {say('of', language)} {item.verdicts}" if item.doubtful else "0"
 
 
 def shown_interval(item: MetricSummary, language: str) -> str:
