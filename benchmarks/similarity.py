@@ -111,9 +111,9 @@ class Ours:
 
     async def score(self, retrieved: list[str], references: list[str]) -> list[float]:
         from ctxmetrics import Sample
-        from ctxmetrics.metrics.similarity import clear_shared_matrices
+        from ctxmetrics.metrics.similarity import clear_memory
 
-        clear_shared_matrices()
+        clear_memory()
         sample = Sample(retrieved_contexts=retrieved, reference_contexts=references)
         return [metric.score(sample).value for metric in self.metrics]
 

@@ -7,10 +7,10 @@ import math
 import random
 import subprocess
 import sys
-import threading
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,16 +18,7 @@ from rapidfuzz import distance, process
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas import average_precision, share
-from ctxmetrics.metrics import similarity as module
-from ctxmetrics.metrics.similarity import (
-    MEASURES,
-    Match,
-    SimilarityMatrix,
-    clear_shared_matrices,
-    passes,
-    shared_matrix,
-    similarity_matrix,
-)
+from ctxmetrics.metrics.similarity import MEASURES, Match, best_matches, clear_memory, similarities
 
 NAMES = list(MEASURES)
 ASKED = {
@@ -44,9 +35,17 @@ def pairwise(retrieved, references, measure):
     return tuple(tuple(1 - ask(row, column) for column in references) for row in retrieved)
 
 
+def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
+    """The similarities and the best matches, computed anew."""
+    clear_memory()
+    best = best_matches(retrieved, references, measure, cutoff)
+    rows = tuple(similarities(retrieved, references, measure, cutoff))
+    return SimpleNamespace(rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved)
+
+
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    clear_shared_matrices()
+    clear_memory()
 
 
 # --- values ---
@@ -59,12 +58,12 @@ def test_published_values():
         "Paris is the capital of France.",
         "The Eiffel Tower is one of the most famous landmarks in Paris.",
     ]
-    matrix = similarity_matrix(retrieved, references)
-    assert matrix.rows() == ((1.0, pytest.approx(0.2258, abs=5e-5)),)
-    assert share([passes(best.similarity, 0.5) for best in matrix.best_for_references]) == 0.5
+    matrix = matrix_of(retrieved, references)
+    assert matrix.rows == ((1.0, pytest.approx(0.2258, abs=5e-5)),)
+    assert share([best.similarity >= 0.5 for best in matrix.for_references]) == 0.5
 
-    tower = similarity_matrix(["The Eiffel Tower is located in Paris."], references, cutoff=0.5)
-    assert tower.best_for_retrieved == (Match(1, pytest.approx(0.5484, abs=5e-5)),)
+    tower = matrix_of(["The Eiffel Tower is located in Paris."], references, cutoff=0.5)
+    assert tower.for_retrieved == (Match(1, pytest.approx(0.5484, abs=5e-5)),)
 
 
 @pytest.mark.parametrize(
@@ -83,25 +82,25 @@ def test_published_values():
     ],
 )
 def test_textbook_values(measure, one, other, expected):
-    assert similarity_matrix([one], [other], measure).similarity(0, 0) == pytest.approx(expected, abs=1e-15)
+    assert matrix_of([one], [other], measure).rows[0][0] == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.parametrize("measure", NAMES)
 @pytest.mark.parametrize("cutoff", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("text", ["", "a", "Paris", "\ud800", "e\u0301 ☃ 😀", "x" * 30_000])
 def test_equal_texts_are_1(measure, cutoff, text):
-    matrix = similarity_matrix([text], [text], measure, cutoff)
-    assert matrix.rows() == ((1.0,),)
-    assert matrix.best_for_references == matrix.best_for_retrieved == (Match(0, 1.0),)
+    matrix = matrix_of([text], [text], measure, cutoff)
+    assert matrix.rows == ((1.0,),)
+    assert matrix.for_references == matrix.for_retrieved == (Match(0, 1.0),)
 
 
 @pytest.mark.parametrize("measure", NAMES)
 def test_texts_are_compared_as_they_are(measure):
     composed, decomposed = "café au lait", unicodedata.normalize("NFD", "café au lait")
     texts = [composed, decomposed, composed.upper(), f" {composed} "]
-    matrix = similarity_matrix(texts, texts, measure)
-    assert matrix.rows() == pairwise(texts, texts, measure)
-    assert all(matrix.similarity(0, column) < 1.0 for column in (1, 2, 3))
+    matrix = matrix_of(texts, texts, measure)
+    assert matrix.rows == pairwise(texts, texts, measure)
+    assert all(matrix.rows[0][column] < 1.0 for column in (1, 2, 3))
 
 
 @pytest.mark.parametrize("measure", NAMES)
@@ -110,9 +109,9 @@ def test_long_texts(measure):
     long = "".join(source.choices("abcdefgh ", k=21_000))
     texts = [long, long[:-500] + "ü" * 500, long[::-1], ""]
     for cutoff in (0.0, 0.6, 0.9):
-        matrix = similarity_matrix(texts, texts[:2], measure, cutoff)
+        matrix = matrix_of(texts, texts[:2], measure, cutoff)
         exact = pairwise(texts, texts[:2], measure)
-        assert matrix.rows() == tuple(tuple(v if v >= cutoff else None for v in row) for row in exact)
+        assert matrix.rows == tuple(tuple(v if v >= cutoff else None for v in row) for row in exact)
 
 
 # --- cutoff ---
@@ -128,9 +127,9 @@ def test_a_similarity_exactly_on_the_cutoff_counts(measure):
         exact = pairwise([text], [other], measure)[0][0]
         if 0 < exact < 1:
             on_the_cutoff += 1
-            assert similarity_matrix([text], [other], measure, exact).similarity(0, 0) == exact
+            assert matrix_of([text], [other], measure, exact).rows[0][0] == exact
             above = math.nextafter(exact, 2.0)
-            assert similarity_matrix([text], [other], measure, above).similarity(0, 0) is None
+            assert matrix_of([text], [other], measure, above).rows[0][0] is None
     assert on_the_cutoff > 1000
 
 
@@ -149,7 +148,7 @@ def test_verdicts_and_values_do_not_depend_on_the_cutoff(measure):
         exact = pairwise(retrieved, references, measure)
         on_a_value = [value for row in exact for value in row if value > 0][:8]
         for cutoff in [step / 20 for step in range(1, 21)] + on_a_value:
-            rows = similarity_matrix(retrieved, references, measure, cutoff).rows()
+            rows = matrix_of(retrieved, references, measure, cutoff).rows
             expected = tuple(tuple(v if v >= cutoff else None for v in row) for row in exact)
             assert rows == expected
             compared += 64
@@ -170,77 +169,52 @@ def test_rapidfuzz_alone_loses_pairs_on_the_cutoff():
             dtype=np.float64,
         )
         lost += found[0, 0] != exact
-        assert similarity_matrix([one], [other], cutoff=exact).similarity(0, 0) == exact
+        assert matrix_of([one], [other], cutoff=exact).rows[0][0] == exact
     assert lost > 0
-
-
-@pytest.mark.parametrize("cutoff", [0, 0.0, -1, -0.5, -math.inf])
-def test_a_cutoff_of_0_or_below_is_none(cutoff):
-    matrix = similarity_matrix(["abc"], ["xyz", "abd"], cutoff=cutoff)
-    assert matrix.rows() == ((0.0, 1 - 1 / 3),)
-    assert matrix.cutoff == 0.0
-    assert similarity_matrix(["abc"], ["xyz"]).best_for_references == (Match(0, 0.0),)
 
 
 @pytest.mark.parametrize("cutoff", [1e-9, 1e-6, 2e-6])
 def test_a_tiny_cutoff_drops_only_zero(cutoff):
-    assert similarity_matrix(["abc"], ["xyz", "axx"], cutoff=cutoff).rows() == ((None, 1 - 2 / 3),)
-
-
-@pytest.mark.parametrize("cutoff", [math.nan, 1.0000001, 2, math.inf, "0.5", None, True])
-def test_a_cutoff_that_is_no_number_up_to_1_is_refused(cutoff):
-    with pytest.raises(ParameterError, match="cutoff is"):
-        similarity_matrix(["a"], ["a"], cutoff=cutoff)
-    with pytest.raises(ParameterError, match="cutoff is"):
-        shared_matrix(["a"], ["a"], cutoff=cutoff)
+    assert matrix_of(["abc"], ["xyz", "axx"], cutoff=cutoff).rows == ((None, 1 - 2 / 3),)
 
 
 def test_below_the_cutoff_there_is_no_best_match():
-    matrix = similarity_matrix(["abcd", "wxyz"], ["abce", "mnop"], cutoff=0.5)
-    assert matrix.best_for_references == (Match(0, 0.75), None)
-    assert matrix.best_for_retrieved == (Match(0, 0.75), None)
-    assert matrix.rows() == ((0.75, None), (None, None))
+    matrix = matrix_of(["abcd", "wxyz"], ["abce", "mnop"], cutoff=0.5)
+    assert matrix.for_references == (Match(0, 0.75), None)
+    assert matrix.for_retrieved == (Match(0, 0.75), None)
+    assert matrix.rows == ((0.75, None), (None, None))
 
 
 # --- best matches, shapes ---
 
 
 def test_the_best_match_is_the_highest_and_the_first_on_a_tie():
-    matrix = similarity_matrix(["xbc", "abx", "abc", "abc"], ["abc", "zzz"])
-    assert matrix.best_for_references == (Match(2, 1.0), Match(0, 0.0))
-    tie = similarity_matrix(["abx", "abc!"], ["aby", "abz", "aby"])
-    assert tie.best_for_retrieved == (Match(0, 1 - 1 / 3), Match(0, 0.5))
-    assert tie.best_for_references == (Match(0, 1 - 1 / 3),) * 3
+    matrix = matrix_of(["xbc", "abx", "abc", "abc"], ["abc", "zzz"])
+    assert matrix.for_references == (Match(2, 1.0), Match(0, 0.0))
+    tie = matrix_of(["abx", "abc!"], ["aby", "abz", "aby"])
+    assert tie.for_retrieved == (Match(0, 1 - 1 / 3), Match(0, 0.5))
+    assert tie.for_references == (Match(0, 1 - 1 / 3),) * 3
 
 
 def test_rows_are_retrieved_and_columns_are_references():
-    matrix = similarity_matrix(["ab", "cd", "cf"], ["ab", "ce"])
-    assert matrix.shape == (3, 2)
-    assert matrix.rows() == ((1.0, 0.0), (0.0, 0.5), (0.0, 0.5))
-    assert (matrix.similarity(1, 1), matrix.similarity(0, 1)) == (0.5, 0.0)
+    matrix = matrix_of(["ab", "cd", "cf"], ["ab", "ce"])
+    assert matrix.rows == ((1.0, 0.0), (0.0, 0.5), (0.0, 0.5))
+    assert (matrix.rows[1][1], matrix.rows[0][1]) == (0.5, 0.0)
     with pytest.raises(IndexError):
-        matrix.similarity(3, 0)
+        matrix.rows[3][0]
 
 
 @pytest.mark.parametrize("measure", [*NAMES, lambda one, other: 0.5])
 def test_empty_sides(measure):
-    nothing = similarity_matrix([], [], measure)
-    assert (nothing.shape, nothing.best_for_references, nothing.best_for_retrieved) == ((0, 0), (), ())
-    no_references = similarity_matrix(["a", "b"], [], measure)
-    assert no_references.best_for_retrieved == (None, None)
-    assert no_references.best_for_references == ()
-    assert no_references.rows() == ((), ())
-    nothing_retrieved = similarity_matrix([], ["a", "b", "a"], measure)
-    assert nothing_retrieved.best_for_references == (None, None, None)
-    assert nothing_retrieved.best_for_retrieved == ()
-
-
-def test_a_matrix_is_a_frozen_value():
-    one, other = (similarity_matrix(["ab"], ["ac"], cutoff=0.1) for _ in range(2))
-    assert one == other
-    assert hash(one) == hash(other)
-    with pytest.raises(AttributeError):
-        one.cutoff = 0.2
+    nothing = matrix_of([], [], measure)
+    assert (nothing.rows, nothing.for_references, nothing.for_retrieved) == ((), (), ())
+    no_references = matrix_of(["a", "b"], [], measure)
+    assert no_references.for_retrieved == (None, None)
+    assert no_references.for_references == ()
+    assert no_references.rows == ((), ())
+    nothing_retrieved = matrix_of([], ["a", "b", "a"], measure)
+    assert nothing_retrieved.for_references == (None, None, None)
+    assert nothing_retrieved.for_retrieved == ()
 
 
 # --- each distinct pair once, a text never with itself ---
@@ -261,16 +235,9 @@ def compared(monkeypatch):
 
 
 def test_each_pair_of_distinct_texts_is_compared_once(compared):
-    matrix = similarity_matrix(["a", "b", "a", "a"], ["b", "c", "c", "a"])
-    assert sorted(compared) == [("a", "b"), ("a", "c"), ("b", "a"), ("b", "c")]
-    assert matrix.shape == (4, 4)
-    assert matrix.cells == 6
-    assert matrix.rows() == pairwise(["a", "b", "a", "a"], ["b", "c", "c", "a"], "levenshtein")
-
-
-def test_equal_texts_are_not_compared(compared):
-    assert similarity_matrix(["same"] * 3, ["same"] * 2).best_for_references == (Match(0, 1.0),) * 2
-    assert compared == []
+    rows = similarities(["a", "b", "a", "a"], ["b", "c", "c", "a"], "levenshtein", 0.0)
+    assert sorted(compared) == [(row, column) for row in "ab" for column in "abc"]
+    assert tuple(rows) == pairwise(["a", "b", "a", "a"], ["b", "c", "c", "a"], "levenshtein")
 
 
 # --- callables ---
@@ -283,19 +250,19 @@ def test_a_callable_is_asked_once_per_distinct_pair_and_in_order():
         asked.append((retrieved, reference))
         return 0.5
 
-    matrix = similarity_matrix(["a", "b", "a"], ["a", "c", "c"], half, cutoff=0.25)
+    best = best_matches(["a", "b", "a"], ["a", "c", "c"], half, cutoff=0.25)
     assert asked == [("a", "a"), ("a", "c"), ("b", "a"), ("b", "c")]
-    assert matrix.best_for_retrieved == (Match(0, 0.5),) * 3
+    assert best.for_retrieved == (Match(0, 0.5),) * 3
 
 
 def test_the_cutoff_applies_to_a_callable():
-    matrix = similarity_matrix(["a", "bb"], ["c"], lambda one, _: len(one) / 4, cutoff=0.5)
-    assert matrix.rows() == ((None,), (0.5,))
+    matrix = matrix_of(["a", "bb"], ["c"], lambda one, _: len(one) / 4, cutoff=0.5)
+    assert matrix.rows == ((None,), (0.5,))
 
 
 @pytest.mark.parametrize("value", [0, 1, True, 0.0, 1.0, Fraction(1, 2), np.float64(0.5), np.float32(0.5)])
 def test_a_callable_may_return_any_number_in_range(value):
-    found = similarity_matrix(["a"], ["b"], lambda *_: value).similarity(0, 0)
+    found = matrix_of(["a"], ["b"], lambda *_: value).rows[0][0]
     assert found == float(value)
     assert type(found) is float
 
@@ -306,77 +273,28 @@ def test_a_callable_that_returns_something_else_is_named(value):
         return value
 
     with pytest.raises(ParameterError, match=r"my_measure returned .*: it must return a number in 0\.\.1"):
-        similarity_matrix(["a"], ["b"], my_measure)
+        matrix_of(["a"], ["b"], my_measure)
 
 
 def test_an_exception_of_a_callable_is_its_own():
     def broken(one, other):
         raise ZeroDivisionError
 
-    for function in (similarity_matrix, shared_matrix, shared_matrix):
+    for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            function(["a"], ["b"], broken)
+            best_matches(["a"], ["b"], broken)
 
 
-# --- refusals ---
-
-
-@pytest.mark.parametrize("function", [similarity_matrix, shared_matrix])
-@pytest.mark.parametrize(
-    ("retrieved", "references", "message"),
-    [
-        ("abc", ["a"], "retrieved is a bare string"),
-        (["a"], "abc", "references is a bare string"),
-        (["a", None], ["a"], r"retrieved\[1\] is a NoneType: write a string"),
-        (["a"], [b"a"], r"references\[0\] is a bytes: write a string"),
-        (["a"], [1.0], r"references\[0\] is a float: write a string"),
-    ],
-)
-def test_what_is_no_list_of_strings_is_refused(function, retrieved, references, message):
-    with pytest.raises(ParameterError, match=message):
-        function(retrieved, references)
-
-
-@pytest.mark.parametrize("function", [similarity_matrix, shared_matrix])
-@pytest.mark.parametrize("measure", ["Levenshtein", "cosine", "", None, 3, ["jaro"]])
-@pytest.mark.parametrize("texts", [["a"], []])
-def test_an_unknown_measure_is_refused_even_without_texts(function, measure, texts):
-    with pytest.raises(ParameterError, match="levenshtein, hamming, jaro, jaro_winkler"):
-        function(texts, ["a"], measure)
-
-
-# --- passes ---
-
-
-@pytest.mark.parametrize(
-    ("similarity", "minimum", "at_least", "more_than"),
-    [
-        (0.5, 0.5, True, False),
-        (0.5000001, 0.5, True, True),
-        (0.4999999, 0.5, False, False),
-        (1.0, 1.0, True, False),  # why Ragas' recall of identical texts is 0 at 1.0
-        (0.0, 0.0, True, False),
-        (0.0, -1, True, True),
-        (None, 0.0, False, False),
-        (None, -1, False, False),
-    ],
-)
-def test_passes(similarity, minimum, at_least, more_than):
-    assert passes(similarity, minimum) is at_least
-    assert passes(similarity, minimum, strict=False) is at_least
-    assert passes(similarity, minimum, strict=True) is more_than
-
-
-# --- the shared matrices ---
+# --- the memory ---
 
 
 def test_recall_and_precision_compute_it_once(compared):
-    first = shared_matrix(["abc", "abd"], ["abe"], "levenshtein", 0.5)
+    first = best_matches(["abc", "abd"], ["abe"], "levenshtein", 0.5)
     number = len(compared)
     assert number == 2
-    assert shared_matrix(("abc", "abd"), ("abe",), "levenshtein", 0.5) is first
+    assert best_matches(("abc", "abd"), ("abe",), "levenshtein", 0.5) is first
     assert len(compared) == number
-    assert first == similarity_matrix(["abc", "abd"], ["abe"], "levenshtein", 0.5)
+    assert first.for_references == matrix_of(["abc", "abd"], ["abe"], "levenshtein", 0.5).for_references
 
 
 def test_everything_that_changes_the_matrix_is_in_its_key():
@@ -395,19 +313,10 @@ def test_everything_that_changes_the_matrix_is_in_its_key():
         (["?", "c"], ["d"], "levenshtein", 0.5),
         (["ab", "c"], ["d"], lambda *_: 0.5, 0.5),
     ]
-    matrices = [shared_matrix(*call) for call in calls]
+    matrices = [best_matches(*call) for call in calls]
     assert len({id(matrix) for matrix in matrices}) == len(calls)
     for call, matrix in zip(calls, matrices, strict=True):
-        assert matrix == similarity_matrix(*call)
-        assert shared_matrix(*call) is matrix
-
-
-def test_no_cutoff_is_one_key():
-    assert (
-        shared_matrix(["a"], ["b"], cutoff=-3)
-        is shared_matrix(["a"], ["b"])
-        is shared_matrix(["a"], ["b"], cutoff=0)
-    )
+        assert best_matches(*call) is matrix
 
 
 def test_an_unhashable_callable_is_asked_every_time():
@@ -421,7 +330,7 @@ def test_an_unhashable_callable_is_asked_every_time():
 
     measure = Measure()
     for _ in range(2):
-        assert shared_matrix(["a"], ["b"], measure).similarity(0, 0) == 0.5
+        assert best_matches(["a"], ["b"], measure).for_retrieved == (Match(0, 0.5),)
     assert measure.asked == 2
 
 
@@ -432,100 +341,8 @@ def test_a_failure_is_not_remembered():
         return next(values)
 
     with pytest.raises(ParameterError):
-        shared_matrix(["a"], ["b"], measure)
-    assert shared_matrix(["a"], ["b"], measure).similarity(0, 0) == 0.5
-
-
-def test_the_memory_forgets_the_least_recently_used_matrix_first():
-    memory = module._Memory(max_matrices=2, max_cells=100)
-    computed = []
-
-    def get(text):
-        def compute():
-            computed.append(text)
-            return similarity_matrix([text], ["x"])
-
-        return memory.get(text, compute)
-
-    for text in ("a", "b", "a", "c", "a", "b"):
-        get(text)
-    assert computed == ["a", "b", "c", "b"]
-
-
-def test_the_memory_is_bounded_by_what_it_holds():
-    memory = module._Memory(max_matrices=100, max_cells=10)
-    computed = []
-
-    def get(name, rows, columns):
-        def compute():
-            computed.append(name)
-            texts = [str(number) for number in range(columns)]
-            return similarity_matrix([f"r{number}" for number in range(rows)], texts)
-
-        return memory.get(name, compute).shape
-
-    assert get("four", 2, 2) == (2, 2)
-    assert get("six", 2, 3) == (2, 3)
-    get("four", 2, 2)
-    assert computed == ["four", "six"]
-    assert get("eleven", 1, 11) == (
-        1,
-        11,
-    )  # larger than the whole memory: computed, not kept, nothing forgotten
-    get("eleven", 1, 11)
-    get("six", 2, 3)
-    get("four", 2, 2)
-    assert computed == ["four", "six", "eleven", "eleven"]
-    get("two", 1, 2)  # twelve cells now: the oldest goes
-    get("four", 2, 2)
-    assert computed == ["four", "six", "eleven", "eleven", "two"]
-    get("six", 2, 3)
-    assert computed[-1] == "six"
-    memory.clear()
-    get("four", 2, 2)
-    get("six", 2, 3)
-    assert computed[-2:] == ["four", "six"]
-    get("four", 2, 2)
-    assert computed[-2:] == ["four", "six"]
-
-
-def test_threads_that_ask_for_the_same_share_one_computation():
-    started, may_end = threading.Event(), threading.Event()
-    asked = []
-
-    def slow(one, other):
-        asked.append((one, other))
-        started.set()
-        assert may_end.wait(10)
-        return 0.5
-
-    with ThreadPoolExecutor(8) as pool:
-        first = pool.submit(shared_matrix, ["a"], ["b"], slow)
-        assert started.wait(10)
-        others = [pool.submit(shared_matrix, ["a"], ["b"], slow) for _ in range(7)]
-        unrelated = shared_matrix(["a"], ["b"])  # nobody else waits for it
-        may_end.set()
-        matrices = {id(future.result(10)) for future in [first, *others]}
-    assert unrelated.similarity(0, 0) == 0.0
-    assert len(matrices) == 1
-    assert asked == [("a", "b")]
-
-
-def test_threads_that_wait_for_a_failure_see_it():
-    started, may_end = threading.Event(), threading.Event()
-
-    def broken(one, other):
-        started.set()
-        assert may_end.wait(10)
-        raise ZeroDivisionError
-
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(shared_matrix, ["a"], ["b"], broken)
-        assert started.wait(10)
-        second = pool.submit(shared_matrix, ["a"], ["b"], broken)
-        may_end.set()
-        assert isinstance(first.exception(10), ZeroDivisionError)
-        assert isinstance(second.exception(10), ZeroDivisionError)
+        best_matches(["a"], ["b"], measure)
+    assert best_matches(["a"], ["b"], measure).for_retrieved == (Match(0, 0.5),)
 
 
 def test_many_threads_and_many_keys():
@@ -535,8 +352,9 @@ def test_many_threads_and_many_keys():
         source = random.Random(seed)
         for _ in range(100):
             number = source.randrange(30)
-            matrix = shared_matrix([texts[number]], texts[:5], "levenshtein", 0.5)
-            assert matrix == similarity_matrix([texts[number]], texts[:5], "levenshtein", 0.5)
+            matrix = best_matches([texts[number]], texts[:5], "levenshtein", 0.5)
+            (row,) = similarities([texts[number]], texts[:5], "levenshtein", 0.5)
+            assert matrix.for_retrieved == (Match(row.index(max(row)), max(row)),)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
@@ -584,16 +402,12 @@ def test_ragas_similarity_recall_and_precision(measure):
         threshold = source.choice([0.2, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0])
         sample = SingleTurnSample(retrieved_contexts=retrieved, reference_contexts=references)
         recall, precision = asyncio.run(ragas(sample, threshold))
-        matrix = similarity_matrix(retrieved, references, measure, threshold)
-        found = [best and best.similarity for best in matrix.best_for_references]
-        relevant = [best and best.similarity for best in matrix.best_for_retrieved]
-        assert share([passes(value, threshold, strict=True) for value in found]) == recall
-        verdicts = [passes(value, threshold) for value in relevant]
+        matrix = matrix_of(retrieved, references, measure, threshold)
+        found = [best and best.similarity for best in matrix.for_references]
+        relevant = [best and best.similarity for best in matrix.for_retrieved]
+        assert share([value is not None and value > threshold for value in found]) == recall
+        verdicts = [value is not None for value in relevant]
         # Python 3.12's compensated sum may change Ragas' last bit.
         assert average_precision(verdicts, epsilon=1e-10) == pytest.approx(precision, rel=1e-15)
         seen.add((recall, precision))
     assert len(seen) > 20
-
-
-def test_the_type_is_public():
-    assert isinstance(similarity_matrix(["a"], ["b"]), SimilarityMatrix)

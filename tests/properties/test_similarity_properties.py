@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import distance
 
-from ctxmetrics.metrics.similarity import MEASURES, Match, shared_matrix, similarity_matrix
+from ctxmetrics.metrics.similarity import MEASURES, Match, best_matches, clear_memory, similarities
 
 ASKED = {name: getattr(distance, module).normalized_distance for name, module in MEASURES.items()}
+
+
+def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
+    """The similarities and the best matches, computed anew."""
+    clear_memory()
+    best = best_matches(retrieved, references, measure, cutoff)
+    rows = tuple(similarities(retrieved, references, measure, cutoff))
+    return SimpleNamespace(rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved)
+
 
 anything = st.text(st.characters(exclude_categories=()), max_size=20)  # lone surrogates too
 close = st.text(alphabet="abé猫😀 ", max_size=40)
@@ -38,7 +49,7 @@ def near_threshold(draw):
 def test_a_cutoff_near_the_similarity_changes_nothing(case, step):
     text, other, measure, exact = case
     cutoff = min(1.0, exact + step)
-    found = similarity_matrix([text], [other], measure, cutoff).similarity(0, 0)
+    found = matrix_of([text], [other], measure, cutoff).rows[0][0]
     assert found == (exact if exact >= max(cutoff, 0.0) else None)
 
 
@@ -46,7 +57,7 @@ def test_a_cutoff_near_the_similarity_changes_nothing(case, step):
 @settings(max_examples=400)
 def test_the_matrix_is_the_pairs_asked_one_by_one(retrieved, references, measure, cutoff):
     exact = pairwise(retrieved, references, measure)
-    rows = similarity_matrix(retrieved, references, measure, cutoff).rows()
+    rows = matrix_of(retrieved, references, measure, cutoff).rows
     assert rows == tuple(tuple(value if value >= cutoff else None for value in row) for row in exact)
 
 
@@ -54,32 +65,32 @@ def test_the_matrix_is_the_pairs_asked_one_by_one(retrieved, references, measure
 @settings(max_examples=400)
 def test_the_best_match_is_the_first_maximum(retrieved, references, measure, cutoff):
     exact = pairwise(retrieved, references, measure)
-    matrix = similarity_matrix(retrieved, references, measure, cutoff)
+    matrix = matrix_of(retrieved, references, measure, cutoff)
 
     def first_maximum(values):
         if not values or max(values) < cutoff:
             return None
         return Match(values.index(max(values)), max(values))
 
-    assert matrix.best_for_retrieved == tuple(first_maximum(row) for row in exact)
+    assert matrix.for_retrieved == tuple(first_maximum(row) for row in exact)
     columns = [[row[column] for row in exact] for column in range(len(references))]
-    assert matrix.best_for_references == tuple(first_maximum(column) for column in columns)
+    assert matrix.for_references == tuple(first_maximum(column) for column in columns)
 
 
 @given(lists, lists, measures, cutoffs)
 def test_swapping_the_sides_transposes_the_matrix(retrieved, references, measure, cutoff):
-    one = similarity_matrix(retrieved, references, measure, cutoff)
-    other = similarity_matrix(references, retrieved, measure, cutoff)
-    assert one.best_for_references == other.best_for_retrieved
-    assert one.best_for_retrieved == other.best_for_references
+    one = matrix_of(retrieved, references, measure, cutoff)
+    other = matrix_of(references, retrieved, measure, cutoff)
+    assert one.for_references == other.for_retrieved
+    assert one.for_retrieved == other.for_references
     for row in range(len(retrieved)):
         for column in range(len(references)):
-            assert one.similarity(row, column) == other.similarity(column, row)
+            assert one.rows[row][column] == other.rows[column][row]
 
 
 @given(anything | close, anything | close, measures)
 def test_similarities_lie_in_0_to_1_and_only_equal_texts_are_identical(one, other, measure):
-    value = similarity_matrix([one], [other], measure).similarity(0, 0)
+    value = matrix_of([one], [other], measure).rows[0][0]
     assert 0.0 <= value <= 1.0
     if measure in {"levenshtein", "hamming"}:
         assert (value == 1.0) == (one == other)
@@ -89,19 +100,18 @@ def test_similarities_lie_in_0_to_1_and_only_equal_texts_are_identical(one, othe
 
 @given(lists, lists, measures, cutoffs, st.integers(1, 3))
 def test_repeating_texts_repeats_rows_and_columns(retrieved, references, measure, cutoff, times):
-    once = similarity_matrix(retrieved, references, measure, cutoff)
-    more = similarity_matrix(retrieved * times, references * times, measure, cutoff)
-    assert more.rows() == tuple(row * times for row in once.rows() * times)
-    assert more.best_for_references == once.best_for_references * times
-    assert more.best_for_retrieved == once.best_for_retrieved * times
-    assert more.cells == once.cells
+    once = matrix_of(retrieved, references, measure, cutoff)
+    more = matrix_of(retrieved * times, references * times, measure, cutoff)
+    assert more.rows == tuple(row * times for row in once.rows * times)
+    assert more.for_references == once.for_references * times
+    assert more.for_retrieved == once.for_retrieved * times
 
 
 @given(lists, lists, measures, cutoffs)
 def test_a_remembered_matrix_equals_a_computed_one(retrieved, references, measure, cutoff):
-    computed = similarity_matrix(retrieved, references, measure, cutoff)
-    assert shared_matrix(retrieved, references, measure, cutoff) == computed
-    assert shared_matrix(retrieved, references, measure, cutoff) == computed
+    clear_memory()
+    computed = best_matches(retrieved, references, measure, cutoff)
+    assert best_matches(retrieved, references, measure, cutoff) is computed
 
 
 @given(lists, lists, cutoffs)
@@ -109,18 +119,18 @@ def test_a_callable_of_rapidfuzz_gives_the_named_measure(retrieved, references, 
     def plain(one, other):
         return 1 - ASKED["levenshtein"](one, other)
 
-    assert similarity_matrix(retrieved, references, plain, cutoff) == similarity_matrix(
+    assert matrix_of(retrieved, references, plain, cutoff) == matrix_of(
         retrieved, references, "levenshtein", cutoff
     )
 
 
 @given(st.lists(anything, min_size=1, max_size=4), st.lists(anything, min_size=1, max_size=4))
 def test_one_more_retrieved_context_never_lowers_a_best_match(retrieved, references):
-    fewer = similarity_matrix(retrieved[:-1], references).best_for_references
-    more = similarity_matrix(retrieved, references).best_for_references
+    fewer = matrix_of(retrieved[:-1], references).for_references
+    more = matrix_of(retrieved, references).for_references
     for before, after in zip(fewer, more, strict=True):
         assert before is None or after.similarity >= before.similarity
 
 
 def test_lone_surrogates_as_json_may_hold_them():
-    assert shared_matrix(["\udcff a"], ["\udcff b"]).similarity(0, 0) == pytest.approx(2 / 3)
+    assert matrix_of(["\udcff a"], ["\udcff b"]).rows[0][0] == pytest.approx(2 / 3)

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Hashable
 
 T = TypeVar("T")
 
@@ -33,15 +33,17 @@ class Memo(Generic[T]):
     def __init__(self, max_entries: int, keep: Callable[[T], bool]) -> None:
         self._max = max_entries
         self._keep = keep
-        self._finished: OrderedDict[str, T] = OrderedDict()
-        self._in_flight: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Future[T | None]]]
+        self._finished: OrderedDict[Hashable, T] = OrderedDict()
+        self._in_flight: WeakKeyDictionary[
+            asyncio.AbstractEventLoop, dict[Hashable, asyncio.Future[T | None]]
+        ]
         self._in_flight = WeakKeyDictionary()
 
     def clear(self) -> None:
         """Forget every finished answer."""
         self._finished.clear()
 
-    def peek(self, key: str) -> T | None:
+    def peek(self, key: Hashable) -> T | None:
         """Return the finished answer or None, and leave its place in the order of use."""
         return self._finished.get(key)
 
@@ -69,7 +71,7 @@ class Memo(Generic[T]):
         try:
             computed = await compute()
             if self._keep(computed):
-                self._remember(key, computed)
+                self.remember(key, computed)
             flight.set_result(computed)
         finally:
             del in_flight[key]
@@ -77,7 +79,8 @@ class Memo(Generic[T]):
                 flight.set_result(None)
         return computed, False
 
-    def _remember(self, key: str, answer: T) -> None:
+    def remember(self, key: Hashable, answer: T) -> None:
+        """Keep a finished answer."""
         self._finished[key] = answer
         while len(self._finished) > self._max:
             with suppress(KeyError):  # another thread emptied it

@@ -1,4 +1,4 @@
-"""The metrics by string similarity: one matrix of similarities a sample, shared by recall and precision."""
+"""The metrics by string similarity: one comparison a sample, shared by recall and precision."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from ctxmetrics.metrics.base import NAMED, Metric, Precision, check_choice, chec
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ctxmetrics.conventions import Family
-    from ctxmetrics.metrics.similarity import Match, Measure, SimilarityMatrix
+    from ctxmetrics.metrics.similarity import Match, Measure
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
 
@@ -29,6 +27,9 @@ class StringMetric(Metric):
     """
 
     requires: ClassVar[tuple[str, ...]] = ("retrieved_contexts", "reference_contexts")
+    # Whether there is a verdict for each reference context; else there is one for each retrieved one, in rank order.
+    counts_reference: ClassVar[bool] = False
+
     min_similarity: float = field(default=0.5, metadata=NAMED)
     similarity: Measure = field(default="levenshtein", metadata=NAMED)
 
@@ -40,14 +41,9 @@ class StringMetric(Metric):
         if not callable(self.similarity):
             check_choice(f"{self.base_name}: similarity", self.similarity, tuple(MEASURES))
 
-    @property
-    def needs_more(self) -> bool:
-        """Whether a similarity of exactly ``min_similarity`` is too little."""
-        return False
-
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class."""
-        from ctxmetrics.metrics.similarity import passes, shared_matrix
+        from ctxmetrics.metrics.similarity import best_matches
 
         self.check_sample(sample)
         if (refused := self.check_texts(sample)) is not None:
@@ -55,50 +51,42 @@ class StringMetric(Metric):
         retrieved, reference = self.top(sample.retrieved_contexts), tuple(sample.reference_contexts or ())
         if (empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))) is not None:
             return empty
-        matrix = shared_matrix(retrieved, reference, self.similarity, self.min_similarity)
-        verdicts = []
-        for number, match in enumerate(self.best(matrix), 1):
-            hit = match is not None and passes(match.similarity, self.min_similarity, strict=self.needs_more)
-            verdicts.append(self._verdict(number, hit, match, retrieved, reference))
+        matches = best_matches(retrieved, reference, self.similarity, self.min_similarity)
+        counted = (
+            zip(matches.for_references, reference, strict=True)
+            if self.counts_reference
+            else zip(matches.for_retrieved, retrieved, strict=True)
+        )
+        verdicts = [
+            self._verdict(number, match, text, retrieved) for number, (match, text) in enumerate(counted, 1)
+        ]
         return self.build(sample, self.to_value([verdict.value is True for verdict in verdicts]), verdicts)
 
-    def _verdict(
-        self,
-        number: int,
-        hit: bool,
-        match: Match | None,
-        retrieved: tuple[str, ...],
-        reference: tuple[str, ...],
-    ) -> Verdict:
-        recall = self.family == "string_recall"
-        text, others = (reference, "retrieved context") if recall else (retrieved, "reference context")
-        if match is None:
-            reason = f"no {others} reaches a similarity of {self.min_similarity:g}"
-        else:
-            reason = f"most like {others} {match.index + 1}, similarity {match.similarity:.3f}"
+    def _verdict(self, number: int, match: Match | None, text: str, retrieved: tuple[str, ...]) -> Verdict:
+        others = "retrieved context" if self.counts_reference else "reference context"
+        hit = False
         evidence: tuple[Evidence, ...] = ()
-        if hit and match is not None:
-            found = match.index if recall else number - 1
+        reason = f"no {others} reaches a similarity of {self.min_similarity:g}"
+        if match is not None:
+            strict = self.counts_reference and self.rules.strict_string_recall
+            hit = match.similarity > self.min_similarity or not strict  # what is below is no match
+            reason = f"most like {others} {match.index + 1}, similarity {match.similarity:.3f}"
+            found = match.index if self.counts_reference else number - 1
             evidence = (Evidence(found, 0, len(retrieved[found]), retrieved[found]),)
+        details = {
+            "best_match": match.index if match else None,
+            "similarity": match.similarity if match else None,
+            "below_cutoff": match is None,
+            "min_similarity": self.min_similarity,
+        }
         return Verdict(
-            id=f"{'r' if recall else 'c'}{number}",
+            id=f"{'r' if self.counts_reference else 'c'}{number}",
             value=hit,
-            text=text[number - 1],
+            text=text,
             reason=reason,
-            evidence=evidence,
-            details=frozen(
-                {
-                    "best_match": match.index if match else None,
-                    "similarity": match.similarity if match else None,
-                    "below_cutoff": match is None,
-                    "min_similarity": self.min_similarity,
-                }
-            ),
+            evidence=evidence if hit else (),
+            details=frozen(details),
         )
-
-    def best(self, matrix: SimilarityMatrix) -> Sequence[Match | None]:
-        """Return the best match and its similarity for each item that is counted."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,17 +103,9 @@ class NonLLMContextRecall(StringMetric):
     base_name: ClassVar[str] = "non_llm_context_recall"
     family: ClassVar[Family] = "string_recall"
     counts: ClassVar[tuple[str, str]] = ("reference context", "found")
+    counts_reference: ClassVar[bool] = True
     banded: ClassVar[bool] = True
     formula_name: ClassVar[str] = "share"
-
-    def best(self, matrix: SimilarityMatrix) -> Sequence[Match | None]:
-        """For each reference context, the most similar retrieved one."""
-        return matrix.best_for_references
-
-    @property
-    def needs_more(self) -> bool:
-        """Whether a similarity of exactly ``min_similarity`` is too little."""
-        return self.rules.strict_string_recall
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +122,3 @@ class NonLLMContextPrecision(Precision, StringMetric):
     base_name: ClassVar[str] = "non_llm_context_precision"
     family: ClassVar[Family] = "string_precision"
     counts: ClassVar[tuple[str, str]] = ("context", "relevant")
-
-    def best(self, matrix: SimilarityMatrix) -> Sequence[Match | None]:
-        """For each retrieved context, the most similar reference context."""
-        return matrix.best_for_retrieved
