@@ -25,7 +25,7 @@ from ctxmetrics import (
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.report.html import render_html
 from ctxmetrics.text import split_sentences
-from support import FakeOpenAIServer, answer_from, read_question
+from support import FakeOpenAIServer, answer_from, missing, read_question
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]
 CATEGORIES = list(dict.fromkeys(payload["category"] for payload in PAYLOADS))
@@ -185,6 +185,25 @@ ADAPTERS = {
     "langchain": _langchain,
     "pydantic_ai": _pydantic_ai,
 }
+NEEDS = {
+    "openai": ("openai",),
+    "ragas_langchain": ("ragas", "langchain_openai"),
+    "ragas_instructor": ("ragas", "instructor"),
+    "deepeval_local": ("deepeval",),
+    "deepeval_openai": ("deepeval",),
+    "langchain": ("langchain_openai",),
+    "pydantic_ai": ("pydantic_ai",),
+}
+
+
+def each_adapter(*quick: str):
+    """A parameter for each adapter: skipped where a package is missing, marked slow where it is not quick."""
+    for name in ADAPTERS:
+        absent = missing(*NEEDS[name])
+        marks = [pytest.mark.skipif(bool(absent), reason=f"not installed: {absent}")]
+        yield pytest.param(name, marks=marks if name in quick else [*marks, pytest.mark.slow])
+
+
 HONEST = answer_from(
     supported=lambda unit, _: (True, SOURCE, QUOTE) if unit == FACT else False,
     useful=lambda text, _: text == SOURCE,
@@ -209,7 +228,7 @@ class Desk:
         return self.respond(request)
 
 
-@pytest.fixture(scope="module", params=ADAPTERS)
+@pytest.fixture(scope="module", params=each_adapter("openai", "ragas_instructor", "langchain"))
 def desk(request):
     desk = Desk(request.param)
     with desk.server:
