@@ -50,6 +50,7 @@ _RUSSIAN: Mapping[str, str] = MappingProxyType(
         "more": "ещё",
         "doubtful": "сомнительно",
         "sentences supported": "подтверждено предложений",
+        "facts supported": "подтверждено фактов",
         "claims supported": "подтверждено утверждений",
         "reference contexts found": "найдено эталонных фрагментов",
         "reference ids retrieved": "найдено эталонных идентификаторов",

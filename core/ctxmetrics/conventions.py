@@ -15,7 +15,7 @@ from ctxmetrics.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Unit = Literal["sentence", "claim"]
+Unit = Literal["sentence", "claim", "fact"]
 Family = Literal["recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"]
 # What an empty side is worth on the 0-1 scale, ``"undefined"`` (None), or ``"judge"``: ask all the same.
 Empty = Union[float, Literal["undefined", "judge"]]  # noqa: UP007 - `float | Literal` is no expression on Python 3.10

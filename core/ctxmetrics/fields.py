@@ -39,6 +39,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "user_input": "question_key",
         "response": "answer_key",
         "reference": "reference_key",
+        "reference_facts": "facts_key",
         "retrieved_contexts": "contexts_key",
         "reference_contexts": "reference_contexts_key",
         "retrieved_context_ids": "retrieved_ids_key",
@@ -56,16 +57,16 @@ TEXT_KEYS = ("page_content", "text", "content", "context", "chunk")
 ID_KEYS = ("id", "doc_id", "document_id", "source")
 # Where a label says how relevant a document is: those of grade 0 are not what should have been retrieved.
 _GRADES = ("relevance", "query_relevance_label")
-# Facts instead of a reference text. No metric reads them yet, and none of them may be left out.
-_FACTS = ("reference_facts", "expected_facts")
+# Where facts stand in every schema.
+_FACTS = "expected_facts"
 _SHOWN_KEYS = 10
 
 
 class KeyParams(TypedDict, total=False):
     """Where things stand when not in their usual places.
 
-    ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``reference_contexts_key``,
-    ``retrieved_ids_key``, ``reference_ids_key``: a key or dotted path in the field's side, a path from the whole
+    ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``facts_key``,
+    ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``: a key or dotted path in the field's side, a path from the whole
     record (``inputs.contexts``), or a function of the record. ``id_key``: a document's id, as a metadata key or a
     function of the document; else its ``id``. ``retriever``: where several retrievers ran and no key holds what
     they found, those that count: ``"all"`` (the default; joined in the order in which they began), ``"last"``, the
@@ -76,6 +77,7 @@ class KeyParams(TypedDict, total=False):
     answer_key: Key
     contexts_key: Key
     reference_key: Key
+    facts_key: Key
     reference_contexts_key: Key
     retrieved_ids_key: Key
     reference_ids_key: Key
@@ -161,13 +163,11 @@ class Schema:
 
         Raises:
             MissingFieldError: A required field is nowhere, or one whose key was named.
-            SampleError: A document has no id, or the reference is given as facts.
+            SampleError: A document has no id.
         """
         required, name = tuple(requires), record.get("id")
         who = "The sample" if name is None else f"Sample {name!r}"
         values = {field: self._value(record, keys, field) for field in (*required, *uses)}
-        if "reference" in values and "reference_key" not in keys:
-            self._refuse_facts(record, who)
         for field, value in values.items():
             if value is None and (field in required or OPTIONS[field] in keys):
                 raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
@@ -177,7 +177,6 @@ class Schema:
         """Read all fields out of a row; see `read_row`."""
         name = next((value for _, value in self._spots(mapping, "id")), None)
         who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
-        self._refuse_facts(mapping, who)
         check_keys(mapping, self._known, who, schema)
         values = self._all(mapping, who)
         for ids, texts in TEXTS_OF.items():
@@ -289,22 +288,6 @@ class Schema:
             raise SampleError(f"{where} is a list that is written as a text. Read it with json.loads first.")
         return listed(value)
 
-    def _refuse_facts(self, record: Mapping[str, Any], who: str) -> None:
-        """Raise where the reference is given as facts: leaving them out would change the number.
-
-        Raises:
-            SampleError: Names the key.
-        """
-        place = self.places.get("reference", Place("", ()))
-        usual = self._keys["reference"][:2][-1]
-        own = f"{place.side}.{usual}" if place.side else usual
-        for path in (*(f"{place.side}.{key}" for key in _FACTS if place.side), *_FACTS):
-            if look_up(record, path):
-                raise SampleError(
-                    f"{who}: '{path}' holds facts, which are not read yet, so they would not be counted. Write them "
-                    f"as sentences into '{own}', one fact each, and remove '{path}'."
-                )
-
     def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         found = self._find(record, keys, field)
         if field in TEXTS_OF:
@@ -376,6 +359,8 @@ class Schema:
         if error := record.get("error"):
             return f"the run failed ({safe_text(error)})."
         hint = f" {self.hint}" if field.startswith("retrieved") and self.hint else ""
+        if field == "reference" and self._find(record, keys, "reference_facts"):
+            hint = " There are facts: count them with unit='fact'."
         return f"no {tried} in its {place.side if holder is side else 'fields'} (there is: {there}).{hint} Name it with {OPTIONS[field]}=."
 
 
@@ -490,13 +475,13 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 def list_keys(schema: Schema) -> frozenset[str]:
     """Return the schema's keys whose value is a list or an object: in CSV, their cells hold JSON."""
-    structured = (*TEXTS_OF, *TEXTS_OF.values(), "labels", "metadata")
+    structured = (*TEXTS_OF, *TEXTS_OF.values(), "reference_facts", "labels", "metadata")
     return frozenset(key for field in structured for key in schema.flat_keys[field])
 
 
 def _words(*, single_string: bool = False, carried: str = "", **keys: str) -> Schema:
     return Schema(
-        places={field: Place.of("", words) for field, words in keys.items()},
+        places={field: Place.of("", words) for field, words in {"reference_facts": _FACTS, **keys}.items()},
         single_string=single_string,
         carried=frozenset(carried.split()),
     )
@@ -523,6 +508,7 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
             user_input="input",
             response="actual_output",
             reference="expected_output",
+            reference_facts=f"{_FACTS} metadata.reference_facts additional_metadata.reference_facts",
             retrieved_contexts="retrieval_context",
             reference_contexts="context metadata.reference_contexts",
             retrieved_context_ids="metadata.retrieved_context_ids additional_metadata.retrieved_context_ids",
@@ -556,6 +542,7 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
                 "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
                 "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
                 "reference": Place.of("reference_outputs", "ground_truth answer output"),
+                "reference_facts": Place.of("reference_outputs", _FACTS),
                 "reference_contexts": Place.of("reference_outputs", "documents contexts context"),
                 "reference_context_ids": Place.of("reference_outputs", "reference_ids"),
             },
@@ -649,6 +636,7 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
                 ),
                 "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
                 "reference": Place.of("expectations", "expected_response ground_truth answer"),
+                "reference_facts": Place.of("expectations", _FACTS),
                 "reference_contexts": Place.of(
                     "expectations", "expected_retrieved_context documents contexts context"
                 ),

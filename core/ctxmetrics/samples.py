@@ -21,6 +21,7 @@ from ctxmetrics.fields import (
     relevant,
     text_of,
 )
+from ctxmetrics.text import has_content
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,6 +29,18 @@ if TYPE_CHECKING:
 _TEXT_FIELDS = ("user_input", "response", "reference")
 # Longest text of a field: more is no chunk, but a file that was never cut.
 MAX_CHARACTERS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact that an answer must state, as people wrote it, with its id where it has one."""
+
+    text: str
+    id: str | None = None
+
+    def to_dict(self) -> str | dict[str, str]:
+        """Return the text; with an id, ``{"text", "id"}``."""
+        return self.text if self.id is None else {"text": self.text, "id": self.id}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +56,8 @@ class Sample:
         user_input: The question.
         response: The answer that was given.
         reference: The answer that was expected.
+        reference_facts: The same as facts, each a text or ``{"text": .., "id": ..}``; stored as `Fact`. Metrics count
+            them with ``unit="fact"``.
         retrieved_contexts: The retrieved texts in rank order.
         reference_contexts: The texts that should have been retrieved.
         retrieved_context_ids: The ids of the retrieved texts in rank order.
@@ -59,6 +74,7 @@ class Sample:
     user_input: str | None = None
     response: str | None = None
     reference: str | None = None
+    reference_facts: tuple[Fact, ...] | None = None
     retrieved_contexts: tuple[str, ...] | None = None
     reference_contexts: tuple[str, ...] | None = None
     retrieved_context_ids: tuple[str, ...] | None = None
@@ -75,6 +91,7 @@ class Sample:
             user_input: str | None = None,
             response: str | None = None,
             reference: str | None = None,
+            reference_facts: Iterable[Any] | None = None,
             retrieved_contexts: Iterable[Any] | None = None,
             reference_contexts: Iterable[Any] | None = None,
             retrieved_context_ids: Iterable[Any] | None = None,
@@ -112,6 +129,10 @@ class Sample:
                     ids,
                     tuple(_id(item, f"{where}, item {index}") for index, item in enumerate(named, 1)),
                 )
+        where = f"{who}: field 'reference_facts'"
+        if (facts := _items(self.reference_facts, where, "facts")) is not None:
+            read = (_fact(item, f"{where}, item {number}") for number, item in enumerate(facts, 1))
+            _set(self, "reference_facts", tuple(read))
         for name in ("labels", "metadata"):
             value = getattr(self, name)
             if not hasattr(value, "items") and value is not None:
@@ -132,7 +153,7 @@ class Sample:
         Raises:
             UnknownFieldError: A key is no field of the schema; the message names the nearest one.
             AmbiguousFieldError: A key means different things in different systems.
-            SampleError: A field has the wrong type, or the schema cannot carry what the mapping holds: facts.
+            SampleError: A field has the wrong type.
             ParameterError: No such schema.
         """
         values = read_row(mapping, schema, where)
@@ -184,6 +205,19 @@ def _id(value: object, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, Integral)):
         raise SampleError(f"{where} must be a string or an integer, not {_kind(value)}.")
     return _text(str(value), where)
+
+
+def _fact(value: object, where: str) -> Fact:
+    if isinstance(value, Fact):
+        return value
+    text, identifier = value, None
+    if isinstance(value, Mapping) and set(value) <= {"text", "id"}:
+        text, identifier = value.get("text"), value.get("id")
+    if not isinstance(text, str):
+        raise SampleError(f'{where} must be a text or {{"text": .., "id": ..}}, not {_kind(value)}.')
+    if not has_content(text):
+        raise SampleError(f"{where} holds no letter or digit. Write the fact, or remove it.")
+    return Fact(_text(text, where), None if identifier is None else _id(identifier, f"{where}, id"))
 
 
 def _passage(value: object, where: str) -> str:

@@ -765,18 +765,28 @@ def test_agree_with_a_dead_judge_exits_3(tmp_path: Path) -> None:
     assert "no verdict at all for context_recall: connection_error" in run.stderr
 
 
-def test_facts_of_an_mlflow_file_are_not_left_out(tmp_path: Path) -> None:
+def test_facts_of_a_file_are_counted_where_there_is_no_reference(tmp_path: Path) -> None:
     row = {
         "inputs": {"question": "q"},
         "outputs": {"answer": "a", "documents": ["Paris is big."]},
-        "expectations": {"expected_response": "Paris is big.", "expected_facts": ["Rome is old."]},
+        "expectations": {"expected_facts": ["Rome is old.", "Paris is big."]},
     }
-    file = written(tmp_path, "rows.jsonl", row)
-    message = refused("score", file, "--schema", "mlflow")
-    assert "rows.jsonl, line 1: 'expectations.expected_facts' holds facts, which are not read yet" in message
-    del row["expectations"]["expected_facts"]
     scored = ctxmetrics("score", written(tmp_path, "rows.jsonl", row), "--schema", "mlflow")
+    assert scored.returncode == 0, scored
+    assert "context_recall(unit=fact)     0.5000" in scored.stdout
+    assert "context_precision(unit=fact)  1.0000" in scored.stdout
+    row["expectations"]["expected_response"] = "Paris is big."
+    file = written(tmp_path, "rows.jsonl", row)
+    scored = ctxmetrics("score", file, "--schema", "mlflow")
     assert (scored.returncode, "context_recall       1.0000" in scored.stdout) == (0, True), scored
+    assert "note: reference_facts are counted where they are asked for" in scored.stderr
+    scored = ctxmetrics("score", file, "--schema", "mlflow", "-m", "context_recall(unit=fact)")
+    assert "context_recall(unit=fact)  0.5000" in scored.stdout
+    cell = json.dumps(["Rome is old.", "Paris is big."]).replace('"', '""')
+    text = f'reference_facts,retrieved_contexts\n"{cell}","[""Paris is big.""]"\n'
+    (tmp_path / "rows.csv").write_text(text, encoding="utf-8")
+    scored = ctxmetrics("score", tmp_path / "rows.csv", "-m", "context_recall(unit=fact)")
+    assert "context_recall(unit=fact)  0.5000" in scored.stdout
 
 
 def test_two_samples_of_one_id_in_a_file(tmp_path: Path) -> None:

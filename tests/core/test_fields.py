@@ -19,6 +19,7 @@ SCHEMA = Schema(
         "retrieved_contexts": Place.of("said", "documents chunks"),
         "retrieved_context_ids": Place.of("said", "ids"),
         "reference": Place.of("expected", "answer"),
+        "reference_facts": Place.of("expected", "facts"),
         "reference_contexts": Place.of("expected", "documents"),
         "reference_context_ids": Place.of("expected", "ids"),
     },
@@ -40,7 +41,7 @@ def test_every_field_has_an_option():
 def test_sides_tell_equal_keys_apart():
     record = {
         "said": {"answer": "a", "documents": ["d"], "ids": [1]},
-        "expected": {"answer": "r", "documents": ["e"], "ids": [2]},
+        "expected": {"answer": "r", "documents": ["e"], "ids": [2], "facts": ["f"]},
     }
     sample = Sample(**SCHEMA.read(record, {}, [name for name in EVERY if name != "user_input"]))
     assert (sample.response, sample.reference) == ("a", "r")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
+import re
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ import pytest
 from ctxmetrics import ContextRecall, Sample, evaluate
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
 from ctxmetrics.fields import FIELDS, SCHEMAS
+from ctxmetrics.samples import Fact
 from ctxmetrics.text import split_sentences
 
 if TYPE_CHECKING:
@@ -274,28 +277,51 @@ def test_what_a_label_grades_zero_should_not_have_been_retrieved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "schema", "path"),
+    ("fields", "schema"),
     [
         (
             {"outputs": "a", "expectations": {"expected_response": "r", "expected_facts": ["f", "g"]}},
             "mlflow",
-            "expectations.expected_facts",
         ),
-        ({"expectations": {"expected_facts": ["f"]}}, "mlflow", "expectations.expected_facts"),
-        (
-            {"reference_outputs": {"answer": "r", "expected_facts": ["f"]}},
-            "langchain",
-            "reference_outputs.expected_facts",
-        ),
-        ({"reference": "r", "reference_facts": ["f"]}, "ragas", "reference_facts"),
-        ({"expected_output": "r", "expected_facts": ["f"]}, "deepeval", "expected_facts"),
+        ({"expectations": {"expected_facts": ["f", "g"]}}, "mlflow"),
+        ({"reference_outputs": {"answer": "r", "expected_facts": ["f", "g"]}}, "langchain"),
+        ({"reference": "r", "reference_facts": ["f", "g"]}, "ragas"),
+        ({"expected_output": "r", "expected_facts": ["f", "g"]}, "deepeval"),
+        ({"input": "q", "metadata": {"reference_facts": ["f", "g"]}}, "deepeval"),
+        ({"golden_answer": "r", "reference_facts": ["f", "g"]}, "aegis"),
     ],
 )
-def test_facts_that_no_field_carries_are_an_error_that_names_them(
-    fields: dict[str, Any], schema: str, path: str
-) -> None:
-    with pytest.raises(SampleError, match=f"^line 7: '{path}' holds facts, which are not read yet"):
-        Sample.from_dict(fields, schema, where="line 7")
+def test_facts_are_read_wherever_a_schema_has_them(fields: dict[str, Any], schema: str) -> None:
+    sample = Sample.from_dict(fields, schema)
+    assert sample.reference_facts == (Fact("f"), Fact("g"))
+    assert sample.to_dict()["reference_facts"] == ["f", "g"]
+
+
+def test_facts_are_texts_or_have_an_id() -> None:
+    sample = Sample(reference_facts=["Rome is old.", {"text": "It is big.", "id": 7}, Fact("So is Paris.")])
+    assert sample.reference_facts == (Fact("Rome is old."), Fact("It is big.", "7"), Fact("So is Paris."))
+    written = sample.to_dict()["reference_facts"]
+    assert written == ["Rome is old.", {"text": "It is big.", "id": "7"}, "So is Paris."]
+    assert Sample.from_dict(json.loads(json.dumps({"reference_facts": written}))) == sample
+    assert hash(sample) == hash(Sample(reference_facts=sample.reference_facts))
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ("Rome is old.", "must be a list, not one string"),
+        (["a", 7], 'item 2 must be a text or {"text": .., "id": ..}, not int'),
+        ([{"text": "a", "vital": True}], "item 1 must be a text or"),
+        ([{"id": "1"}], "item 1 must be a text or"),
+        ([{"text": "a", "id": 1.5}], "item 1, id must be a string or an integer, not float"),
+        (["a", " ! "], "item 2 holds no letter or digit"),
+        ({"text": "a"}, "must be a list"),
+    ],
+)
+def test_what_is_no_list_of_facts_is_refused(facts: Any, told: str) -> None:
+    with pytest.raises(SampleError, match=re.escape(told)) as error:
+        Sample(id="x", reference_facts=facts)
+    assert str(error.value).startswith("Sample 'x': field 'reference_facts'")
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

@@ -142,7 +142,7 @@ def test_every_parameter_of_the_llm_judge_and_its_model_is_explained(kind: Any) 
 
 
 MIGRATING = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
-COLUMNS = FIELDS[1:8]
+COLUMNS = FIELDS[1:9]
 """The fields that metrics look at."""
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ctxmetrics.cli._terminal import message
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -97,19 +99,28 @@ def _suggestion(name: str) -> str:
 
 
 def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[Metric]:
+    """Return every metric whose fields some sample has; facts are counted where no sample has a reference."""
     from ctxmetrics.metrics import METRICS
     from ctxmetrics.metrics.judged import JudgedMetric
 
     fitting = []
+    referred = any(sample.reference is not None for sample in samples)
+    facts = any(sample.reference_facts is not None for sample in samples)
+    if facts and referred:
+        message(
+            "note: reference_facts are counted where they are asked for: --metric 'context_recall(unit=fact)'"
+        )
     for kind in METRICS.values():
-        if any(all(getattr(sample, name) is not None for name in kind.requires) for sample in samples):
-            metric = kind(convention=convention)
+        metric = kind(convention=convention)
+        if facts and not referred and isinstance(metric, JudgedMetric) and metric.answer_field == "reference":
+            metric = replace(metric, unit="fact")
+        if any(all(getattr(sample, name) is not None for name in metric.requires) for sample in samples):
             if isinstance(metric, JudgedMetric):
                 metric.check_judge(judge)
             fitting.append(metric)
     if not fitting:
         raise ParameterError(
-            "no metric fits: the samples need retrieved_contexts with reference, response or reference_contexts, "
-            "or retrieved_context_ids with reference_context_ids."
+            "no metric fits: the samples need retrieved_contexts with reference, reference_facts, response or "
+            "reference_contexts, or retrieved_context_ids with reference_context_ids."
         )
     return fitting

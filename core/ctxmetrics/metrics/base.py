@@ -133,9 +133,11 @@ class Metric(ABC):
         missing = [name for name in self.requires if getattr(sample, name) is None]
         if missing:
             who = "The sample" if sample.id is None else f"Sample {sample.id!r}"
+            facts = "reference" in missing and sample.reference_facts
+            fix = "Count its facts with unit='fact'" if facts else "Fill the field"
             raise MissingFieldError(
                 f"{who} has no {' and no '.join(missing)}, which {self.name} needs. "
-                "Fill the field, map it with schema=, or leave the metric out."
+                f"{fix}, map it with schema=, or leave the metric out."
             )
 
     def check_texts(self, sample: Sample) -> Score | None:
@@ -144,6 +146,7 @@ class Metric(ABC):
             value = getattr(sample, name)
             listed = isinstance(value, tuple)
             texts = (self.top(value) if name == "retrieved_contexts" else value) if listed else (value or "",)
+            texts = tuple(getattr(text, "text", text) for text in texts or ())  # of facts
             for number, text in enumerate(texts or (), 1):
                 if found := (in_context if listed else in_text)(text):
                     message = refusal(f"field '{name}'" + (f", item {number}" if listed else ""), found)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from ctxmetrics._frozen import frozen
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import remember_keys_of, safe_text
 from ctxmetrics.attribution import Attribution
+from ctxmetrics.conventions import Unit
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem
@@ -20,8 +22,8 @@ from ctxmetrics.verdicts import DOUBTFUL, Verdict
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from ctxmetrics.conventions import Family, Unit
-    from ctxmetrics.samples import Sample
+    from ctxmetrics.conventions import Family
+    from ctxmetrics.samples import Fact, Sample
     from ctxmetrics.scores import Score
 
 
@@ -31,7 +33,8 @@ class JudgedMetric(Metric):
 
     Attributes:
         judge: Who judges; None takes the judge of the run, else the embedded `LexicalJudge`.
-        unit: What the reference is cut into; None takes the convention's.
+        unit: What the reference is cut into (``"sentence"``, ``"claim"``), or ``"fact"``: the sample's
+            ``reference_facts``, uncut, and no reference is needed; None takes the convention's.
         language: ISO 639 code of the answer; detected from the script where None.
     """
 
@@ -47,7 +50,10 @@ class JudgedMetric(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.unit is not None:
-            check_choice(f"{self.base_name}: unit", self.unit, ("sentence", "claim"))
+            check_choice(f"{self.base_name}: unit", self.unit, get_args(Unit))
+        if self.counts_facts:  # what this object needs, unlike its class
+            object.__setattr__(self, "requires", ("reference_facts", "retrieved_contexts"))
+            object.__setattr__(self, "uses", (*self.uses, "reference"))
         if self.language is not None and (not isinstance(self.language, str) or not self.language.isascii()):
             raise ParameterError(
                 f"{self.base_name}: language={self.language!r} must be an ISO 639 code such as 'en'."
@@ -64,6 +70,11 @@ class JudgedMetric(Metric):
     def counted_unit(self) -> Unit:
         """The unit in force."""
         return self.unit or self.rules.unit
+
+    @property
+    def counts_facts(self) -> bool:
+        """Whether the units are the sample's facts."""
+        return self.counted_unit == "fact" and self.answer_field == "reference"
 
     @property
     def needs_claims(self) -> bool:
@@ -103,17 +114,22 @@ class JudgedMetric(Metric):
             return refused
         judge = self.judge or default_judge()
         self.check_judge(judge)
-        answer: str = getattr(sample, self.answer_field)
+        facts = (sample.reference_facts or ()) if self.counts_facts else ()
+        answer: str = getattr(sample, self.answer_field) or "\n".join(fact.text for fact in facts)
         contexts = self.top(sample.retrieved_contexts)
-        cut = "claims" if self.needs_claims else splitter()
+        cut = "facts" if self.counts_facts else "claims" if self.needs_claims else splitter()
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
         if self.counts_units:
             provenance["context_lengths"] = tuple(map(len, contexts))
-        empty = self.empty(sample, retrieved=bool(contexts), reference=has_content(answer), **provenance)
+        expected = bool(facts) if self.counts_facts else has_content(answer)
+        empty = self.empty(sample, retrieved=bool(contexts), reference=expected, **provenance)
         if empty is not None:
             return empty
         language = self.language or detect_language(answer)
-        units = await self._units(judge, answer, language)
+        if self.counts_facts:
+            units = Claims(claims=tuple(fact.text for fact in facts))
+        else:
+            units = await self._units(judge, answer, language)
         if units.code:
             return self.build(
                 sample,
@@ -133,6 +149,8 @@ class JudgedMetric(Metric):
         )
         judgement = await self.ask(judge, request)
         verdicts = self.to_verdicts(judgement.verdicts, request)
+        if self.counts_units and any(fact.id for fact in facts):
+            verdicts = tuple(map(_with_fact, verdicts, facts))
         code, message = not_judged(verdicts)
         return self.build(
             sample,
@@ -347,6 +365,12 @@ def _checked(verdict: Verdict, request: JudgeRequest) -> Verdict:
         evidence=(),
         reason="its evidence is not in the context",
     )
+
+
+def _with_fact(verdict: Verdict, fact: Fact) -> Verdict:
+    """Return the verdict with the id of its fact in the details, where the fact has one."""
+    details = {**verdict.details, "fact_id": fact.id}
+    return verdict if fact.id is None else replace(verdict, details=frozen(details))
 
 
 def _metadata(judgement: Judgement) -> dict[str, Any]:

@@ -470,21 +470,12 @@ def test_rows_with_the_same_inputs_keep_their_own_scores(run: Callable[..., Any]
     assert values(rows, "id_based_context_recall") == [1.0, 0.0, 0.5]
 
 
-def test_facts_that_cannot_be_counted_yet_are_an_error(
-    run: Callable[..., Any], row: Callable[..., Any]
-) -> None:
-    expected = {"expected_response": "The Eiffel Tower stands in Paris.", "expected_facts": ["It is red."]}
-    by_hand = ContextRecallScorer(
-        name="by_hand",
-        reference_key=lambda record: " ".join(record["expectations"]["expected_facts"]),
-    )
-    ids = IDBasedContextRecallScorer()
-    data = [row(expectations={**expected, "reference_context_ids": ["a"]})]
-    data[0]["outputs"] |= {"retrieved_context_ids": ["a"]}
-    found, (feedback,) = run(data, [ContextRecallScorer(), by_hand, ids])
-    error = feedback["context_recall"]["feedback"]["error"]
-    assert error["error_code"] == "metric_error"
-    assert "'expectations.expected_facts' holds facts, which are not read yet" in error["error_message"]
-    assert feedback["by_hand"]["feedback"]["value"] == 0.0
-    assert feedback["id_based_context_recall"]["feedback"]["value"] == 1.0
-    assert "context_recall/mean" not in found.metrics
+def test_expected_facts_are_counted(run: Callable[..., Any], row: Callable[..., Any]) -> None:
+    expected = {"expected_facts": ["The Eiffel Tower stands in Paris.", "It is red."]}
+    data = [row(expectations=expected)]
+    facts = ContextRecallScorer(unit="fact")
+    _, (feedback,) = run(data, [facts, ContextRecallScorer(name="by_sentence")])
+    assert feedback["context_recall(unit=fact)"]["feedback"]["value"] == 0.5
+    error = feedback["by_sentence"]["feedback"]["error"]
+    assert error["error_code"] == "missing_field"
+    assert "count them with unit='fact'" in error["error_message"]
