@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _T = TypeVar("_T")
+_ROUNDING = 1e-12
 
 __all__ = [
     "attribution_precision",
@@ -37,6 +38,7 @@ __all__ = [
     "redundancy",
     "redundant_contexts",
     "share",
+    "smallest_k",
     "supported_units",
     "unused_contexts",
     "useful_contexts",
@@ -388,6 +390,32 @@ def unused_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
     (2,)
     """
     return tuple(context for context, useful in enumerate(useful_contexts(matrix)) if not useful)
+
+
+def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
+    """The smallest k whose recall is at least a share of the recall with all contexts.
+
+    ``min(k : recall@k >= keep * recall@n)``. Contexts below rank k cost at most the rest of the share.
+
+    Args:
+        recalls: recall@1, recall@2 .. recall@n: of one sample, or means over samples.
+        keep: The share, above 0, up to 1.
+
+    Returns:
+        k, from 1; ``None`` where nothing is retrieved, or the recall is 0.
+
+    Source:
+        Defined here.
+
+    >>> smallest_k([0.4, 0.7, 0.78, 0.8], 0.95)
+    3
+    >>> print(smallest_k([0.0, 0.0], 0.95))
+    None
+    """
+    if not recalls or not recalls[-1]:
+        return None
+    least = keep * recalls[-1] - _ROUNDING  # sums of doubles in another order differ in the last bits
+    return next(k for k, recall in enumerate(recalls, start=1) if recall >= least)
 
 
 # --- shared steps ---------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from ctxmetrics.formulas import (
     redundancy,
     redundant_contexts,
     share,
+    smallest_k,
     supported_units,
     unused_contexts,
     useful_contexts,
@@ -296,6 +297,14 @@ def test_redundancy():
     assert redundancy([[T, T]]) == 0.5
     assert redundancy([[T, F], [F, T]]) == 0.0
     assert redundancy([[T, T, T, F]]) == 2 / 3
+
+
+def test_smallest_k():
+    assert smallest_k([0.1, 0.5, 0.94, 0.95, 1.0], 0.95) == 4
+    assert smallest_k([0.1, 0.5, 0.94, 0.95, 1.0], 1) == 5
+    assert smallest_k([0.3, 0.3, 0.1 + 0.2], 1.0) == 1  # 0.30000000000000004: rounding, not recall
+    assert smallest_k([], 0.95) is None
+    assert smallest_k([0.0], 0.95) is None
 
 
 def test_redundancy_reads_from_the_top():

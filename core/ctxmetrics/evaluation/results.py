@@ -7,12 +7,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 from ctxmetrics._wording import listed
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.errors import CtxMetricsError, InputFileError, missing_extra
+from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, missing_extra
 from ctxmetrics.evaluation.writer import json_line, write_whole
+from ctxmetrics.metrics.base import Formula, check_choice
 from ctxmetrics.report.rows import read_rows, to_rows
 from ctxmetrics.report.view import MetricSummary, Row, Summary
 from ctxmetrics.scores import FAILURES, Provenance, Score
@@ -20,8 +21,11 @@ from ctxmetrics.verdicts import Usage, unjudged
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     import pandas as pd
+
+    from ctxmetrics.evaluation.curve import Curve, SmallestK
 
 
 @dataclass(slots=True)
@@ -268,6 +272,77 @@ class Results(Sequence[Row]):
             if self._columns[name].doubts:
                 frame[f"{name}.doubtful"] = list(self._columns[name].doubtful)
         return frame
+
+    def curve(
+        self,
+        ks: Iterable[int] = range(1, 21),
+        metrics: Sequence[str] | None = None,
+        *,
+        formula: str = "average_precision",
+    ) -> Curve:
+        """Return what the first k contexts would give, for each k: from the attributions, without a request.
+
+        Recall@k is units supported at k / units; support precision@k is that of the first k contexts, relevant where a
+        unit supported at k rests on them; both are means over the samples with a value. From a model's judgement recall
+        below the last k is a lower bound; from the embedded judge it is what judging with ``top_k=k`` gives.
+
+        Args:
+            ks: How many contexts from the top count; each at least 1.
+            metrics: Names of metrics that count units, such as ``context_recall``; None takes all of the run.
+            formula: Of the precision: ``"average_precision"`` or ``"share"``.
+
+        Raises:
+            CtxMetricsError: No such metric counts units, or the run wrote its rows to a file and keeps values only.
+            ParameterError: A ``k`` is no whole number from 1, or the formula is unknown.
+
+        Source: claim recall and context precision of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
+        """
+        from ctxmetrics.evaluation.curve import Curve, curve_of
+
+        check_choice("curve: formula", formula, get_args(Formula))
+        ks = tuple(ks)
+        points = [
+            point
+            for name in self._counting_units("curve", metrics)
+            for point in curve_of(name, (row[name] for row in self), ks, formula)
+        ]
+        return Curve(tuple(points))
+
+    def smallest_k(self, keep: float = 0.95, metric: str | None = None) -> SmallestK:
+        """Return the smallest k that keeps a share of the recall, and its interval.
+
+        Formula: the smallest k with mean recall@k >= keep * mean recall of all contexts (`formulas.smallest_k`). The
+        interval holds the middle 95 % of that k over 2,000 draws of as many samples with replacement (fixed seed).
+
+        Args:
+            keep: The share, above 0, up to 1.
+            metric: Name of the metric that counts units; None where the run has one.
+
+        Raises:
+            CtxMetricsError: As `curve`.
+            ParameterError: ``keep`` is no such share, or several metrics count units and none is named.
+
+        Source: percentile bootstrap, B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+        """
+        from ctxmetrics.evaluation.curve import smallest_k_of
+
+        name, *others = self._counting_units("smallest_k", None if metric is None else [metric])
+        if others:
+            raise ParameterError(
+                f"smallest_k: several metrics count units: {name}, {', '.join(others)}. Name one."
+            )
+        return smallest_k_of(name, (row[name] for row in self), keep)
+
+    def _counting_units(self, what: str, names: Sequence[str] | None) -> list[str]:
+        """Return the metrics whose scores have an attribution, as far as they are named."""
+        self._need_rows(what)
+        found = [name for name in self.metrics if any(row[name].context_lengths is not None for row in self)]
+        wrong = [f"{name} counts no" for name in names or () if name not in found]
+        if wrong or not found:
+            raise CtxMetricsError(
+                f"{what}: {(*wrong, 'no metric of this run counts')[0]} units of a reference. Add ContextRecall()."
+            )
+        return list(found if names is None else names)
 
     def _need_rows(self, what: str) -> None:
         if self._rows is None:
