@@ -392,7 +392,7 @@ def test_what_is_no_iterable_is_refused():
         ({"max_concurrency": True}, "max_concurrency=True"),
         ({"max_calls": -1}, "max_calls=-1 must be a whole number from 0"),
         ({"max_tokens": 1.5}, "max_tokens=1.5"),
-        ({"timeout": 0}, "timeout=0 must be a number of seconds above 0"),
+        ({"timeout": 0}, "timeout=0 must be a number from 0.001"),
         ({"timeout": None}, "timeout=None"),
         ({"timeout": "5"}, "timeout='5'"),
         ({"deadline": -1}, "deadline=-1"),

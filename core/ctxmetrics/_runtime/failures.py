@@ -49,6 +49,11 @@ class UnusableReplyError(JudgeError):
         self.usage = usage or Usage(calls=1)
 
 
+def bad_answer(message: str, calls: int = 1) -> UnusableReplyError:
+    """Return the failure of a server that answered with what is no answer: it is asked again."""
+    return UnusableReplyError(message, reason_code="server_error", usage=Usage(calls=calls), retryable=True)
+
+
 def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetExceededError:
     """Turn any exception of a model's client into a `JudgeError`.
 

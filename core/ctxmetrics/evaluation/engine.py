@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._runtime.background import background_loop, start, wait_for
 from ctxmetrics._runtime.cache import opened
 from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run, using
@@ -48,6 +49,7 @@ WINDOW = 4
 BUFFER = 64
 # Seconds that judges get to end when a run is stopped.
 GRACE = 2.0
+_LEAST_SECONDS = 0.001
 # What `Results.stopped` says after Ctrl-C.
 INTERRUPTED = "interrupted"
 
@@ -187,10 +189,12 @@ class Evaluation:
         out: str | os.PathLike[str] | None = None,
         keep_texts: bool = False,
     ) -> None:
-        _check_counts(max_concurrency=max_concurrency, max_calls=max_calls, max_tokens=max_tokens)
-        _check_seconds(timeout=timeout, deadline=1.0 if deadline is None else deadline)
-        if on_error not in ("record", "raise"):
-            raise ParameterError(f"evaluate: on_error={on_error!r} is unknown. Choose from: record, raise.")
+        check_number("evaluate: max_concurrency", max_concurrency, 1, whole=True)
+        check_number("evaluate: max_calls", max_calls, 0, whole=True, optional=True)
+        check_number("evaluate: max_tokens", max_tokens, 0, whole=True, optional=True)
+        check_number("evaluate: timeout", timeout, _LEAST_SECONDS)
+        check_number("evaluate: deadline", deadline, _LEAST_SECONDS, optional=True)
+        check_choice("evaluate: on_error", on_error, ("record", "raise"))
         if out is not None:
             check_outputs({"out": out}, {"samples": getattr(samples, "path", None)})
         self.metrics = check_metrics(metrics, judge)
@@ -398,25 +402,6 @@ def _raise_failure(row: Row) -> None:
             )
 
 
-def _check_counts(*, max_concurrency: int, max_calls: int | None, max_tokens: int | None) -> None:
-    counts = (
-        ("max_concurrency", max_concurrency, 1),
-        ("max_calls", max_calls, 0),
-        ("max_tokens", max_tokens, 0),
-    )
-    for name, value, least in counts:
-        if value is None and not least:
-            continue
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ParameterError(f"evaluate: {name}={value!r} must be a whole number from {least}.")
-
-
-def _check_seconds(**seconds: float) -> None:
-    for name, value in seconds.items():
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
-            raise ParameterError(f"evaluate: {name}={value!r} must be a number of seconds above 0.")
-
-
 def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metric, ...]:
     """Return the metrics with their judges.
 
@@ -428,7 +413,18 @@ def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metri
         raise ParameterError(
             "evaluate: metrics must be a list of metrics. Write [ContextRecall()] for a single one."
         )
-    checked = tuple(_with_judge(metric, judge) for metric in metrics)
+    checked: list[Metric] = []
+    for metric in metrics:
+        if isinstance(metric, type) and issubclass(metric, Metric):
+            raise ParameterError(f"evaluate: {metric.__name__} is a class. Write {metric.__name__}().")
+        if not isinstance(metric, Metric):
+            raise ParameterError(
+                f"evaluate: {type(metric).__name__} is no metric of ctxmetrics. "
+                "An adapter's metric belongs into its framework."
+            )
+        if isinstance(metric, JudgedMetric):
+            metric = metric.with_judge(judge or default_judge())  # noqa: PLW2901
+        checked.append(metric)
     if not checked:
         raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")
     names = [metric.name for metric in checked]
@@ -437,17 +433,4 @@ def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metri
         raise ParameterError(
             f"evaluate: two metrics are named {double!r}: their results would be one. Change a parameter."
         )
-    return checked
-
-
-def _with_judge(metric: object, judge: Judge | None) -> Metric:
-    if isinstance(metric, type) and issubclass(metric, Metric):
-        raise ParameterError(f"evaluate: {metric.__name__} is a class. Write {metric.__name__}().")
-    if not isinstance(metric, Metric):
-        raise ParameterError(
-            f"evaluate: {type(metric).__name__} is no metric of ctxmetrics. "
-            "An adapter's metric belongs into its framework."
-        )
-    if isinstance(metric, JudgedMetric):
-        return metric.with_judge(default_judge() if judge is None else judge)
-    return metric
+    return tuple(checked)

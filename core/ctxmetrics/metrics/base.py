@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import frozen
 from ctxmetrics._pictures import in_context, in_text, refusal
 from ctxmetrics._version import __version__
@@ -80,14 +81,9 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         rules = get_convention(self.convention)
-        whole = isinstance(self.top_k, int) and not isinstance(self.top_k, bool) and self.top_k >= 0
-        all_of_them = "" if type(self).top_k else ", or None"
-        if not whole and not (all_of_them and self.top_k is None):
-            raise ParameterError(
-                f"{self.base_name}: top_k={self.top_k!r} must be a whole number from 0{all_of_them}."
-            )
-        if self.threshold is not None:
-            check_number(f"{self.base_name}: threshold", self.threshold, rules.scale)
+        needed = bool(type(self).top_k)
+        check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not needed)
+        check_number(f"{self.base_name}: threshold", self.threshold, 0, rules.scale, optional=True)
 
     @property
     def name(self) -> str:
@@ -301,27 +297,6 @@ def check_parameters(metric: type[Metric], given: Iterable[str], *, also: Iterab
             raise ParameterError(
                 f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
             )
-
-
-def check_number(what: str, value: object, top: float) -> None:
-    """Raise unless the value is a number from 0 to ``top``.
-
-    Raises:
-        ParameterError: It is not.
-    """
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 <= value <= top:  # type: ignore[operator]  # a number by now; NaN fails the comparison
-        raise ParameterError(f"{what}={value!r} must be a number from 0 to {top:g}.")
-
-
-def check_choice(what: str, value: object, choices: Sequence[str]) -> None:
-    """Raise unless the value is one of the choices.
-
-    Raises:
-        ParameterError: It is not.
-    """
-    if value not in choices:
-        raise ParameterError(f"{what}={value!r} is unknown. Choose from: {', '.join(choices)}.")
 
 
 def on_scale(value: float | None, scale: float) -> float | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from ctxmetrics._checks import check_choice
 from ctxmetrics._frozen import frozen
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import remember_keys_of, safe_text
@@ -14,7 +15,7 @@ from ctxmetrics.conventions import Unit
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem
-from ctxmetrics.metrics.base import NAMED, Metric, Precision, check_choice, not_judged
+from ctxmetrics.metrics.base import NAMED, Metric, Precision, not_judged
 from ctxmetrics.metrics.signals import SIGNALS
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 from ctxmetrics.verdicts import DOUBTFUL, Verdict

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import frozen
-from ctxmetrics.metrics.base import NAMED, Metric, Precision, check_choice, check_number
+from ctxmetrics.metrics.base import NAMED, Metric, Precision
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class StringMetric(Metric):
         from ctxmetrics.metrics.similarity import MEASURES
 
         super().__post_init__()
-        check_number(f"{self.base_name}: min_similarity", self.min_similarity, 1.0)
+        check_number(f"{self.base_name}: min_similarity", self.min_similarity, 0, 1)
         if not callable(self.similarity):
             check_choice(f"{self.base_name}: similarity", self.similarity, tuple(MEASURES))
 

@@ -6,6 +6,7 @@ once, so the first requests to a server share one discovery: the others wait for
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
@@ -13,7 +14,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import AsyncIterator, Mapping
 
 Form = Literal["json_schema", "json_object", "text"]
@@ -44,6 +44,7 @@ class Capabilities:
 
     Attributes:
         refused: Names of forms and parameters that are not sent; ``"system"`` for messages of that role.
+        settled: Whether the server has taken what was sent.
     """
 
     def __init__(self, model: str) -> None:
@@ -51,18 +52,14 @@ class Capabilities:
         self.refused: set[str] = set()
         if is_reasoning(model):
             self.refused |= {"temperature", "max_tokens"}
-        self._settled = False
-        self._discovery: asyncio.Event | None = None
+        self.settled = False
+        self._discovery = asyncio.Lock()
 
     def form(self, wanted: Form | Literal["auto"]) -> Form:
         """Return how to ask for the reply."""
         if wanted != "auto":
             return wanted
         return next(form for form in FORMS if form == "text" or form not in self.refused)
-
-    def takes(self, name: str) -> bool:
-        """Whether a parameter may be sent."""
-        return name not in self.refused
 
     @property
     def limit(self) -> str | None:
@@ -71,28 +68,21 @@ class Capabilities:
 
     @asynccontextmanager
     async def finding_out(self) -> AsyncIterator[None]:
-        """Let the first request go alone, until a server has answered one; the body calls `settle` then."""
-        import asyncio
-
+        """Let the first request go alone, until the server has answered one; the body sets `settled` then."""
         from anyio import move_on_after
 
-        if not self._settled and self._discovery is not None:
+        alone = False
+        if not self.settled:
             with move_on_after(_SHARE):
-                while not self._settled and self._discovery is not None:
-                    await self._discovery.wait()
-        if self._settled or self._discovery is not None:
-            yield
-            return
-        mine = self._discovery = asyncio.Event()
+                alone = await self._discovery.acquire()
+        if alone and self.settled:
+            self._discovery.release()
+            alone = False
         try:
             yield
         finally:
-            self._discovery = None
-            mine.set()
-
-    def settle(self) -> None:
-        """Note that the server took what was sent."""
-        self._settled = True
+            if alone:
+                self._discovery.release()
 
     def learn(self, error: BaseException, sent: Mapping[str, Any], *, fixed_form: bool) -> bool:
         """Learn from a 400 what not to send again; return whether there is anything to send differently.

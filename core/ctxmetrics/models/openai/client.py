@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._runtime.background import start
-from ctxmetrics._runtime.failures import UnusableReplyError
+from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer
 from ctxmetrics._secrets import safe_text
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ async def _read(response: Any) -> bytes:
     if encoding not in ("", "identity", "gzip"):
         if failed:
             return b""
-        raise _mistake(f"the server compressed its reply in a form that was not asked for: {encoding}")
+        raise bad_answer(
+            f"the server's reply is compressed as {safe_text(encoding)}, which was not asked for"
+        )
     inflater = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if encoding == "gzip" else None
     body = bytearray()
     received = 0
@@ -107,7 +109,7 @@ async def _read(response: Any) -> bytes:
         except zlib.error as error:
             if failed:
                 break
-            raise _mistake(f"the server's reply cannot be decompressed: {error}") from None
+            raise bad_answer(f"the server's reply cannot be decompressed: {safe_text(error)}") from None
         if max(received, len(body)) > most:
             if failed:
                 break
@@ -115,10 +117,6 @@ async def _read(response: Any) -> bytes:
                 f"the server's reply is longer than {MOST_BYTES:,} bytes", reason_code="invalid_reply"
             )
     return bytes(body[:most])
-
-
-def _mistake(message: str) -> UnusableReplyError:
-    return UnusableReplyError(safe_text(message), reason_code="server_error", retryable=True)
 
 
 def close_all() -> None:

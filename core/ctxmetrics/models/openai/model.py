@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
+from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import frozen
 from ctxmetrics._runtime.background import on_background
-from ctxmetrics._runtime.failures import UnusableReplyError, classify, from_status
+from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer, classify, from_status
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
@@ -143,7 +144,8 @@ class OpenAIModel:
             "extra": (_digest(self.extra), None),
         }
         given = [f"{name}={value}" for name, (value, default) in shown.items() if value != default]
-        return f"openai/{self.model}{self._at}{'(' + ', '.join(given) + ')' if given else ''}"
+        at = "" if self.base_url == OPENAI_URL else f"@{str(self.base_url).partition('://')[2]}"
+        return f"openai/{self.model}{at}{'(' + ', '.join(given) + ')' if given else ''}"
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the server; see `ctxmetrics.models.base.Model`.
@@ -165,7 +167,7 @@ class OpenAIModel:
                 calls += 1
                 answer = await self._post(body, capabilities, may_learn=calls < _MOST_LESSONS)
                 if answer is not None:
-                    capabilities.settle()
+                    capabilities.settled = True
                     return read_answer(answer, prompt, calls)
 
     async def _post(self, body: dict[str, Any], capabilities: Capabilities, *, may_learn: bool) -> str | None:
@@ -187,14 +189,11 @@ class OpenAIModel:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
             fixed = self.reply_format != "auto"
-            if may_learn and _is_refusal(error) and capabilities.learn(error, body, fixed_form=fixed):
+            refusal = getattr(error, "status_code", None) in (400, 422)
+            if may_learn and refusal and capabilities.learn(error, body, fixed_form=fixed):
                 return None
             problem = _special(error) or classify(error, seconds)
         raise problem  # out here: what it came from holds the request's headers, and they the key
-
-    @property
-    def _at(self) -> str:
-        return "" if self.base_url == OPENAI_URL else f"@{str(self.base_url).partition('://')[2]}"
 
     def _key(self) -> str:
         key = self.api_key.reveal() if isinstance(self.api_key, Key) else None
@@ -211,7 +210,7 @@ def request_body(
 ) -> dict[str, Any]:
     """Build the fields of a request that a server with these capabilities takes."""
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
-    if not capabilities.takes("system"):
+    if "system" in capabilities.refused:
         messages = [{"role": "user", "content": prompt.text}]
     body: dict[str, Any] = {"model": model.model, "messages": messages}
     form = capabilities.form(model.reply_format)
@@ -219,9 +218,9 @@ def request_body(
         body["response_format"] = {"type": "json_object"}
     elif form == "json_schema":
         body["response_format"] = response_format(schema)
-    if model.temperature is not None and capabilities.takes("temperature"):
+    if model.temperature is not None and "temperature" not in capabilities.refused:
         body["temperature"] = model.temperature
-    if model.seed is not None and capabilities.takes("seed"):
+    if model.seed is not None and "seed" not in capabilities.refused:
         body["seed"] = model.seed + prompt.vote
     if model.max_tokens is not None and capabilities.limit:
         body[capabilities.limit] = model.max_tokens
@@ -239,24 +238,30 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     Raises:
         JudgeError: It is no chat completion (retryable: what the server sent by mistake), or a refusal, or cut off.
     """
-    answer = _read(text)
-    if answer is None:
-        raise _mistake(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
-    if answer.error and not answer.choices:
-        raise _late_error(answer.error, calls)
-    if not answer.choices or answer.first is None:
-        raise _mistake("the server's answer holds no choices", calls)
-    given = answer.first.get("message")
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
+    error, choices, counted = (answer.get(name) for name in ("error", "choices", "usage"))
+    number, first = (len(choices), choices[0]) if isinstance(choices, list) and choices else (0, None)
+    del answer, choices  # an exception keeps what its frames hold
+    if isinstance(error, dict) and not number:
+        raise _late_error(error, calls)
+    if not isinstance(first, dict):
+        raise bad_answer("the server's answer holds no choices", calls)
+    given = first.get("message")
     message = given if isinstance(given, dict) else {}
     content = _content(message.get("content"))
-    usage = _usage(answer.usage, prompt, content, calls)
-    if answer.choices > 1:
+    usage = _usage(counted, prompt, content, calls)
+    if number > 1:
         raise UnusableReplyError(
-            f"the server answered with {answer.choices} choices where one was asked for",
+            f"the server answered with {number} choices where one was asked for",
             reason_code="invalid_reply",
             usage=usage,
         )
-    finish = answer.first.get("finish_reason")
+    finish = first.get("finish_reason")
     if refusal := message.get("refusal"):
         raise UnusableReplyError(
             f"the model declined: {safe_text(refusal)}", reason_code="refused", usage=usage
@@ -270,33 +275,6 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     return Reply(content=content, usage=usage)
 
 
-class _Answer(NamedTuple):
-    """What matters of a chat completion. The whole one is not kept: an exception keeps what its frames hold."""
-
-    error: Mapping[str, Any] | None
-    choices: int
-    first: Mapping[str, Any] | None
-    usage: object
-
-
-def _read(text: str) -> _Answer | None:
-    """Return what matters of a body, or None where it is no JSON object."""
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(answer, dict):
-        return None
-    error, choices = answer.get("error"), answer.get("choices")
-    choices = choices if isinstance(choices, list) else []
-    first = choices[0] if choices and isinstance(choices[0], dict) else None
-    return _Answer(error if isinstance(error, dict) else None, len(choices), first, answer.get("usage"))
-
-
-def _mistake(message: str, calls: int) -> UnusableReplyError:
-    return UnusableReplyError(message, reason_code="server_error", usage=Usage(calls=calls), retryable=True)
-
-
 def _late_error(error: Mapping[str, Any], calls: int) -> JudgeError:
     """Some gateways answer 200 and put the error into the body."""
     status, message = (
@@ -305,7 +283,7 @@ def _late_error(error: Mapping[str, Any], calls: int) -> JudgeError:
     )
     if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
         return from_status(status, message)
-    return _mistake(message, calls)
+    return bad_answer(message, calls)
 
 
 def _content(content: object) -> str:
@@ -324,10 +302,6 @@ def _usage(counted: object, prompt: Prompt, content: str, calls: int) -> Usage:
     sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
     usage = Usage(calls=calls, prompt_tokens=sent, completion_tokens=received, cost=counts.get("cost"))
     return checked_usage(usage, sent=prompt.text, received=content)
-
-
-def _is_refusal(error: Exception) -> bool:
-    return getattr(error, "status_code", None) in (400, 422)
 
 
 def _special(error: Exception) -> JudgeError | None:
@@ -387,23 +361,8 @@ def _extra(extra: object) -> Mapping[str, Any] | None:
 def _check(model: OpenAIModel) -> None:
     if not isinstance(model.model, str) or not model.model.strip():
         raise ParameterError("OpenAIModel: model must be the model's name, such as 'gpt-4.1-mini'.")
-    for name, kinds, least in (
-        ("temperature", (int, float), 0),
-        ("seed", (int,), None),
-        ("max_tokens", (int,), 1),
-        ("timeout", (int, float), 0.001),
-    ):
-        value = getattr(model, name)
-        if value is None:
-            continue
-        if (
-            not isinstance(value, kinds)
-            or isinstance(value, bool)
-            or (least is not None and not value >= least)
-        ):
-            bound = "" if least is None else f" from {least:g}"
-            raise ParameterError(f"OpenAIModel: {name}={value!r} must be a number{bound}, or None.")
-    if model.reply_format not in ("auto", *FORMS):
-        raise ParameterError(
-            f"OpenAIModel: reply_format={model.reply_format!r} is unknown. Choose from: auto, {', '.join(FORMS)}."
-        )
+    check_number("OpenAIModel: temperature", model.temperature, 0, optional=True)
+    check_number("OpenAIModel: seed", model.seed, whole=True, optional=True)
+    check_number("OpenAIModel: max_tokens", model.max_tokens, 1, whole=True, optional=True)
+    check_number("OpenAIModel: timeout", model.timeout, 0.001, optional=True)
+    check_choice("OpenAIModel: reply_format", model.reply_format, ("auto", *FORMS))
