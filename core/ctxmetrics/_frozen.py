@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
-class FrozenDict(Mapping[str, Any]):
-    """A mapping that cannot be changed and, unlike a mapping proxy, can be pickled, copied and be a default."""
+class FrozenDict(dict[str, Any]):
+    """A dict that cannot be changed and, unlike a mapping proxy, can be pickled, copied, hashed and be a default."""
 
-    __slots__ = ("_items",)
+    __slots__ = ()
 
-    def __init__(self, items: Mapping[str, Any]) -> None:
-        self._items = dict(items)
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("This mapping cannot be changed.")
 
-    def __getitem__(self, key: str) -> Any:
-        return self._items[key]
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._items))
-
-    def __repr__(self) -> str:
-        return repr(self._items)
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
+        return hash(frozenset(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FrozenDict, (self._items,)
+        return FrozenDict, (dict(self),)
 
 
 EMPTY = FrozenDict({})

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics.errors import InputFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 METRICS: Mapping[str, str] = MappingProxyType(
     {"ctx_recall": "context_recall", "ctx_rank_prec": "context_precision"}
 )
 """Aegis' names of metrics, and ours."""
+# The scale of its thresholds.
 SCALE = 100.0
-"""The scale of its thresholds."""
 _READ = ("evaluations", "metrics", "threshold", "data", "is_blocking")
 _UNUSED = ("model_slug", "data_collection_id")
 
@@ -70,7 +70,10 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
             raise InputFileError(f"{file}, {where}: an evaluation must be a JSON object.")
         unused.update(_unused(item, f"{file}, {where}"))
         found.append(_settings({**outer, **item}, f"{file}, {where}"))
-        rows += _rows(item.get("data"), file, where)
+        samples = item.get("data")
+        if not isinstance(samples, list) or not samples:
+            raise InputFileError(f'{file}, {where}: "data" must be a list of samples.')
+        rows += [(f"{where}, sample {place}", sample) for place, sample in enumerate(samples, 1)]
     if len(set(found)) > 1:
         raise InputFileError(
             f"{file}: the evaluations differ in metrics, threshold or is_blocking. Write each into a file of its own."
@@ -96,17 +99,6 @@ def _settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], flo
     if not isinstance(blocking, bool):
         raise InputFileError(f'{where}: "is_blocking" must be true or false.')
     return tuple(dict.fromkeys(METRICS[name] for name in names)), threshold, blocking
-
-
-def _rows(data: object, file: Path, where: str) -> Iterable[tuple[str, dict[str, Any]]]:
-    if not isinstance(data, list) or not data:
-        raise InputFileError(f'{file}, {where}: "data" must be a list of samples.')
-    for number, item in enumerate(data, 1):
-        if not isinstance(item, dict):
-            raise InputFileError(
-                f"{file}, {where}, sample {number}: a sample must be a JSON object of its fields."
-            )
-        yield f"{where}, sample {number}", item
 
 
 def _unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,11 @@ from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
     import os
+    from typing import TextIO
 
     from ctxmetrics.aegis_payload import Payload
 
-_ENDINGS = {".jsonl": "lines", ".ndjson": "lines", ".json": "json", ".csv": "csv"}
+_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv")
 _LARGEST_CELL = 64 * 1024 * 1024
 
 
@@ -33,12 +35,9 @@ class SampleFile(Iterator[Sample]):
     def __init__(self, path: str | os.PathLike[str], schema: str) -> None:
         self.path = Path(path)
         self.schema = schema
-        self._samples: Iterator[Sample] | None = None
-        self._data: Any = None
+        self._samples = self._read()
 
     def __next__(self) -> Sample:
-        if self._samples is None:
-            self._samples = self._read()
         return next(self._samples)
 
     @property
@@ -50,32 +49,23 @@ class SampleFile(Iterator[Sample]):
         """
         if self.schema != "aegis" or self.path.suffix.lower() != ".json":
             return None
-        if self._data is None:
-            self._data = _content(self.path)
-        return read_payload(self._data, self.path) if is_payload(self._data) else None
+        data = _content(self.path)
+        return read_payload(data, self.path) if is_payload(data) else None
 
     def _read(self) -> Iterator[Sample]:
-        file, schema = self.path, self.schema
-        kind = _ENDINGS.get(file.suffix.lower())
-        if kind is None:
-            raise InputFileError(f"{file}: files end in .jsonl, .json or .csv. Rename or convert it.")
-        found = False
-        for where, fields in self._rows(kind):
-            found = True
-            yield Sample.from_dict(fields, schema, where=f"{file}, {where}")
-        if not found:
-            raise InputFileError(f"{file}: the file is empty. It should hold one sample a line.")
-
-    def _rows(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        if kind == "lines":
-            return _lines(self.path)
-        if kind == "csv":
-            return _csv(self.path, self.schema)
-        payload = self.payload
-        if payload is not None:
-            return iter(payload.rows)
-        data, self._data = self._data, None
-        return _listed(_content(self.path) if data is None else data, self.path)
+        ending, number = self.path.suffix.lower(), 0
+        if ending not in _ENDINGS:
+            raise InputFileError(f"{self.path}: files end in .jsonl, .json or .csv. Rename or convert it.")
+        if ending == ".csv":
+            rows = _csv(self.path, self.schema)
+        else:
+            rows = _json(self.path, self.payload) if ending == ".json" else _lines(self.path)
+        for number, (where, fields) in enumerate(rows, 1):  # noqa: B007 - how many there were
+            if not isinstance(fields, dict):
+                raise InputFileError(f"{self.path}, {where}: a sample must be a JSON object of its fields.")
+            yield Sample.from_dict(fields, self.schema, where=f"{self.path}, {where}")
+        if not number:
+            raise InputFileError(f"{self.path}: the file is empty. It should hold one sample a line.")
 
 
 def read_samples(path: str | os.PathLike[str], schema: str = "ragas") -> SampleFile:
@@ -95,49 +85,46 @@ def read_samples(path: str | os.PathLike[str], schema: str = "ragas") -> SampleF
     return SampleFile(path, schema)
 
 
-def _text_file(file: Path) -> Any:
+@contextmanager
+def _opened(file: Path) -> Iterator[TextIO]:
     try:
-        return file.open(encoding="utf-8-sig", newline="")
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            yield text
     except OSError as error:
         raise InputFileError(f"{file}: cannot be read: {error.strerror}. Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
 
 
-def _lines(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    with _text_file(file) as text:
-        try:
-            for number, line in enumerate(text, 1):
-                if line.strip():
-                    yield (
-                        f"line {number}",
-                        _object(_parsed(line, file, f"line {number}"), file, f"line {number}"),
-                    )
-        except UnicodeDecodeError as error:
-            raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
+def _lines(file: Path) -> Iterator[tuple[str, Any]]:
+    with _opened(file) as text:
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield f"line {number}", _parsed(line, file, f"line {number}")
 
 
 def _content(file: Path) -> Any:
     """Return what a JSON file holds; an empty one holds no samples."""
-    with _text_file(file) as text:
-        try:
-            content = text.read()
-        except UnicodeDecodeError as error:
-            raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
+    with _opened(file) as text:
+        content = text.read()
     return _parsed(content, file, None) if content.strip() else []
 
 
-def _listed(data: Any, file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _json(file: Path, payload: Payload | None) -> Iterator[tuple[str, Any]]:
+    if payload is not None:
+        return iter(payload.rows)
+    data = _content(file)
     if isinstance(data, dict) and isinstance(data.get("samples"), list):
         data = data["samples"]
     if not isinstance(data, list):
         raise InputFileError(f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}].")
-    for number, item in enumerate(data, 1):
-        yield f"sample {number}", _object(item, file, f"sample {number}")
+    return ((f"sample {number}", item) for number, item in enumerate(data, 1))
 
 
-def _csv(file: Path, schema: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _csv(file: Path, schema: str) -> Iterator[tuple[str, Any]]:
     csv.field_size_limit(_LARGEST_CELL)
     lists = list_keys(SCHEMAS[schema]) if schema in SCHEMAS else frozenset()
-    with _text_file(file) as text:
+    with _opened(file) as text:
         reader = csv.DictReader(text, strict=True)
         try:
             for row in reader:
@@ -146,24 +133,20 @@ def _csv(file: Path, schema: str) -> Iterator[tuple[str, dict[str, Any]]]:
                     raise InputFileError(
                         f"{file}, {where}: the row has not as many cells as the header. Quote cells with commas."
                     )
-                yield (
-                    where,
-                    {key: _cell(value, key, lists, file, where) for key, value in row.items() if value != ""},
-                )
+                cells = {key: value for key, value in row.items() if value != ""}
+                for key in lists & cells.keys():
+                    cells[key] = _cell(cells[key], key, f"{file}, {where}")
+                yield where, cells
         except csv.Error as error:
             raise InputFileError(f"{file}, line {reader.line_num}: not valid CSV: {error}.") from None
-        except UnicodeDecodeError as error:
-            raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
 
 
-def _cell(value: str, key: str, lists: frozenset[str], file: Path, where: str) -> Any:
-    if key not in lists:
-        return value
+def _cell(value: str, key: str, where: str) -> Any:
     try:
         return json.loads(value)
     except ValueError:
         raise InputFileError(
-            f'{file}, {where}: field \'{key}\' must be a JSON list in its cell, such as ["first", "second"].'
+            f'{where}: field \'{key}\' must be a JSON list in its cell, such as ["first", "second"].'
         ) from None
 
 
@@ -171,23 +154,14 @@ def _parsed(text: str, file: Path, where: str | None) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant)
     except RecursionError:
-        raise InputFileError(
-            f"{file}, {where or 'line 1'}: nested too deeply. Write a flat object."
-        ) from None
+        problem = "nested too deeply. Write a flat object"
     except json.JSONDecodeError as error:
-        place = where or f"line {error.lineno}"
-        raise InputFileError(
-            f"{file}, {place}: not valid JSON: {error.msg} (column {error.colno})."
-        ) from None
+        where = where or f"line {error.lineno}"
+        problem = f"not valid JSON: {error.msg} (column {error.colno})"
     except ValueError as error:
-        raise InputFileError(f"{file}, {where or 'the file'}: not valid JSON: {error}.") from None
+        problem = f"not valid JSON: {error}"
+    raise InputFileError(f"{file}, {where or 'the file'}: {problem}.")
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON; write null")
-
-
-def _object(data: Any, file: Path, where: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise InputFileError(f"{file}, {where}: a sample must be a JSON object of its fields.")
-    return data

@@ -300,7 +300,9 @@ def test_samples_of_a_slow_generator_are_judged_while_it_goes_on():
 
     def stream():
         for number in range(6):
-            time.sleep(0.05)
+            until = time.monotonic() + 20
+            while len(judge.seen) < number and time.monotonic() < until:
+                time.sleep(0.005)
             seen.append(len(judge.seen))
             yield sample(number)
 

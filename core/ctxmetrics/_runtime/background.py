@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# How long unfinished tasks have to end when the interpreter exits.
 _CLOSING_SECONDS = 1.0
-"""How long unfinished tasks have to end when the interpreter exits."""
 
+# How often a waiting thread looks whether Ctrl-C was pressed; on Windows it is noticed only then.
 WAKE_SECONDS = 0.5
-"""How often a waiting thread looks whether Ctrl-C was pressed; on Windows it is noticed only then."""
 
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 """The loop of each process, by process id: a forked child finds its parent's here, and must not use it."""

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FILE_NAME = "verdicts.sqlite3"
+# Size at which the oldest judgements are dropped.
 MAX_BYTES = 2 * 1024**3
-"""Size at which the oldest judgements are dropped."""
 _LEAST_BYTES = 1024**2
 _BUSY_SECONDS = 10.0
+# How long a cache that failed is left alone.
 _REST_SECONDS = 10.0
-"""How long a cache that failed is left alone."""
+# Of the table; SQLite keeps it in the file as ``user_version``.
 _VERSION = 2
-"""Of the table; SQLite keeps it in the file as ``user_version``."""
 _TABLE = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
 _PUT = (
     "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from typing import Any
 
 from ctxmetrics._secrets import safe_text
@@ -14,10 +15,10 @@ _RETRY_CODES = frozenset({408, 409, 425, 429})
 _OVERLOADED = frozenset({429, 503, 529})
 # What is wrong with a reply, not with the way to it.
 CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
+# The verdict codes of a server that asks for fewer requests at once.
 OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
-"""The verdict codes of a server that asks for fewer requests at once."""
+# What servers call a 429 that no waiting mends.
 _SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""What servers call a 429 that no waiting mends."""
 _CONNECTION_KINDS = frozenset(
     {
         "APIConnectionError",  # openai, anthropic
@@ -31,8 +32,8 @@ _CONNECTION_KINDS = frozenset(
     }
 )
 _ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
+# Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused.
 LONGEST_RETRY_AFTER = 90.0
-"""Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused."""
 
 
 class UnusableReplyError(JudgeError):
@@ -126,17 +127,12 @@ def _chain(error: BaseException) -> list[BaseException]:
             continue
         chain.append(link)
         pending += [link.__cause__, link.__context__]
-        last = getattr(link, "last_attempt", None)
-        if last is not None and hasattr(last, "exception"):
-            pending.append(last if isinstance(last, BaseException) else _exception_of(last))
+        last: Any = getattr(link, "last_attempt", None)
+        with suppress(
+            Exception
+        ):  # a foreign object may raise anything; without an answer there is nothing to learn
+            pending.append(last if isinstance(last, BaseException) else last.exception())
     return chain
-
-
-def _exception_of(attempt: Any) -> Any:
-    try:
-        return attempt.exception()
-    except Exception:  # noqa: BLE001 - a foreign object; without an answer there is nothing to learn
-        return None
 
 
 def _status(error: BaseException) -> int | None:
@@ -164,10 +160,9 @@ def from_status(
     if status in _OVERLOADED:
         name = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
         return JudgeError(message, reason_code=name, retryable=True, retry_after=retry_after)
-    if status in _RETRY_CODES or status >= 500:  # noqa: PLR2004 - HTTP
+    # A success that raises is one whose body could not be read.
+    if status in _RETRY_CODES or not 300 <= status < 500:  # noqa: PLR2004 - HTTP
         return JudgeError(message, reason_code="server_error", retryable=True, retry_after=retry_after)
-    if status < 300:  # noqa: PLR2004 - a success whose body nobody could read
-        return JudgeError(message, reason_code="server_error", retryable=True)
     if status < 400:  # noqa: PLR2004 - HTTP
         message = f"the server redirects ({status}), and redirects are not followed; give the final address as base_url"
     return JudgeError(message, reason_code="client_error", retryable=False)
@@ -186,16 +181,13 @@ def _retry_after(error: BaseException) -> float | None:
 
 def _seconds(text: object) -> float | None:
     """Read a number of seconds, or how long it is until a date."""
-    try:
-        return float(text)  # type: ignore[arg-type]  # None and what is no number raise
-    except (TypeError, ValueError):
-        pass
     from email.utils import parsedate_to_datetime
 
-    try:
+    with suppress(TypeError, ValueError):
+        return float(text)  # type: ignore[arg-type]  # None and what is no number raise
+    with suppress(TypeError, ValueError, OverflowError):
         return parsedate_to_datetime(str(text)).timestamp() - time.time()
-    except (TypeError, ValueError, OverflowError):
-        return None
+    return None
 
 
 def _from_kind(error: BaseException) -> str | None:

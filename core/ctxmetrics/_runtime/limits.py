@@ -37,17 +37,10 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
-        """Wait for the right to send one request; the value is the time at which it was given."""
-        await self._room()
-        self.in_flight += 1
-        try:
-            yield time.monotonic()
-        finally:
-            self.in_flight -= 1
-            self._wake()
+        """Wait for the right to send one request; the value is the time at which it was given.
 
-    async def _room(self) -> None:
-        """Wait until there is room. A request that finds the room taken again goes back to the front."""
+        A request that finds the room taken again goes back to the front.
+        """
         import asyncio
 
         first = True
@@ -65,6 +58,12 @@ class Limiter:
                 self._waiters.pop(waiter, None)
                 self._wake()  # the room may have been given to this request
                 raise
+        self.in_flight += 1
+        try:
+            yield time.monotonic()
+        finally:
+            self.in_flight -= 1
+            self._wake()
 
     def succeeded(self) -> None:
         """Raise the bound by one after as many successes; slower where it was too much before."""

@@ -84,7 +84,6 @@ class Run:
     max_failures: int = MAX_FAILURES
     attempts: int | None = None
     usage: Usage = field(default_factory=Usage)
-    failures: Counter[str] = field(default_factory=Counter)
     spent: str | None = None
     _breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
@@ -92,13 +91,6 @@ class Run:
     )
     _taken: int = field(init=False, repr=False, default=0)
     _warned_of_wait: bool = field(init=False, repr=False, default=False)
-
-    def _limiter(self) -> Limiter:
-        """Return the limiter of the running loop: the slots of a blocked loop must not keep another loop waiting."""
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        return self._limiters.get(loop) or self._limiters.setdefault(loop, Limiter(self.max_concurrency))
 
     def breaker_of(self, model: Model) -> Breaker:
         """Return the breaker of a model: that one is down says nothing about another."""
@@ -166,7 +158,12 @@ class Run:
         )
 
     async def _send(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        breaker, limiter = self.breaker_of(model), self._limiter()
+        import asyncio
+
+        # A limiter for each loop: the slots of a blocked loop must not keep another loop waiting.
+        loop = asyncio.get_running_loop()
+        limiter = self._limiters.get(loop) or self._limiters.setdefault(loop, Limiter(self.max_concurrency))
+        breaker = self.breaker_of(model)
         trial = await breaker.admit()
         try:
             async with limiter.slot() as sent_at:
@@ -194,7 +191,6 @@ class Run:
 
     def _note_failure(self, problem: JudgeError, breaker: Breaker, limiter: Limiter, sent_at: float) -> None:
         self.usage += _spent_on(problem)
-        self.failures[problem.reason_code] += 1
         if asks_for_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again
             _log.warning("%s: not asked again (%s)", problem, problem.reason_code)
@@ -204,8 +200,15 @@ class Run:
             breaker.refused_alone(problem)
 
     async def _ask(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        """Ask the model once, in time; whatever its client raises becomes a `JudgeError`."""
+        """Ask the model once, in time; whatever its client raises becomes a `JudgeError`.
+
+        Raises:
+            JudgeError: It did not answer.
+            ParameterError: What it returned is no reply.
+        """
         from anyio import fail_after
+
+        from ctxmetrics.models.base import Reply, checked_usage
 
         seconds = self.seconds_for(model)
         with model_call(model, prompt) as record:
@@ -219,9 +222,15 @@ class Run:
                 remember_keys_of(model)
                 problem = classify(error, seconds)
             else:
-                checked = _checked(reply, model, prompt)
-                record(checked.usage)
-                return checked
+                if not isinstance(reply, Reply):
+                    raise ParameterError(
+                        f"{type(model).__name__}.generate must return a ctxmetrics.models.base.Reply, not "
+                        f"{type(reply).__name__}."
+                    )
+                content = reply.content if isinstance(reply.content, str) else str(reply.content)
+                usage = checked_usage(reply.usage, sent=prompt.text, received=content)
+                record(usage)
+                return replace(reply, usage=usage)
             record(_spent_on(problem))
             raise problem  # out here, where it does not drag along what it came from
 
@@ -248,22 +257,6 @@ class Run:
             self.usage += Usage(calls=sent)
             raise BudgetExceededError(self.spent)
         self._taken += 1
-
-
-def _checked(reply: object, model: Model, prompt: Prompt) -> Reply:
-    """Return the reply of a user's model, if it is one, with counts that can be added up.
-
-    Raises:
-        ParameterError: It is not.
-    """
-    from ctxmetrics.models.base import Reply, checked_usage
-
-    if not isinstance(reply, Reply):
-        raise ParameterError(
-            f"{type(model).__name__}.generate must return a ctxmetrics.Reply, not {type(reply).__name__}."
-        )
-    content = reply.content if isinstance(reply.content, str) else str(reply.content)
-    return replace(reply, usage=checked_usage(reply.usage, sent=prompt.text, received=content))
 
 
 def _spent_on(problem: CtxMetricsError) -> Usage:

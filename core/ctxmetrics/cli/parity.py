@@ -15,8 +15,8 @@ from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import hint, print_result
 from ctxmetrics.errors import InputFileError
 
+# Variables with which a framework uploads what it is given. A comparison needs none of them.
 _UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
-"""Variables with which a framework uploads what it is given. A comparison needs none of them."""
 
 
 def parity(

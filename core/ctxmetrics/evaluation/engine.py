@@ -53,6 +53,8 @@ _LEAST_SECONDS = 0.001
 # What `Results.stopped` says after Ctrl-C.
 INTERRUPTED = "interrupted"
 
+_log = logging.getLogger("ctxmetrics")
+
 
 def evaluate(
     samples: Iterable[Sample | Mapping[str, Any]],
@@ -148,10 +150,6 @@ class _Job:
     sample: Sample
     known: Sequence[Score] | None
     tasks: Sequence[asyncio.Task[Score]] = ()
-
-    @property
-    def unfinished(self) -> list[asyncio.Task[Score]]:
-        return [task for task in self.tasks if not task.done()]
 
 
 class Evaluation:
@@ -262,12 +260,19 @@ class Evaluation:
                 error.results = results
                 raise
             finally:
-                await self._let_go(reader)
+                # Nothing that would use a closed cache is left running.
+                tasks = [reader, *(task for job in self._jobs for task in job.tasks)]
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks, timeout=GRACE)
                 results.usage = replace(run.usage, reused=results.usage.reused)
                 results.stopped = self._stopped or run.down or run.spent
             if file is not None:
                 self._finish(file, results)
-        _tell(results, known=run.down)
+        if results.stopped is None and results.trouble:
+            _log.warning(results.trouble)
+        elif results.stopped not in (None, run.down):  # that a judge is down was said when it happened
+            _log.warning("The run was stopped: %s", results.stopped)
         return results
 
     def _finish(self, file: OutFile, results: Results) -> None:
@@ -278,16 +283,7 @@ class Evaluation:
             except OutputFileError as error:
                 results.stopped = str(error)
         elif file.part is not None:
-            logging.getLogger("ctxmetrics").warning(
-                "%s was not written: the rows of this run are in %s", self._out, file.part
-            )
-
-    async def _let_go(self, reader: asyncio.Task[None]) -> None:
-        """Leave nothing running behind that would use a closed cache."""
-        tasks: list[asyncio.Task[Any]] = [task for job in self._jobs for task in job.unfinished]
-        for task in (reader, *tasks):
-            task.cancel()
-        await asyncio.wait((reader, *tasks), timeout=GRACE)
+            _log.warning("%s was not written: the rows of this run are in %s", self._out, file.part)
 
     async def _change(self) -> None:
         """Wait until a sample is there, finished or collected, or the run is stopped."""
@@ -312,7 +308,8 @@ class Evaluation:
     def _start(self, job: _Job, meter: Meter) -> None:
         def finished(scores: asyncio.Future[list[Score | BaseException]]) -> None:
             self._running -= 1
-            meter.advance(failed=any(map(_failed, scores.result())))
+            failures = {getattr(score, "reason_code", "metric_error") for score in scores.result()}
+            meter.advance(failed=not failures.isdisjoint(FAILURES))
             self._changed.set()
 
         self._jobs.append(job)
@@ -327,7 +324,8 @@ class Evaluation:
     async def _collect(self, reader: asyncio.Task[None], file: OutFile | None, results: Results) -> None:
         """Hand the rows on in order."""
         while self._jobs or not reader.done():
-            if not self._jobs or (self._jobs[0].unfinished and not self._out_of_time):
+            waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
+            if not self._jobs or (waiting and not self._out_of_time):
                 await self._change()
                 continue
             job = self._jobs[0]
@@ -361,16 +359,6 @@ class Evaluation:
         return Row(job.index, job.sample, job.sample.id, {score.metric: score for score in scores})
 
 
-def _tell(results: Results, known: str | None) -> None:
-    """Say in one line what went wrong, unless it was said when it happened."""
-    log = logging.getLogger("ctxmetrics")
-    if results.stopped is None:
-        if results.trouble:
-            log.warning(results.trouble)
-    elif results.stopped != known:
-        log.warning("The run was stopped: %s", results.stopped)
-
-
 async def _score(metric: Metric, sample: Sample) -> Score:
     """Score one sample with one metric; what goes wrong is recorded in this score alone.
 
@@ -386,10 +374,6 @@ async def _score(metric: Metric, sample: Sample) -> Score:
     except Exception as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
         message = f"{type(error).__name__}: {safe_text(error)}"
         return metric.build(sample, None, reason_code="metric_error", message=message)
-
-
-def _failed(score: Score | BaseException) -> bool:
-    return isinstance(score, BaseException) or score.reason_code in FAILURES
 
 
 def _raise_failure(row: Row) -> None:

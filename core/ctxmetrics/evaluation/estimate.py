@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from ctxmetrics.models.base import Model, Prompt, Reply
     from ctxmetrics.samples import Sample
 
+# Characters of a token, by the usual rule of thumb.
 _CHARACTERS = 4
-"""Characters of a token, by the usual rule of thumb."""
+# How often one context supports a unit: n of them do with 1 - 0.65 ** n.
 _SUPPORT = 0.35
-"""How often one context supports a unit: n of them do with 1 - 0.65 ** n."""
 _YES, _QUOTE = 83, 1.1
 """Characters of a yes about a unit: the frame; and of the unit's length, what is quoted."""
+# Characters of a no about a unit, with its reason.
 _NO = 78
-"""Characters of a no about a unit, with its reason."""
+# Characters of a verdict about a context, half of them with a reason.
 _CONTEXT = 57
-"""Characters of a verdict about a context, half of them with a reason."""
+# Characters of claims for each of the text.
 _CLAIM = 1.1
-"""Characters of claims for each of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

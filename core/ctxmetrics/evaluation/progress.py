@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,13 +71,10 @@ class Meter:
 @contextmanager
 def shown(wanted: bool | Callable[[Progress], None] | None, total: int | None, run: Run) -> Iterator[Meter]:
     """Show the progress while the block runs."""
-    if callable(wanted):
-        yield Meter(total, run, wanted)
-    elif wanted or (wanted is None and sys.stderr is not None and sys.stderr.isatty()):
-        with _bar(total) as show:
-            yield Meter(total, run, show)
-    else:
-        yield Meter(total, run, None)
+    if wanted is None:
+        wanted = sys.stderr is not None and sys.stderr.isatty()
+    with nullcontext(wanted or None) if callable(wanted) or not wanted else _bar(total) as show:
+        yield Meter(total, run, show)
 
 
 @contextmanager

@@ -210,8 +210,8 @@ class Metric(ABC):
 
     @property
     def formula_label(self) -> str:
-        """The formula's name for the provenance."""
-        return self.formula_name
+        """The formula's name for the provenance: the one that was chosen, where there is a choice."""
+        return str(getattr(self, "formula", self.formula_name))
 
     def empty(self, sample: Sample, *, retrieved: bool, reference: bool, **provenance: Any) -> Score | None:
         """Return the score of a sample with an empty side, as the convention says.
@@ -248,11 +248,6 @@ class Precision(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(f"{self.base_name}: formula", self.formula, get_args(Formula))
-
-    @property
-    def formula_label(self) -> str:
-        """The formula's name for the provenance."""
-        return self.formula
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Average precision over the retrieved relevant contexts, or their share."""

@@ -6,7 +6,7 @@ A model of one's own needs one method and an identity; see ``examples/own_judge.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ctxmetrics.verdicts import Usage
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 ONE_CALL = Usage(calls=1)
 # The largest count that is believed.
 _MOST = 1_000_000_000
+# Characters of a token, by the rule of thumb.
+_CHARACTERS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,31 +69,23 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
         sent: The text of the prompt: where its tokens were not counted, characters / 4 stand in, marked as estimated.
         received: The same for the reply.
     """
-    given, counted = (_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
-    calls, reused = (_count(getattr(usage, name, None)) for name in ("calls", "reused"))
+    names = ("prompt_tokens", "completion_tokens", "calls", "reused")
+    given, counted, calls, reused = (_count(getattr(usage, name, None), int) for name in names)
+    cost = _count(getattr(usage, "cost", None), (int, float))
     return Usage(
-        calls=1 if calls is None else calls,
-        prompt_tokens=_estimate(sent) if given is None else given,
-        completion_tokens=_estimate(received) if counted is None else counted,
-        reused=reused or 0,
-        cost=_cost(getattr(usage, "cost", None)),
+        calls=1 if calls is None else int(calls),
+        prompt_tokens=-(-len(sent) // _CHARACTERS) if given is None else int(given),
+        completion_tokens=-(-len(received) // _CHARACTERS) if counted is None else int(counted),
+        reused=int(reused or 0),
+        cost=None if cost is None else float(cost),
         estimated=given is None or counted is None or getattr(usage, "estimated", False) is True,
     )
 
 
-def _count(number: object) -> int | None:
-    is_count = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MOST
-    return int(number) if is_count else None  # type: ignore[call-overload]  # an int
-
-
-def _cost(money: object) -> float | None:
-    is_cost = isinstance(money, (int, float)) and not isinstance(money, bool) and 0 <= money <= _MOST
-    return float(money) if is_cost else None  # type: ignore[arg-type]  # a number; not NaN, which is not at least 0
-
-
-def _estimate(text: str) -> int:
-    """Tokens by the rule of thumb of four characters each, rounded up."""
-    return -(-len(text) // 4)
+def _count(number: Any, kinds: Any) -> float | None:
+    """Return a number that can be believed; NaN is none."""
+    known = isinstance(number, kinds) and not isinstance(number, bool) and 0 <= number <= _MOST
+    return number if known else None
 
 
 @runtime_checkable

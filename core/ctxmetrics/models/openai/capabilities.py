@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 Form = Literal["json_schema", "json_object", "text"]
 
+# How a reply can be asked for, best first.
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
-"""How a reply can be asked for, best first."""
+# Seconds to wait while another request finds out: a server that has not refused by then is busy answering.
 _SHARE = 1.0
-"""Seconds to wait for somebody else's discovery: a server that has not refused by then is busy answering."""
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _PARAMETERS = ("temperature", "seed", *_LIMITS)

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
 _clients: dict[tuple[int, str, str], AsyncOpenAI] = {}
 _CLOSING_SECONDS = 2.0
+# Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory.
 MOST_BYTES = 2_000_000
-"""Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory."""
+# Bytes of an error's body that are read; the status decides, the rest is for the message.
 _MOST_ERROR_BYTES = 64_000
-"""Bytes of an error's body that are read; the status decides, the rest is for the message."""
 
 
 def client_for(base_url: str, key: str) -> Any:

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
+# What is sent to a server of one's own that asks for no key: the client insists on one.
 _NO_KEY = "no-key"
-"""What is sent to a server of one's own that asks for no key: the client insists on one."""
+# Requests for one reply at most: there are no more things to leave out.
 _MOST_LESSONS = 8
-"""Requests for one reply at most: there are no more things to leave out."""
+# Fields of a request that ``extra`` may not change.
 _OURS = frozenset({"messages", "model", "n", "response_format", "stream"})
-"""Fields of a request that ``extra`` may not change."""
 
 
 class Key:

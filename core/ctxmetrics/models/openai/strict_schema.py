@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+# Keywords that constrain nothing: strict servers refuse some, and all cost tokens.
 _NOTES = frozenset({"title", "description", "default", "examples"})
-"""Keywords that constrain nothing: strict servers refuse some, and all cost tokens."""
+# Keywords whose value maps names of the caller's to schemas.
 _NAMED = frozenset({"properties", "$defs", "definitions"})
-"""Keywords whose value maps names of the caller's to schemas."""
 
 
 def response_format(model: type[BaseModel]) -> dict[str, Any]:
