@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args, overload
 
+from ctxmetrics._checks import check_choice
 from ctxmetrics._wording import listed
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, missing_extra
 from ctxmetrics.evaluation.writer import json_line, write_whole
-from ctxmetrics.metrics.base import Formula, check_choice
+from ctxmetrics.metrics.base import Formula
 from ctxmetrics.report.rows import read_rows, to_rows
 from ctxmetrics.report.view import MetricSummary, Row, Summary
 from ctxmetrics.scores import FAILURES, Provenance, Score
