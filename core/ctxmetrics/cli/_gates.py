@@ -74,16 +74,6 @@ def failures(gates: Sequence[Gate], results: Results) -> list[str]:
     return found
 
 
-def check_share(share: float | None) -> None:
-    """Raise unless ``--max-doubtful`` is a share.
-
-    Raises:
-        ParameterError: It is no number from 0 to 1.
-    """
-    if share is not None and not 0 <= share <= 1:
-        raise ParameterError(f"--max-doubtful {share:g} must be a share from 0 to 1, such as 0.05.")
-
-
 def doubtful(share: float | None, results: Results) -> list[str]:
     """Return for which metrics more verdicts are doubtful than are allowed; a ``share`` of None allows all."""
     return [

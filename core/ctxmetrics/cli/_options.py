@@ -51,6 +51,8 @@ MaxDoubtful = Annotated[
     float | None,
     typer.Option(
         "--max-doubtful",
+        min=0,
+        max=1,
         help="A share, such as 0.05: exit 1 if more of a metric's verdicts are weak, unverified, contradicted or "
         "uncertain.",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.cli._gates import Gate, check_share, doubtful, failures, gate_of
+from ctxmetrics.cli._gates import Gate, doubtful, failures, gate_of
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
@@ -78,7 +78,6 @@ def score(
         metrics = _asked_for(payload, convention)
     else:
         metrics = metrics_of(metric, samples, convention, judging)
-    check_share(max_doubtful)
     gates = [gate_of(text, metrics) for text in fail_under or ()]
     if payload is not None:
         gates += _gates_of(payload, metrics, chosen=bool(metric))
