@@ -13,12 +13,13 @@ from ctxmetrics.cli._terminal import message, print_result, show_help
 from ctxmetrics.cli.agree import agree
 from ctxmetrics.cli.cache import cache_app
 from ctxmetrics.cli.estimate import estimate
+from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
 from ctxmetrics.cli.score import score
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
 app = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
-for command in (score, parity, estimate, agree):
+for command in (score, parity, estimate, agree, label):
     app.command()(command)
 app.add_typer(cache_app, name="cache")
 

@@ -1,0 +1,154 @@
+"""Which samples of a file a person labels: drawn at random, with the weights that keep means unbiased."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.errors import MissingFieldError, ParameterError
+from ctxmetrics.evaluation.sources import check_id
+from ctxmetrics.metrics.judged import ContextRecall
+from ctxmetrics.report.rows import content_hash
+from ctxmetrics.samples import Sample
+from ctxmetrics.text import has_content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
+
+# A sample's id, if it has one, and the hash of the texts that a person sees.
+Key: TypeAlias = "tuple[str | None, str]"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A sample that was drawn.
+
+    Attributes:
+        key: The sample's id and the hash of its question, reference and retrieved contexts.
+        stratum: The value of the field that the draw is stratified by; None without one.
+        weight: How many samples of the file it stands for: those of its stratum / those drawn of it.
+    """
+
+    key: Key
+    stratum: str | None
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The samples that were drawn, in the order in which they are asked about.
+
+    Attributes:
+        seed: Where the random numbers began.
+        by: The field that it is stratified by, or None.
+        samples: How many samples could have been drawn.
+        drawn: Those that were.
+    """
+
+    seed: int
+    by: str | None
+    samples: int
+    drawn: tuple[Drawn, ...]
+
+
+def key_of(sample: Sample) -> Key:
+    """Return the sample's id and the hash of the texts that a person sees."""
+    shown = Sample(
+        user_input=sample.user_input,
+        reference=sample.reference,
+        retrieved_contexts=sample.retrieved_contexts,
+    )
+    return sample.id, content_hash(shown)
+
+
+def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
+    """Return the samples that can be labelled: those with a reference and retrieved contexts that are text.
+
+    Samples without an id whose texts are equal are one.
+
+    Raises:
+        SampleError: Two samples have one id.
+        MissingFieldError: No sample can be labelled.
+    """
+    places: dict[str, int] = {}
+    found: dict[Key, Sample] = {}
+    for number, sample in enumerate(samples, 1):
+        check_id(sample, number, places)
+        complete = sample.retrieved_contexts is not None and has_content(sample.reference or "")
+        if complete and ContextRecall().check_texts(sample) is None:
+            found[key_of(sample)] = sample
+    if not found:
+        raise MissingFieldError(
+            "No sample can be labelled: each needs a reference and retrieved_contexts. "
+            "Fill the fields, or map them with --schema."
+        )
+    return found
+
+
+def draw(
+    samples: Mapping[Key, Sample], n: int, *, seed: int, by: str | None = None, earlier: Draw | None = None
+) -> Draw:
+    """Draw ``n`` samples at random without replacement, in random order.
+
+    With ``by``, each value of the field (a stratum) gets the same number of samples, as far as it has so many, so that
+    rare ones are seen too. A mean over the file is then the mean of the samples' scores with their weights.
+
+    Args:
+        samples: All that can be drawn; see `samples_by_key`.
+        n: How many to draw; where there are not so many, all.
+        seed: Where the random numbers begin: the same samples and seed give the same draw.
+        by: A key of the metadata, such as ``"metadata.topic"``; None: one stratum.
+        earlier: A smaller draw of the same samples, which this one continues.
+
+    Raises:
+        ParameterError: ``n`` is below 1, or no sample has the field.
+    """
+    if n < 1:
+        raise ParameterError(f"label: n={n} must be 1 or more.")
+    strata: dict[Key, str | None] = {key: _stratum(sample, by) for key, sample in samples.items()}
+    if by is not None and set(strata.values()) == {""}:
+        raise ParameterError(f"label: no sample has {by!r}. Write a key of the metadata, such as metadata.topic.")
+    sizes = Counter(strata.values())
+    wanted = _allocation(sizes, n)
+    before = [one.key for one in earlier.drawn] if earlier else []
+    source = random.Random(f"{seed}/{len(before)}")  # noqa: S311 - a draw that can be repeated
+    rest = [key for key in sorted(samples, key=_sortable) if key not in set(before)]
+    source.shuffle(rest)
+    open_ = wanted - Counter(strata[key] for key in before)
+    chosen = list(before)
+    for key in rest:
+        if open_[strata[key]] > 0:
+            open_[strata[key]] -= 1
+            chosen.append(key)
+    taken = Counter(strata[key] for key in chosen)
+    weights = {name: sizes[name] / taken[name] for name in taken}
+    drawn = tuple(Drawn(key, strata[key], weights[strata[key]]) for key in chosen)
+    return Draw(seed, by, len(samples), drawn)
+
+
+def _allocation(sizes: Counter[str | None], n: int) -> Counter[str | None]:
+    """Return how many to draw of each stratum: one after the other gets one more, until n are given out."""
+    wanted: Counter[str | None] = Counter()
+    names = sorted(sizes, key=str)
+    while wanted.total() < min(n, sizes.total()):
+        for name in names:
+            if wanted[name] < sizes[name] and wanted.total() < n:
+                wanted[name] += 1
+    return wanted
+
+
+def _sortable(key: Key) -> tuple[str, str]:
+    return key[0] or "", key[1]
+
+
+def _stratum(sample: Sample, by: str | None) -> str | None:
+    """Return the value of a key of the metadata as text; without it, an empty one."""
+    if by is None:
+        return None
+    found: Any = sample.metadata
+    for name in by.removeprefix("metadata.").split("."):
+        found = found.get(name) if hasattr(found, "get") else None
+    return "" if found is None else str(found)

@@ -1,0 +1,315 @@
+"""The file of people's answers: a line for the draw, then a line an answer, each written whole and at once.
+
+A later answer of the same person to the same question replaces an earlier one. What a kill left of a last line is no
+answer: it is not read, and is cut off before the next one is written.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._version import __version__
+from ctxmetrics.agreement.labelling.draw import Draw, Drawn, key_of, samples_by_key
+from ctxmetrics.agreement.labelling.questions import ASKED, Question, questions_of
+from ctxmetrics.agreement.labels import KINDS
+from ctxmetrics.errors import InputFileError, OutputFileError, ParameterError
+from ctxmetrics.evaluation.writer import json_line
+from ctxmetrics.text import splitter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from ctxmetrics.samples import Sample
+
+YES, NO, CANNOT_SAY, SKIPPED = "yes", "no", "cannot_say", "skipped"
+ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
+_BEGINNING = b'{"draw"'
+_FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person said to one question.
+
+    Attributes:
+        question: The question.
+        answer: One of `ANSWERS`.
+        annotator: Who said it.
+        weight: That of the sample in the draw of that time.
+        contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., where the person said so.
+        verdict_shown: Whether the judge's verdict had been shown before.
+    """
+
+    question: Question
+    answer: str
+    annotator: str
+    weight: float
+    contexts: tuple[str, ...] = ()
+    verdict_shown: bool = False
+
+
+class LabelsFile:
+    """A file of answers.
+
+    Args:
+        path: The file; missing or empty, it has no draw.
+
+    Attributes:
+        draw: The last draw, or None.
+        answers: The last answer of each person to each question.
+
+    Raises:
+        InputFileError: The file cannot be read, or is no file of labels.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.draw: Draw | None = None
+        self.answers: dict[tuple[str, Question], Answer] = {}
+        self._whole = 0
+        try:
+            with path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line.endswith(b"\n"):
+                        self._read(line, number)
+                        self._whole += len(line)
+                    elif self.draw is None and not line.startswith(_BEGINNING):
+                        raise self._problem(number)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the path.") from None
+
+    def _read(self, line: bytes, number: int) -> None:
+        try:
+            data = json.loads(line)
+            if "draw" in data:
+                self.draw = _draw_of(data)
+            elif self.draw is not None:
+                answer = _answer_of(data)
+                self.answers[answer.annotator, answer.question] = answer
+            else:
+                raise self._problem(number)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise self._problem(number) from None
+
+    def _problem(self, number: int) -> InputFileError:
+        return InputFileError(
+            f"{self.path}, line {number}: this is no line of labels. "
+            "Give a file that `ctxmetrics label` wrote, or one that does not exist yet."
+        )
+
+    @property
+    def annotators(self) -> list[str]:
+        """Who answered, in the order of their first answers."""
+        return list(dict.fromkeys(name for name, _ in self.answers))
+
+    def begin(self, draw: Draw) -> None:
+        """Write a draw: the first one of a new file, or a larger one than the last.
+
+        Raises:
+            InputFileError: The path is no place for a file, or another process has just begun the file.
+            OutputFileError: Writing failed.
+        """
+        try:
+            if not self._whole:
+                self.path.unlink(missing_ok=True)  # a kill came before the draw was written
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | _FLAGS, 0o666))
+        except FileExistsError:
+            raise InputFileError(
+                f"{self.path}: another process has just begun it. Start again to go on with its draw."
+            ) from None
+        except OSError as error:
+            raise InputFileError(
+                f"{self.path}: cannot be written: {error.strerror}. Choose another file with --labels."
+            ) from None
+        self._write(_draw_line(draw))
+        self.draw = draw
+
+    def add(self, answer: Answer) -> None:
+        """Append an answer; it is on the disk when this returns.
+
+        Raises:
+            OutputFileError: Writing failed; the answer is not kept.
+        """
+        self._write(_answer_line(answer))
+        self.answers[answer.annotator, answer.question] = answer
+
+    def _write(self, data: dict[str, Any]) -> None:
+        """Append one line and wait until the disk has it. A half-written line is taken back."""
+        line = json_line(data).encode()
+        try:
+            file = os.open(self.path, _FLAGS)
+            try:
+                _lock(file)
+                self._cut_half_line(file)
+                size = os.fstat(file).st_size
+                try:
+                    if os.write(file, line) != len(line):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    os.fsync(file)
+                except OSError:
+                    os.ftruncate(file, size)
+                    raise
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise OutputFileError(f"{self.path} cannot be written: {error.strerror or error}") from None
+
+    def _cut_half_line(self, file: int) -> None:
+        with self.path.open("rb") as content:
+            content.seek(self._whole)
+            new = content.read()  # of another process that writes the same file, too
+        whole = new.rfind(b"\n") + 1
+        if whole < len(new):
+            os.ftruncate(file, self._whole + whole)
+        self._whole += whole
+
+
+def _lock(file: int) -> None:
+    """Wait until no other process writes the file; closing it gives the lock back."""
+    with suppress(ImportError, OSError):  # Windows, and file systems without locks
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def read_labelled(
+    samples: Iterable[Sample], path: Path, *, annotator: str | None = None
+) -> list[Sample]:
+    """Return the samples with the labels of a file, and without any others.
+
+    Where several people answered a question, the majority counts, and a tie is no label. In a stratified draw, the labels
+    of a sample hold its ``weight``, too.
+
+    Args:
+        samples: The samples that were labelled, with or without others.
+        path: The file of labels.
+        annotator: Whose answers; None: everybody's.
+
+    Raises:
+        InputFileError: The file is no file of labels, or was made for other samples.
+        ParameterError: There is no such annotator.
+    """
+    given = list(samples)
+    file = LabelsFile(path)
+    if file.draw is None:
+        raise InputFileError(f"{path}: there are no labels. Make them with `ctxmetrics label`.")
+    if annotator is not None and annotator not in file.annotators:
+        known = ", ".join(map(repr, file.annotators)) or "nobody yet"
+        raise ParameterError(f"--annotator {annotator!r} is not in {path}. It has answers of: {known}.")
+    votes: dict[Question, list[str]] = {}
+    for (name, question), answer in file.answers.items():
+        if annotator in (None, name):
+            votes.setdefault(question, []).append(answer.answer)
+    said = {question: _majority(answers) for question, answers in votes.items()}
+    known_samples = samples_by_key(given)
+    drawn = {one.key: one for one in file.draw.drawn}
+    weighted = len({one.weight for one in file.draw.drawn}) > 1
+    labels: dict[Any, dict[str, Any]] = {}
+    asked: set[Question] = set()
+    for key in drawn:
+        if key not in known_samples:
+            raise _other_texts(path, key, known_samples)
+        found = labels.setdefault(key, {})
+        for kind in ASKED:
+            questions = questions_of(key, known_samples[key], (kind,))
+            asked.update(questions)
+            answers = [said.get(question) for question in questions]
+            if any(answer is not None for answer in answers):
+                found[kind] = answers
+        if found and weighted:
+            found["weight"] = drawn[key].weight
+    for question in said:
+        if question not in asked and question.key in drawn:
+            raise InputFileError(
+                f"{path}: sample {question.key[0] or question.key[1]}, {question.item}: its reference is cut into other "
+                "sentences now. Label it again, or install the versions of that time (the first line names them)."
+            )
+    return [_with(sample, labels.get(key_of(sample), {})) for sample in given]
+
+
+def _with(sample: Sample, labels: dict[str, Any]) -> Sample:
+    others = {name: value for name, value in sample.labels.items() if name not in KINDS}
+    return replace(sample, labels={**others, **labels})
+
+
+def _majority(answers: list[str]) -> bool | None:
+    counts = Counter(answers)
+    return None if counts[YES] == counts[NO] else counts[YES] > counts[NO]
+
+
+def _other_texts(path: Path, key: tuple[str | None, str], known: Iterable[tuple[str | None, str]]) -> InputFileError:
+    changed = key[0] is not None and any(name == key[0] for name, _ in known)
+    what = "has other texts now" if changed else "is not among the samples"
+    return InputFileError(
+        f"{path}: sample {key[0] or key[1]!r} {what}. Give the file that was labelled, or label this one."
+    )
+
+
+# --- lines ---
+
+
+def _draw_line(draw: Draw) -> dict[str, Any]:
+    names = sorted({one.stratum for one in draw.drawn if one.stratum is not None})
+    return {
+        "draw": {
+            "seed": draw.seed,
+            "by": draw.by,
+            "samples": draw.samples,
+            "strata": {name: sum(one.stratum == name for one in draw.drawn) for name in names},
+            "splitter": splitter(),
+            "library": f"ctxmetrics {__version__}",
+        },
+        "drawn": [
+            {"sample_id": one.key[0], "hash": one.key[1], "stratum": one.stratum, "weight": one.weight}
+            for one in draw.drawn
+        ],
+    }
+
+
+def _draw_of(data: dict[str, Any]) -> Draw:
+    about = data["draw"]
+    drawn = tuple(
+        Drawn((one["sample_id"], one["hash"]), one["stratum"], float(one["weight"])) for one in data["drawn"]
+    )
+    if not all(0 < one.weight < math.inf for one in drawn):
+        raise ValueError
+    return Draw(about["seed"], about["by"], about["samples"], drawn)
+
+
+def _answer_line(answer: Answer) -> dict[str, Any]:
+    question = answer.question
+    return {
+        "sample_id": question.key[0],
+        "hash": question.key[1],
+        "label": question.label,
+        "item": question.item,
+        "text": question.text,
+        "answer": answer.answer,
+        "contexts": list(answer.contexts),
+        "annotator": answer.annotator,
+        "weight": answer.weight,
+        "verdict_shown": answer.verdict_shown,
+    }
+
+
+def _answer_of(data: dict[str, Any]) -> Answer:
+    if data["answer"] not in ANSWERS:
+        raise ValueError
+    return Answer(
+        Question((data["sample_id"], data["hash"]), data["label"], data["item"], data["text"]),
+        data["answer"],
+        str(data["annotator"]),
+        float(data["weight"]),
+        tuple(data["contexts"]),
+        bool(data["verdict_shown"]),
+    )

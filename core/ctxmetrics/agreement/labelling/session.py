@@ -1,0 +1,182 @@
+"""One person's way through the questions: which comes next, what is shown, and what is written."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._display import visible
+from ctxmetrics.agreement.labelling.labels_file import ANSWERS, SKIPPED, Answer
+from ctxmetrics.agreement.labelling.questions import ASKED, questions_of, units_of
+from ctxmetrics.agreement.labels import UNITS
+from ctxmetrics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from ctxmetrics.agreement.labelling.draw import Key
+    from ctxmetrics.agreement.labelling.labels_file import LabelsFile
+    from ctxmetrics.agreement.labelling.questions import Question
+    from ctxmetrics.agreement.labelling.verdicts import Verdicts
+    from ctxmetrics.samples import Sample
+
+# What ordinary text holds and does nothing beyond its own element; everything else that is not seen is replaced.
+_HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
+class Session:
+    """The questions of one draw to one person, in order; those that were skipped come last.
+
+    Its methods may be called from several threads.
+
+    Args:
+        samples: The samples that can be labelled.
+        file: The file of answers, with a draw.
+        annotator: Who answers.
+        verdicts: Gives the judge's verdict where the person asks for it.
+        labels: Which labels are asked for.
+        then: The command that reads the answers, to be shown at the end.
+
+    Raises:
+        ParameterError: A sample of the draw is not among the samples.
+    """
+
+    def __init__(
+        self,
+        samples: Mapping[Key, Sample],
+        file: LabelsFile,
+        *,
+        annotator: str,
+        verdicts: Verdicts,
+        labels: Collection[str] = ASKED,
+        then: str = "",
+    ) -> None:
+        self.file, self.annotator, self.then = file, annotator, then
+        self._samples, self._verdicts = samples, verdicts
+        self._drawn = file.draw.drawn if file.draw else ()
+        for one in self._drawn:
+            if one.key not in samples:
+                raise ParameterError(
+                    f"label: {file.path} was drawn from other samples: {one.key[0] or one.key[1]!r} is not here, or its "
+                    "texts have changed. Give the file that it was begun with, or another one with --labels."
+                )
+        self._places: list[int] = []
+        self.questions: list[Question] = []
+        for place, one in enumerate(self._drawn):
+            found = questions_of(one.key, samples[one.key], labels)
+            self.questions += found
+            self._places += [place] * len(found)
+        self._shown = {
+            number for number, question in enumerate(self.questions) if self._saved(question, "verdict_shown")
+        }
+        self._lock = Lock()
+
+    def _saved(self, question: Question, field: str) -> Any:
+        answer = self.file.answers.get((self.annotator, question))
+        return None if answer is None else getattr(answer, field)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many questions there are, how many have each answer, and how many are open."""
+        said = [self._saved(question, "answer") for question in self.questions]
+        return {
+            "questions": len(said),
+            **{answer: said.count(answer) for answer in ANSWERS},
+            "open": said.count(None),
+        }
+
+    def next_after(self, number: int) -> int | None:
+        """Return the next question after one: first those that were never shown, then those that were skipped.
+
+        Args:
+            number: From 0; -1: before the first.
+        """
+        order = [*range(number + 1, len(self.questions)), *range(number + 1)]
+        for wanted in (None, SKIPPED):
+            for place in order:
+                if self._saved(self.questions[place], "answer") == wanted:
+                    return place
+        return None
+
+    def show(self, number: int | None) -> dict[str, Any]:
+        """Return what is shown of a question, as plain data; None: that there is none any more.
+
+        Raises:
+            ParameterError: There is no such question.
+        """
+        about = {**self.counts(), "samples": len(self._drawn), "annotator": shown(self.annotator)}
+        if number is None:
+            return {**about, "number": None, "command": shown(self.then)}
+        question = self._question(number)
+        sample = self._samples[question.key]
+        reference = sample.reference or ""
+        spans = units_of(sample)
+        asked = spans[int(question.item[1:]) - 1] if question.label == UNITS else (0, 0)
+        pieces = (reference[: asked[0]], reference[slice(*asked)], reference[asked[1] :])
+        return {
+            **about,
+            "number": number,
+            "sample": self._places[number] + 1,
+            "name": shown(sample.id or ""),
+            "label": question.label,
+            "item": question.item,
+            "user_input": shown(sample.user_input or ""),
+            "reference": [shown(piece) for piece in pieces],
+            "contexts": [shown(text) for text in sample.retrieved_contexts or ()],
+            "answer": self._saved(question, "answer"),
+            "chosen": list(self._saved(question, "contexts") or ()),
+            "verdict_shown": number in self._shown,
+        }
+
+    def verdict(self, number: int) -> str:
+        """Return the judge's verdict on a question; its answer will say that it had been shown.
+
+        Raises:
+            ParameterError: There is no such question.
+        """
+        question = self._question(number)
+        with self._lock:
+            self._shown.add(number)
+        return self._verdicts.on(question, self._samples[question.key])
+
+    def answer(self, number: int, answer: str, contexts: Collection[str] = ()) -> None:
+        """Write an answer; it is on the disk when this returns.
+
+        Args:
+            number: The question.
+            answer: One of `ANSWERS`.
+            contexts: Which contexts state the sentence; only with a yes.
+
+        Raises:
+            ParameterError: There is no such question, answer or context.
+            OutputFileError: It cannot be written.
+        """
+        question = self._question(number)
+        if answer not in ANSWERS:
+            raise ParameterError(f"label: answer {answer!r} must be one of {', '.join(ANSWERS)}.")
+        held = len(self._samples[question.key].retrieved_contexts or ())
+        known = [f"c{place}" for place in range(1, held + 1)]
+        if contexts and (answer != ANSWERS[0] or question.label != UNITS or not set(contexts) <= set(known)):
+            raise ParameterError(
+                f"label: contexts belong to a yes about a sentence, and this sample has {len(known)} of them."
+            )
+        with self._lock:
+            self.file.add(
+                Answer(
+                    question,
+                    answer,
+                    self.annotator,
+                    self._drawn[self._places[number]].weight,
+                    tuple(name for name in known if name in contexts),
+                    number in self._shown,
+                )
+            )
+
+    def _question(self, number: int) -> Question:
+        if not 0 <= number < len(self.questions):
+            raise ParameterError(f"label: there is no question {number}.")
+        return self.questions[number]
+
+
+def shown(text: str) -> str:
+    """Return an untrusted text in which every character is seen, and none turns the direction of others."""
+    return visible(text.replace("\r\n", "\n"), keep=_HARMLESS)

@@ -1,0 +1,149 @@
+"""``ctxmetrics label``."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ctxmetrics.cli._options import File, SchemaName
+from ctxmetrics.cli._terminal import message, print_result
+from ctxmetrics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ctxmetrics.agreement.labelling.draw import Key
+    from ctxmetrics.agreement.labelling.labels_file import LabelsFile
+    from ctxmetrics.agreement.labelling.session import Session
+    from ctxmetrics.samples import Sample
+
+_SEEDS = 2**32
+_MOST = 50
+
+Number = Annotated[
+    int | None, typer.Option("--n", help="How many samples to draw: 50, or as many as were drawn before.")
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Where the random numbers begin. Without it: a random one, which is kept.")
+]
+By = Annotated[
+    str | None,
+    typer.Option("--by", help="Draw as many of each value of this key, such as metadata.topic, and keep weights."),
+]
+Ask = Annotated[
+    list[str] | None, typer.Option("--ask", help="unit_supported or context_useful; without it, both. Repeatable.")
+]
+Annotator = Annotated[str, typer.Option("--annotator", help="Who answers, where several people do.")]
+LabelsPath = Annotated[Path | None, typer.Option("--labels", help="Where the answers go: FILE.labels.jsonl.")]
+VerdictsFile = Annotated[
+    Path | None,
+    typer.Option("--verdicts", help="Verdicts to show on request: a file of --out. Without it: the embedded judge's."),
+]
+Terminal = Annotated[bool, typer.Option("--terminal", help="Ask in the terminal: no browser, no server.")]
+Port = Annotated[int, typer.Option("--port", help="Of the page on 127.0.0.1; 0: a free one.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the page's address and open nothing.")]
+
+
+def label(
+    file: File,
+    n: Number = None,
+    seed: Seed = None,
+    by: By = None,
+    ask: Ask = None,
+    annotator: Annotator = "anonymous",
+    labels: LabelsPath = None,
+    verdicts: VerdictsFile = None,
+    schema: SchemaName = None,
+    terminal: Terminal = False,
+    port: Port = 0,
+    no_browser: NoBrowser = False,
+) -> None:
+    """Label a random part of the samples by hand, on a page of this machine; agree reads the answers."""
+    from ctxmetrics.agreement.labelling.draw import samples_by_key
+    from ctxmetrics.agreement.labelling.labels_file import LabelsFile
+    from ctxmetrics.agreement.labelling.questions import ASKED
+    from ctxmetrics.agreement.labelling.session import Session
+    from ctxmetrics.agreement.labelling.verdicts import Verdicts
+    from ctxmetrics.evaluation.results import Results
+    from ctxmetrics.files import read_samples
+
+    for name in ask or ():
+        if name not in ASKED:
+            raise ParameterError(f"--ask {name!r} must be one of {', '.join(ASKED)}.")
+    samples = samples_by_key(read_samples(file, schema or "ragas"))
+    path = labels or file.with_name(file.name + ".labels.jsonl")
+    answers = LabelsFile(path)
+    judged = Verdicts(None if verdicts is None else Results.from_jsonl(verdicts))
+    _draw(answers, samples, n=n, seed=seed, by=by)
+    then = f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}"
+    session = Session(samples, answers, annotator=annotator, verdicts=judged, labels=ask or ASKED, then=then)
+    try:
+        if terminal:
+            _in_terminal(session)
+        else:
+            _on_page(session, port, browser=not no_browser)
+    finally:
+        found = session.counts()
+        said = ", ".join(f"{found[name]} {name.replace('_', ' ')}" for name in ("yes", "no", "cannot_say", "skipped"))
+        print_result(f"{path}: {annotator} answered {said}; {found['open']} of {found['questions']} questions are open")
+
+
+def _draw(
+    answers: LabelsFile, samples: Mapping[Key, Sample], *, n: int | None, seed: int | None, by: str | None
+) -> None:
+    """Draw the samples, or go on with the draw of the file, which a larger ``--n`` continues."""
+    from ctxmetrics.agreement.labelling.draw import draw
+
+    earlier = answers.draw
+    if earlier is None:
+        chosen = secrets.randbelow(_SEEDS) if seed is None else seed
+        answers.begin(draw(samples, _MOST if n is None else n, seed=chosen, by=by))
+    else:
+        for option, given, kept in (("--seed", seed, earlier.seed), ("--by", by, earlier.by)):
+            if given not in (None, kept):
+                raise ParameterError(
+                    f"{option} {given}: {answers.path} was begun with {option} {kept}. Leave it out to go on, "
+                    "or choose another file with --labels."
+                )
+        if n is not None and n > len(earlier.drawn):
+            more = draw(samples, n, seed=earlier.seed, by=earlier.by, earlier=earlier)
+            if len(more.drawn) > len(earlier.drawn):
+                answers.begin(more)
+    drawn = answers.draw.drawn if answers.draw else ()
+    if n is not None and len(drawn) != n:
+        message(f"note: {len(drawn)} samples are drawn, not {n}: {_why(len(drawn), n)}")
+
+
+def _why(drawn: int, wanted: int) -> str:
+    return "there are no more that can be labelled" if drawn < wanted else "an earlier draw goes on"
+
+
+def _in_terminal(session: Session) -> None:
+    from ctxmetrics.agreement.labelling.terminal import run_in_terminal
+
+    def read() -> str:
+        print_result(None)
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        return line
+
+    run_in_terminal(session, read, print_result)
+
+
+def _on_page(session: Session, port: int, *, browser: bool) -> None:
+    import webbrowser
+
+    from ctxmetrics.agreement.labelling.server import LabelServer
+
+    with LabelServer(session, port) as server:
+        message(f"label: {server.address}")
+        if browser and not webbrowser.open(server.address):
+            message("note: no browser was found. Open the address in one on this machine, or use --terminal.")
+        message("Press q on the page or Ctrl-C here to stop; every answer is written at once.")
+        server.serve_forever()
