@@ -63,3 +63,11 @@ ShowLowest = Annotated[
 ShowDisputes = Annotated[
     int, typer.Option("--show", help="Show so many samples on which judge and people differ most.")
 ]
+LabelsPath = Annotated[
+    Path | None,
+    typer.Option("--labels", help="People's answers: by `ctxmetrics label`, in FILE.labels.jsonl."),
+]
+AnnotatorName = Annotated[
+    str | None,
+    typer.Option("--annotator", help="Whose answers of --labels count. Without it: the majority's."),
+]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ctxmetrics.cli._options import (
+    AnnotatorName,
     BaseUrl,
     CacheDir,
     Concurrency,
     ConventionName,
     File,
     JudgeName,
+    LabelsPath,
     SchemaName,
     ShowDisputes,
 )
@@ -16,9 +20,16 @@ from ctxmetrics.cli._run import judge_of, schema_and_convention
 from ctxmetrics.cli._status import leave
 from ctxmetrics.cli._terminal import collected_warnings, print_result
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ctxmetrics.samples import Sample
+
 
 def agree(
     file: File,
+    labels: LabelsPath = None,
+    annotator: AnnotatorName = None,
     judge: JudgeName = "lexical",
     base_url: BaseUrl = None,
     convention: ConventionName = None,
@@ -29,13 +40,20 @@ def agree(
 ) -> None:
     """Compare a judge's verdicts with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
+    from ctxmetrics.agreement.labelling.reading import read_labelled
+    from ctxmetrics.errors import ParameterError
     from ctxmetrics.files import read_samples
 
     schema, convention = schema_and_convention(schema, convention)
+    if annotator is not None and labels is None:
+        raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
     judging = judge_of(judge, base_url)
+    samples: Iterable[Sample] = read_samples(file, schema)
+    if labels is not None:
+        samples = read_labelled(samples, labels, annotator=annotator)
     with collected_warnings() as warnings:
         report = compare(
-            read_samples(file, schema),
+            samples,
             judge=judging,
             convention=convention,
             cache=cache,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics.cli._options import File, SchemaName
+from ctxmetrics.cli._options import File, LabelsPath, SchemaName
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
 
@@ -29,20 +29,25 @@ Number = Annotated[
     int | None, typer.Option("--n", help="How many samples to draw: 50, or as many as were drawn before.")
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", help="Where the random numbers begin. Without it: a random one, which is kept.")
+    int | None,
+    typer.Option("--seed", help="Where the random numbers begin. Without it: a random one, which is kept."),
 ]
 By = Annotated[
     str | None,
-    typer.Option("--by", help="Draw as many of each value of this key, such as metadata.topic, and keep weights."),
+    typer.Option(
+        "--by", help="Draw as many of each value of this key, such as metadata.topic, and keep weights."
+    ),
 ]
 Ask = Annotated[
-    list[str] | None, typer.Option("--ask", help="unit_supported or context_useful; without it, both. Repeatable.")
+    list[str] | None,
+    typer.Option("--ask", help="unit_supported or context_useful; without it, both. Repeatable."),
 ]
 Annotator = Annotated[str, typer.Option("--annotator", help="Who answers, where several people do.")]
-LabelsPath = Annotated[Path | None, typer.Option("--labels", help="Where the answers go: FILE.labels.jsonl.")]
 VerdictsFile = Annotated[
     Path | None,
-    typer.Option("--verdicts", help="Verdicts to show on request: a file of --out. Without it: the embedded judge's."),
+    typer.Option(
+        "--verdicts", help="Verdicts to show on request: a file of --out. Without it: the embedded judge's."
+    ),
 ]
 Terminal = Annotated[bool, typer.Option("--terminal", help="Ask in the terminal: no browser, no server.")]
 Port = Annotated[int, typer.Option("--port", help="Of the page on 127.0.0.1; 0: a free one.")]
@@ -89,8 +94,12 @@ def label(
             _on_page(session, port, browser=not no_browser)
     finally:
         found = session.counts()
-        said = ", ".join(f"{found[name]} {name.replace('_', ' ')}" for name in ("yes", "no", "cannot_say", "skipped"))
-        print_result(f"{path}: {annotator} answered {said}; {found['open']} of {found['questions']} questions are open")
+        said = ", ".join(
+            f"{found[name]} {name.replace('_', ' ')}" for name in ("yes", "no", "cannot_say", "skipped")
+        )
+        print_result(
+            f"{path}: {annotator} answered {said}; {found['open']} of {found['questions']} questions are open"
+        )
 
 
 def _draw(

@@ -110,7 +110,9 @@ def draw(
         raise ParameterError(f"label: n={n} must be 1 or more.")
     strata: dict[Key, str | None] = {key: _stratum(sample, by) for key, sample in samples.items()}
     if by is not None and set(strata.values()) == {""}:
-        raise ParameterError(f"label: no sample has {by!r}. Write a key of the metadata, such as metadata.topic.")
+        raise ParameterError(
+            f"label: no sample has {by!r}. Write a key of the metadata, such as metadata.topic."
+        )
     sizes = Counter(strata.values())
     wanted = _allocation(sizes, n)
     before = [one.key for one in earlier.drawn] if earlier else []

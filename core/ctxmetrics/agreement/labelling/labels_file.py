@@ -6,28 +6,22 @@ answer: it is not read, and is cut off before the next one is written.
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
-from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._version import __version__
-from ctxmetrics.agreement.labelling.draw import Draw, Drawn, key_of, samples_by_key
-from ctxmetrics.agreement.labelling.questions import ASKED, Question, questions_of
-from ctxmetrics.agreement.labels import KINDS
-from ctxmetrics.errors import InputFileError, OutputFileError, ParameterError
+from ctxmetrics.agreement.labelling.draw import Draw, Drawn
+from ctxmetrics.agreement.labelling.questions import Question
+from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.writer import json_line
 from ctxmetrics.text import splitter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
-
-    from ctxmetrics.samples import Sample
 
 YES, NO, CANNOT_SAY, SKIPPED = "yes", "no", "cannot_say", "skipped"
 ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
@@ -152,9 +146,10 @@ class LabelsFile:
                 _lock(file)
                 self._cut_half_line(file)
                 size = os.fstat(file).st_size
+                rest = memoryview(line)
                 try:
-                    if os.write(file, line) != len(line):
-                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    while rest:
+                        rest = rest[os.write(file, rest) :]
                     os.fsync(file)
                 except OSError:
                     os.ftruncate(file, size)
@@ -180,79 +175,6 @@ def _lock(file: int) -> None:
         import fcntl
 
         fcntl.flock(file, fcntl.LOCK_EX)
-
-
-def read_labelled(
-    samples: Iterable[Sample], path: Path, *, annotator: str | None = None
-) -> list[Sample]:
-    """Return the samples with the labels of a file, and without any others.
-
-    Where several people answered a question, the majority counts, and a tie is no label. In a stratified draw, the labels
-    of a sample hold its ``weight``, too.
-
-    Args:
-        samples: The samples that were labelled, with or without others.
-        path: The file of labels.
-        annotator: Whose answers; None: everybody's.
-
-    Raises:
-        InputFileError: The file is no file of labels, or was made for other samples.
-        ParameterError: There is no such annotator.
-    """
-    given = list(samples)
-    file = LabelsFile(path)
-    if file.draw is None:
-        raise InputFileError(f"{path}: there are no labels. Make them with `ctxmetrics label`.")
-    if annotator is not None and annotator not in file.annotators:
-        known = ", ".join(map(repr, file.annotators)) or "nobody yet"
-        raise ParameterError(f"--annotator {annotator!r} is not in {path}. It has answers of: {known}.")
-    votes: dict[Question, list[str]] = {}
-    for (name, question), answer in file.answers.items():
-        if annotator in (None, name):
-            votes.setdefault(question, []).append(answer.answer)
-    said = {question: _majority(answers) for question, answers in votes.items()}
-    known_samples = samples_by_key(given)
-    drawn = {one.key: one for one in file.draw.drawn}
-    weighted = len({one.weight for one in file.draw.drawn}) > 1
-    labels: dict[Any, dict[str, Any]] = {}
-    asked: set[Question] = set()
-    for key in drawn:
-        if key not in known_samples:
-            raise _other_texts(path, key, known_samples)
-        found = labels.setdefault(key, {})
-        for kind in ASKED:
-            questions = questions_of(key, known_samples[key], (kind,))
-            asked.update(questions)
-            answers = [said.get(question) for question in questions]
-            if any(answer is not None for answer in answers):
-                found[kind] = answers
-        if found and weighted:
-            found["weight"] = drawn[key].weight
-    for question in said:
-        if question not in asked and question.key in drawn:
-            raise InputFileError(
-                f"{path}: sample {question.key[0] or question.key[1]}, {question.item}: its reference is cut into other "
-                "sentences now. Label it again, or install the versions of that time (the first line names them)."
-            )
-    return [_with(sample, labels.get(key_of(sample), {})) for sample in given]
-
-
-def _with(sample: Sample, labels: dict[str, Any]) -> Sample:
-    others = {name: value for name, value in sample.labels.items() if name not in KINDS}
-    return replace(sample, labels={**others, **labels})
-
-
-def _majority(answers: list[str]) -> bool | None:
-    counts = Counter(answers)
-    return None if counts[YES] == counts[NO] else counts[YES] > counts[NO]
-
-
-def _other_texts(path: Path, key: tuple[str | None, str], known: Iterable[tuple[str | None, str]]) -> InputFileError:
-    changed = key[0] is not None and any(name == key[0] for name, _ in known)
-    what = "has other texts now" if changed else "is not among the samples"
-    return InputFileError(
-        f"{path}: sample {key[0] or key[1]!r} {what}. Give the file that was labelled, or label this one."
-    )
 
 
 # --- lines ---

@@ -50,7 +50,6 @@ def questions_of(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> l
         for number, (start, end) in enumerate(units_of(sample), 1)
     ]
     asked += [
-        Question(key, CONTEXTS, f"c{number}")
-        for number in range(1, len(sample.retrieved_contexts or ()) + 1)
+        Question(key, CONTEXTS, f"c{number}") for number in range(1, len(sample.retrieved_contexts or ()) + 1)
     ]
     return [question for question in asked if question.label in labels]

@@ -15,13 +15,14 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError, OutputFileError
 
 if TYPE_CHECKING:
     from ctxmetrics.agreement.labelling.session import Session
 
+_PACKAGE = "ctxmetrics.agreement.labelling"
 _ADDRESS = "127.0.0.1"
 _PAGE = {
     "": ("page.html", "text/html; charset=utf-8"),
@@ -86,18 +87,21 @@ class LabelServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: LabelServer
     server_version, sys_version = "ctxmetrics", ""
     protocol_version = "HTTP/1.1"
     timeout = _PATIENCE
 
-    def do_GET(self) -> None:  # noqa: N802 - the base class' name
+    @property
+    def _labels(self) -> LabelServer:
+        return cast("LabelServer", self.server)
+
+    def do_GET(self) -> None:
         """Send the page, a question or a verdict."""
         path, query = self._checked()
-        session = self.server.session
+        session = self._labels.session
         if path in _PAGE:
             name, kind = _PAGE[path]
-            self._send(HTTPStatus.OK, (files(__package__) / name).read_bytes(), kind)
+            self._send(HTTPStatus.OK, (files(_PACKAGE) / name).read_bytes(), kind)
         elif path == "question":
             number = session.next_after(-1) if query is None else query
             self._json(lambda: session.show(number))
@@ -106,13 +110,13 @@ class _Handler(BaseHTTPRequestHandler):
         elif path is not None:
             self._refuse(HTTPStatus.NOT_FOUND)
 
-    def do_POST(self) -> None:  # noqa: N802 - the base class' name
+    def do_POST(self) -> None:
         """Take an answer, or stop."""
         path, _ = self._checked()
         if path is None:
             return
-        origin = self.headers.get("Origin", f"http://{self.server.host}")
-        if origin != f"http://{self.server.host}":
+        origin = self.headers.get("Origin", f"http://{self._labels.host}")
+        if origin != f"http://{self._labels.host}":
             self._refuse(HTTPStatus.FORBIDDEN)
         elif self.headers.get_content_type() != "application/json":
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
@@ -122,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(lambda: self._answered(data))
         elif path == "stop":
             self._json(dict)
-            self.server.stop()
+            self._labels.stop()
         else:
             self._refuse(HTTPStatus.NOT_FOUND)
 
@@ -130,8 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the path behind the token and the number of the question that it asks for; None after a refusal."""
         found = _TARGET.fullmatch(self.path)
         token, path, number = found.groups() if found else ("", None, None)
-        right = secrets.compare_digest(token.encode(), self.server.token.encode())
-        if not right or self.headers.get_all("Host") != [self.server.host]:
+        right = secrets.compare_digest(token.encode(), self._labels.token.encode())
+        if not right or self.headers.get_all("Host") != [self._labels.host]:
             self._refuse(HTTPStatus.FORBIDDEN)
             return None, None
         return path, None if number is None else int(number)
@@ -149,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answered(self, data: dict[str, Any]) -> dict[str, Any]:
         number, answer, contexts = data.get("number"), data.get("answer"), data.get("contexts", [])
-        session = self.server.session
+        session = self._labels.session
         session.answer(
             number if type(number) is int else -1,
             str(answer),

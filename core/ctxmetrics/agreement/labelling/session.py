@@ -66,18 +66,20 @@ class Session:
             found = questions_of(one.key, samples[one.key], labels)
             self.questions += found
             self._places += [place] * len(found)
-        self._shown = {
-            number for number, question in enumerate(self.questions) if self._saved(question, "verdict_shown")
-        }
+        saved = map(self._saved, self.questions)
+        self._shown = {number for number, one in enumerate(saved) if one and one.verdict_shown}
         self._lock = Lock()
 
-    def _saved(self, question: Question, field: str) -> Any:
-        answer = self.file.answers.get((self.annotator, question))
-        return None if answer is None else getattr(answer, field)
+    def _saved(self, question: Question) -> Answer | None:
+        return self.file.answers.get((self.annotator, question))
+
+    def _said(self, question: Question) -> str | None:
+        saved = self._saved(question)
+        return saved.answer if saved else None
 
     def counts(self) -> dict[str, int]:
         """Return how many questions there are, how many have each answer, and how many are open."""
-        said = [self._saved(question, "answer") for question in self.questions]
+        said = [self._said(question) for question in self.questions]
         return {
             "questions": len(said),
             **{answer: said.count(answer) for answer in ANSWERS},
@@ -90,10 +92,10 @@ class Session:
         Args:
             number: From 0; -1: before the first.
         """
-        order = [*range(number + 1, len(self.questions)), *range(number + 1)]
+        order: list[int] = [*range(number + 1, len(self.questions)), *range(number + 1)]
         for wanted in (None, SKIPPED):
             for place in order:
-                if self._saved(self.questions[place], "answer") == wanted:
+                if self._said(self.questions[place]) == wanted:
                     return place
         return None
 
@@ -107,7 +109,7 @@ class Session:
         if number is None:
             return {**about, "number": None, "command": shown(self.then)}
         question = self._question(number)
-        sample = self._samples[question.key]
+        sample, saved = self._samples[question.key], self._saved(question)
         reference = sample.reference or ""
         spans = units_of(sample)
         asked = spans[int(question.item[1:]) - 1] if question.label == UNITS else (0, 0)
@@ -122,8 +124,8 @@ class Session:
             "user_input": shown(sample.user_input or ""),
             "reference": [shown(piece) for piece in pieces],
             "contexts": [shown(text) for text in sample.retrieved_contexts or ()],
-            "answer": self._saved(question, "answer"),
-            "chosen": list(self._saved(question, "contexts") or ()),
+            "answer": saved.answer if saved else None,
+            "chosen": list(saved.contexts) if saved else [],
             "verdict_shown": number in self._shown,
         }
 
