@@ -119,7 +119,7 @@ def test_the_gate_of_the_command_line(tmp_path, share, status):
     gate = "gate: context_recall has 1 of 2 verdicts doubtful, more than 0.49"
     assert (gate in run.stderr.splitlines()) is (status == 1)
     if status == 2:
-        assert "0<=x<=1" in run.stderr
+        assert "Invalid value for '--max-doubtful'" in run.stderr
     else:
         assert "1 of 2" in run.stdout
         assert (run.stdout + run.stderr).count("Embedded lexical judge") == 1  # once a run, not once a score
