@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Claims, Judge, Judgement, JudgeRequest
     from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.judges.llm.judge import LLMJudge, forget
+    from ctxmetrics.judges.nli.judge import NLIJudge
     from ctxmetrics.judges.scripted import ScriptedJudge
     from ctxmetrics.metrics import (
         ContextPrecision,
@@ -77,6 +78,7 @@ _HOME = {
     "LexicalJudge": "judges.lexical.judge",
     "Metric": "metrics.base",
     "Model": "models.base",
+    "NLIJudge": "judges.nli.judge",
     "NonLLMContextPrecision": "metrics",
     "NonLLMContextRecall": "metrics",
     "OpenAIModel": "models.openai.model",
@@ -122,6 +124,7 @@ __all__ = [
     "LexicalJudge",
     "Metric",
     "Model",
+    "NLIJudge",
     "NonLLMContextPrecision",
     "NonLLMContextRecall",
     "OpenAIModel",

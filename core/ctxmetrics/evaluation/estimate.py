@@ -84,7 +84,8 @@ def estimate(
     Args:
         samples: As for `evaluate`; an iterator is used up.
         metrics: As for `evaluate`.
-        judge: As for `evaluate`: the embedded judge, an `LLMJudge` or a `ScriptedJudge`.
+        judge: As for `evaluate`: the embedded judge, an `NLIJudge` (which sends nothing), an `LLMJudge` or a
+            `ScriptedJudge`.
         cache: The cache that the run will use; what it holds is free.
 
     Raises:
@@ -123,14 +124,17 @@ def _counting(metric: Metric) -> Metric:
     """Return the metric with a judge that asks the same questions, of a model that only counts."""
     from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.judges.llm.judge import LLMJudge
+    from ctxmetrics.judges.nli.judge import NLIJudge
     from ctxmetrics.metrics.judged import JudgedMetric
 
     if not isinstance(metric, JudgedMetric) or isinstance(metric.judge, LexicalJudge):
         return metric
+    if isinstance(metric.judge, NLIJudge):
+        return replace(metric, judge=LexicalJudge())
     judge = metric.judge
     if not isinstance(judge, LLMJudge):
         raise ParameterError(
-            f"estimate: what {type(judge).__name__} costs is not known. It counts for LexicalJudge and LLMJudge."
+            f"estimate: what {type(judge).__name__} costs is not known. It counts for LexicalJudge, NLIJudge and LLMJudge."
         )
     options = {item.name: getattr(judge, item.name) for item in fields(LLMJudge)}
     return replace(metric, judge=LLMJudge(**{**options, "model": _Counter(judge.model)}))

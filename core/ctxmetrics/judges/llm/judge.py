@@ -248,6 +248,9 @@ def remembered(key: str) -> Answer | None:
 
 
 def forget() -> None:
-    """Start as a new process would: no finished judgement, and no judge that is down."""
+    """Start as a new process would: no finished judgement, no score of a pair, and no judge that is down."""
+    from ctxmetrics.judges.nli.judge import forget_scores
+
     _memo.clear()
+    forget_scores()
     forget_failures()
