@@ -23,8 +23,8 @@ class StringMetric(Metric):
 
     Attributes:
         min_similarity: The cut on the similarity, 0 to 1 (Ragas calls it ``threshold``).
-        similarity: ``"levenshtein"``, ``"hamming"``, ``"jaro"``, ``"jaro_winkler"``, or a callable
-            ``(retrieved, reference) -> float`` from 0 to 1.
+        similarity: ``"levenshtein"``, ``"hamming"``, ``"jaro"``, ``"jaro_winkler"``, a callable
+            ``(retrieved, reference) -> float`` from 0 to 1, or one that takes a list of such pairs.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("retrieved_contexts", "reference_contexts")

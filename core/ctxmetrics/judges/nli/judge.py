@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections import OrderedDict
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
 from ctxmetrics._frozen import frozen
+from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ctxmetrics._runtime.memo import Memo
     from ctxmetrics.judges.base import JudgeRequest
     from ctxmetrics.judges.nli.batches import Pair
     from ctxmetrics.judges.nli.scores import Score
@@ -297,7 +295,9 @@ class NLIJudge:
     async def _scores(self, pairs: Iterable[Pair]) -> tuple[dict[Pair, Score], int]:
         """Score pairs from memory, the cache, a batch in flight, or by asking; return how many were asked about."""
         run = current_run()
-        scores = _scores if run.memo is None else _scores_of.setdefault(run.memo, OrderedDict())
+        scores = _scores
+        if run.memo is not None:
+            scores = _scores_of.setdefault(run.memo, Memo(MEMORY, keep=lambda _: True))
         memory = _Memory(scores, {pair: self._key(pair) for pair in pairs})
         missing = set()
         for pair, key in memory.keys.items():
@@ -342,26 +342,22 @@ def _number(cell: _Cell) -> int:
 
 # --- remembering ---
 
-# Scores by key; and those of runs that have a memory of their own.
-_scores: OrderedDict[str, float] = OrderedDict()
-_scores_of: WeakKeyDictionary[Memo[Any], OrderedDict[str, float]] = WeakKeyDictionary()
+# The scores that this process remembers, and those of runs that have a memory of their own.
+_scores: Memo[float] = Memo(MEMORY, keep=lambda _: True)
+_scores_of: WeakKeyDictionary[Memo[Any], Memo[float]] = WeakKeyDictionary()
 
 
 class _Memory(NamedTuple):
-    """The remembered scores of some pairs. It takes no lock: each step is one operation on a dict."""
+    """The remembered scores of some pairs, which have these keys."""
 
-    scores: OrderedDict[str, float]
+    scores: Memo[float]
     keys: dict[Pair, str]
 
     def get(self, pair: Pair) -> float | None:
-        return self.scores.get(self.keys[pair])
+        return self.scores.peek(self.keys[pair])
 
     def put(self, pair: Pair, score: float) -> None:
-        self.scores[self.keys[pair]] = score
-        with suppress(KeyError):  # another thread dropped it
-            self.scores.move_to_end(self.keys[pair])
-            while len(self.scores) > MEMORY:
-                self.scores.popitem(last=False)
+        self.scores.remember(self.keys[pair], score)
 
 
 def forget_scores() -> None:
