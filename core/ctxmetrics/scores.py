@@ -41,6 +41,7 @@ class Provenance:
     Attributes:
         judge: Name of the judge and its model, or None where nothing is judged.
         prompt: Version of the prompt, where one was used.
+        served_model: The name of the model that answered, as its server gave it, where it did.
         splitter: How the reference was cut into units.
         formula: Name of the formula.
         convention: Name of the convention.
@@ -50,6 +51,7 @@ class Provenance:
 
     judge: str | None = None
     prompt: str | None = None
+    served_model: str | None = None
     splitter: str | None = None
     formula: str = ""
     convention: str = "default"

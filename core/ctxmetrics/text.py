@@ -210,6 +210,8 @@ def normalise(text: str) -> str:
     >>> normalise("Cafe\u0301 – “OPEN”") == normalise('Café  -  "open"')
     True
     """
+    if text.isascii():
+        return " ".join(text.lower().replace("`", "'").split())
     return "".join(_normalised(text)[0]).strip()
 
 
@@ -277,6 +279,26 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
         spans.append(span)
         position = span.end
     return tuple(spans)
+
+
+def stands_in(sentence: str, context: str) -> bool:
+    """Whether a context holds a sentence as it is, apart from its form (`normalise`) and its last full stop.
+
+    Sentences of fewer than `FUZZY_MIN_CHARACTERS` are not looked for: they say too little.
+    """
+    needle = normalise(sentence).rstrip(".!?。！？ ")
+    if not FUZZY_MIN_CHARACTERS <= len(needle) <= len(context) * 2:
+        return False
+    haystack = normalise(context) if context.isascii() else _normalised_context(context)[0]
+    start = haystack.find(needle)
+    end = start + len(needle)
+    return start >= 0 and not (
+        _is_word(haystack[max(start - 1, 0) : start + 1]) or _is_word(haystack[end - 1 : end + 1])
+    )
+
+
+def _is_word(pair: str) -> bool:
+    return len(pair) > 1 and pair.isalnum() and pair < "\u0e00"
 
 
 def _says_something(quote: str) -> bool:

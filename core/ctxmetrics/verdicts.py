@@ -35,6 +35,8 @@ VerdictCode = Literal[
     "budget_exceeded",
 ]
 
+# Codes that a yes or no of a language model may carry, the most serious last.
+FLAGS = (None, "no_echo", "weak_evidence", "contradicted", "unverified_evidence")
 # Codes of verdicts that are counted as doubtful wherever a mean is shown.
 DOUBTFUL = frozenset({"unverified_evidence", "weak_evidence", "contradicted", "uncertain"})
 

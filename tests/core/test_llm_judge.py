@@ -20,7 +20,7 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CannotDecomposeError, JudgeError, ParameterError
-from ctxmetrics.judges.scripted import ScriptedModel
+from ctxmetrics.judges.scripted import ScriptedModel, with_echo
 from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Usage
 
@@ -38,14 +38,15 @@ SAMPLE = Sample(
         "Paris is called the city of light.",
     ],
 )
-YES = {"id": "s1", "supported": True, "evidence": [{"context": "c2", "quote": "Paris is the capital"}]}
-NO = {"id": "s2", "supported": False, "reason": "no context gives the number of inhabitants"}
+EVIDENCE = [{"context": "c2", "quote": "Paris is the capital", "whole": True}]
+YES = {"id": "s1", "evidence": EVIDENCE, "missing": None, "supported": True}
+NO = {"id": "s2", "evidence": [], "missing": "about 2 million inhabitants", "supported": False}
 CONTEXTS = [
-    {"id": "c1", "useful": False, "reason": "about the tower"},
-    {"id": "c2", "useful": True},
-    {"id": "c3", "useful": False, "reason": "its nickname"},
+    {"id": "c1", "quote": None, "useful": False},
+    {"id": "c2", "quote": "Paris is the capital", "useful": True},
+    {"id": "c3", "quote": None, "useful": False},
 ]
-GOOD = {"sentences": [YES, NO], "contexts": CONTEXTS}
+GOOD = {"data": "$data", "sentences": [YES, NO], "contexts": CONTEXTS}
 
 
 class Recorder:
@@ -61,6 +62,8 @@ class Recorder:
         answer = self._answer(prompt, data_of(prompt))
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer, dict):
+            answer = with_echo({"data": "$data", **answer}, prompt.data_code)
         return Reply(content=answer, usage=Usage(calls=1))
 
 
@@ -80,11 +83,12 @@ def honest(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
         for sentence in sentences:
             opening = " ".join(sentence["text"].split()[:3])
             found = [context["id"] for context in contexts if opening in context["text"]]
-            evidence = [{"context": id_, "quote": opening} for id_ in found]
-            answer["sentences"].append({"id": sentence["id"], "supported": bool(found), "evidence": evidence})
+            evidence = [{"context": id_, "quote": opening, "whole": True} for id_ in found]
+            answer["sentences"].append({"id": sentence["id"], "evidence": evidence, "supported": bool(found)})
     if prompt.step in ("joint", "usefulness"):
         answer["contexts"] = [
-            {"id": item["id"], "useful": "Paris is the" in item["text"]} for item in contexts
+            {"id": item["id"], "quote": "Paris is the", "useful": "Paris is the" in item["text"]}
+            for item in contexts
         ]
     return answer
 
@@ -191,9 +195,7 @@ def test_what_is_missing_of_both_is_asked_each_by_its_own_question_and_against_t
 
 
 def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominator() -> None:
-    score = ContextRecall(judge=ScriptedJudge({"joint": [{"sentences": [YES], "contexts": CONTEXTS}]})).score(
-        SAMPLE
-    )
+    score = ContextRecall(judge=ScriptedJudge({"joint": [{**GOOD, "sentences": [YES]}]})).score(SAMPLE)
     assert score.value is None
     assert score.reason_code == "not_judged"
     assert score.message is not None
@@ -203,16 +205,15 @@ def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominato
 
 def test_shifted_ids_decide_nothing() -> None:
     shifted = [{**entry, "id": f"c{number}"} for number, entry in enumerate(CONTEXTS)]  # c0, c1, c2
-    score = ContextPrecision(
-        judge=ScriptedJudge({"joint": [{"sentences": [YES, NO], "contexts": shifted}]})
-    ).score(SAMPLE)
+    score = ContextPrecision(judge=ScriptedJudge({"joint": [{**GOOD, "contexts": shifted}]})).score(SAMPLE)
     assert score.value is None
     assert {verdict.code for verdict in score.verdicts} == {"invalid_reply"}
 
 
 def test_a_quote_that_is_not_there_is_asked_again_once_then_the_verdict_is_no_and_flagged() -> None:
     invented = {**YES, "evidence": [{"context": "c2", "quote": "Paris has been the capital since 508"}]}
-    model = Recorder(lambda prompt, data: {"sentences": [invented, NO], "contexts": CONTEXTS})
+    useless = [{**entry, "useful": False} for entry in CONTEXTS]
+    model = Recorder(lambda prompt, data: {"sentences": [invented, NO], "contexts": useless})
     score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert score.value == 0.0
     assert score.verdicts[0].code == "unverified_evidence"
@@ -276,7 +277,9 @@ def test_claims_are_decomposed_once_a_text() -> None:
 
 
 def test_no_claims_for_a_text_that_says_something_is_no_score() -> None:
-    score = ContextRecall(unit="claim", judge=ScriptedJudge({"claims": [{"claims": []}]})).score(SAMPLE)
+    score = ContextRecall(
+        unit="claim", judge=ScriptedJudge({"claims": [{"data": "$data", "claims": []}]})
+    ).score(SAMPLE)
     assert (score.value, score.reason_code, score.verdicts[0].code) == (None, "not_judged", "invalid_reply")
 
 
@@ -286,18 +289,18 @@ def test_claims_of_a_judge_that_cannot_decompose_are_an_error_that_names_the_fix
 
 
 def test_votes_take_the_majority_and_report_their_stability() -> None:
-    no = {"id": "s1", "supported": False, "reason": "unsure"}
+    no = {"id": "s1", "evidence": [], "missing": "unsure", "supported": False}
     by_vote = [GOOD, {**GOOD, "sentences": [no, NO]}, GOOD]
     model = Recorder(lambda prompt, data: by_vote[prompt.vote])
     score = ContextRecall(judge=LLMJudge(model, votes=3)).score(SAMPLE)
     assert score.value == 0.5
     assert len(model.prompts) == 3
     assert score.metadata["stability"] == 5 / 6  # s1: 2 of 3 agree, s2: 3 of 3
-    assert score.verdicts[0].details["votes"] == "2 of 3"
+    assert (score.verdicts[0].details["votes"], score.verdicts[0].details["agreement"]) == ("2 of 3", 2 / 3)
 
 
 def test_a_split_vote_is_no_verdict() -> None:
-    no = {"id": "s1", "supported": False, "reason": "unsure"}
+    no = {"id": "s1", "evidence": [], "missing": "unsure", "supported": False}
     by_vote = [GOOD, {**GOOD, "sentences": [no, NO]}]
     score = ContextRecall(judge=LLMJudge(Recorder(lambda prompt, data: by_vote[prompt.vote]), votes=2)).score(
         SAMPLE
@@ -306,7 +309,7 @@ def test_a_split_vote_is_no_verdict() -> None:
 
 
 def test_raw_replies_are_kept_on_request_only() -> None:
-    text = json.dumps(GOOD)
+    text = json.dumps({**GOOD, "data": "c0ffee00"})  # another code: its quotes are in place, so it counts
     kept = ContextRecall(judge=ScriptedJudge({"joint": [text]}, keep_raw=True)).score(SAMPLE)
     assert kept.metadata["raw_replies"] == [text]
     assert "raw_replies" not in ContextRecall(judge=ScriptedJudge({"joint": [text]})).score(SAMPLE).metadata
@@ -320,7 +323,7 @@ def test_relevance_supports_comes_from_the_attribution_alone() -> None:
 
 
 def test_supports_is_unknown_for_contexts_while_a_unit_is_not_judged() -> None:
-    partial = {"sentences": [YES], "contexts": CONTEXTS}
+    partial = {**GOOD, "sentences": [YES]}
     score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [partial]})).score(SAMPLE)
     assert [verdict.value for verdict in score.verdicts] == [None, True, None]
 

@@ -15,9 +15,11 @@ from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, schema_of
 
 KEYS = ("sentences", "contexts")
+EVIDENCE = [{"context": "c1", "quote": "the pump hums", "whole": True}]
 DATA: dict[str, Any] = {
-    "sentences": [{"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "the pump hums"}]}],
-    "contexts": [{"id": "c1", "useful": True}],
+    "data": "12345678",
+    "sentences": [{"id": "s1", "evidence": EVIDENCE, "missing": None, "supported": True}],
+    "contexts": [{"id": "c1", "quote": None, "useful": True}],
 }
 TEXT = json.dumps(DATA)
 PART = Part(units={"s1": "The pump hums."}, contexts={"c1": "At night the pump  hums a little."})
@@ -102,7 +104,7 @@ def verdict(entry: Any, language: str = "en") -> Any:
     return found.value if found else checked.problems["s1"]
 
 
-YES = {"id": "s1", "evidence": [{"context": "c1", "quote": "the pump hums"}]}
+YES = {"id": "s1", "evidence": EVIDENCE}
 
 
 @pytest.mark.parametrize("word", [True, "yes", "Yes", " TRUE. ", "true"])
@@ -151,12 +153,12 @@ def test_a_quote_is_found_where_only_its_form_differs(quote: str) -> None:
         [],
         None,
         "the pump hums",
-        [{"context": "c2", "quote": "the pump hums"}],
         [{"context": "c1", "quote": "the pump sings loudly"}],
+        [{"context": "c2", "quote": "the pump sings loudly"}],
         [{"context": "c1", "quote": ""}],
         [{"context": "c1", "quote": "a"}],
-        [{"context": 1, "quote": "the pump hums"}],
-        [{"quote": "the pump hums"}],
+        [{"context": 1, "quote": ["the pump hums"]}],
+        [{"context": "c1"}],
         ["c1"],
     ],
 )
@@ -213,7 +215,7 @@ def quoting(quotes, units=("s1",)):
         {
             "id": id_,
             "supported": True,
-            "evidence": [{"context": "c1", "quote": quote} for quote in quotes(id_)],
+            "evidence": [{"context": "c1", "quote": quote, "whole": True} for quote in quotes(id_)],
         }
         for id_ in units
     ]

@@ -26,7 +26,7 @@ scalars = st.one_of(
     texts,
     st.sampled_from(["s1", "s2", "c1", "c2", "yes", "no"]),
 )
-trees = st.recursive(scalars, lambda children: st.lists(children, max_size=4) | st.dictionaries(st.sampled_from(["id", "supported", "useful", "evidence", "context", "quote", "reason", "sentences", "contexts"]) | texts, children, max_size=5), max_leaves=20)  # fmt: skip
+trees = st.recursive(scalars, lambda children: st.lists(children, max_size=4) | st.dictionaries(st.sampled_from(["id", "supported", "useful", "evidence", "context", "quote", "whole", "missing", "data", "sentences", "contexts"]) | texts, children, max_size=5), max_leaves=20)  # fmt: skip
 entries = st.lists(
     st.one_of(
         trees,
@@ -35,14 +35,17 @@ entries = st.lists(
             optional={
                 "supported": scalars,
                 "useful": scalars,
-                "evidence": st.lists(st.fixed_dictionaries({"context": st.sampled_from(["c1", "c2", "c3", "s1"]), "quote": texts | st.sampled_from(["the pump hums", "at night"])}), max_size=3),
-                "reason": scalars,
+                "evidence": st.lists(st.fixed_dictionaries({"context": st.sampled_from(["c1", "c2", "c3", "s1"]), "quote": texts | st.sampled_from(["the pump hums", "at night"]), "whole": scalars}), max_size=3),
+                "missing": scalars,
+                "quote": texts | st.sampled_from(["the pump hums", "at night"]),
             },
         ),
     ),
     max_size=6,
 )  # fmt: skip
-objects = st.fixed_dictionaries({"sentences": entries | trees, "contexts": entries | trees})
+objects = st.fixed_dictionaries(
+    {"data": st.just("$data") | scalars, "sentences": entries | trees, "contexts": entries | trees}
+)
 replies = st.one_of(
     objects,
     texts,
@@ -126,11 +129,15 @@ def test_data_stays_in_its_block_and_is_the_same_data(fields: dict[str, str], co
         "contexts": [{"id": f"c{number}", "text": text} for number, text in enumerate(contexts, 1)],
     }
     prompt = render(get_pack("en"), "usefulness", data)
-    opening, body, closing = prompt.user.split("\n")
+    opening, body, code, closing, form = prompt.user.split("\n")
     assert json.loads(body) == data
     nonce = opening.removeprefix("BEGIN DATA ")
     assert closing == f"END DATA {nonce}"
     assert nonce not in body
+    assert code == f"data: {prompt.data_code}"
+    assert nonce.startswith(prompt.data_code)
+    assert len(nonce) >= 96 / 4
+    assert form.startswith("JSON: {")
     assert all(character in string.hexdigits for character in nonce)
 
 
@@ -147,15 +154,16 @@ def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(order: li
 
     def answer(prompt: Any) -> Any:
         data = json.loads(prompt.user.split("\n")[1])
-        quote = {"context": "c1", "quote": "the pump hums"}
+        quote = {"context": "c1", "quote": "the pump hums", "whole": True}
         sentences = [
             {"id": item["id"], "supported": "pump" in item["text"], "evidence": [quote]}
             for item in data.get("sentences", [])
         ]
-        return {
-            "sentences": sentences,
-            "contexts": [{"id": item["id"], "useful": "night" in item["text"]} for item in data["contexts"]],
-        }
+        contexts = [
+            {"id": item["id"], "quote": item["text"], "useful": "pump" in item["text"]}
+            for item in data["contexts"]
+        ]
+        return {"data": "$data", "sentences": sentences, "contexts": contexts}
 
     alone = {}
     for name, metric in metrics.items():
@@ -163,7 +171,7 @@ def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(order: li
         alone[name] = evaluate([sample], [metric], judge=ScriptedJudge(answer, name="order"), progress=False)[
             0
         ][metric.name].value
-    assert alone == {"recall": 0.5, "precision": 0.5, "utilization": 0.5, "supports": 1.0}
+    assert alone == {"recall": 0.5, "precision": 1.0, "utilization": 1.0, "supports": 1.0}
     forget()
     chosen = order[:count]
     row = evaluate(

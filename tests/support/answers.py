@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 Support: TypeAlias = bool | tuple[bool, str | None, str | None]
 """Whether a unit is supported, or that with the text of the context that says so and words copied from it."""
 
-_BLOCK = re.compile(r"BEGIN DATA ([0-9a-f]{64})\r?\n(.*?)\r?\nEND DATA \1", re.DOTALL)
+_BLOCK = re.compile(r"BEGIN DATA ([0-9a-f]{24})\r?\n(.*?)\r?\ndata: ([0-9a-f]{8})\r?\nEND DATA \1", re.DOTALL)
+_CODE = re.compile(r"\ndata: ([0-9a-f]{8})\r?\nEND DATA ")
 _WORD = re.compile(r"\w{4,}|\d+")
 _ENOUGH = 0.6
 """Share of a unit's words that one context must hold, where no label says more."""
@@ -38,10 +39,12 @@ class Question:
     Attributes:
         step: ``"claims"``, ``"attribution"``, ``"usefulness"`` or ``"joint"``.
         data: The data block's JSON object.
+        code: The code that the reply must repeat.
     """
 
     step: str
     data: Mapping[str, Any]
+    code: str
 
     @property
     def units(self) -> dict[str, str]:
@@ -64,12 +67,19 @@ def read_question(text: str) -> Question:
         ParameterError: There is no such block: it is no prompt of this library, or somebody changed it on the way.
     """
     for block in reversed(list(_BLOCK.finditer(text))):
-        if hashlib.sha256(block[2].encode("utf-8", "surrogatepass")).hexdigest() != block[1]:
+        nonce = hashlib.sha256(block[2].encode("utf-8", "surrogatepass")).hexdigest()
+        if nonce[:24] != block[1] or nonce[:8] != block[3]:
             continue
         data = json.loads(block[2])
         instructions = text[: block.start()] + text[block.end() :]
-        return Question(_step(data, instructions), data)
+        return Question(_step(data, instructions), data, block[3])
     raise ParameterError("the request holds no intact data block, so it is no prompt of ctxmetrics")
+
+
+def with_code(reply: str | None, asked: str) -> str | None:
+    """Return a recorded reply with the code of the request where it says ``"$data"``."""
+    codes = _CODE.findall(asked)
+    return reply.replace("$data", codes[-1]) if reply and codes else reply
 
 
 def _step(data: Mapping[str, Any], instructions: str) -> str:
@@ -113,16 +123,17 @@ class HonestResponder:
     def answer(self, question: Question) -> dict[str, Any]:
         """Answer a question with the reply's JSON object."""
         if question.step == "claims":
-            return {"claims": list(self._claims(question.data["text"]))}
-        reply: dict[str, Any] = {}
+            return {"data": question.code, "claims": list(self._claims(question.data["text"]))}
+        reply: dict[str, Any] = {"data": question.code}
         if question.step in ("attribution", "joint"):
             reply["sentences"] = [
                 self._sentence(id_, unit, question.contexts) for id_, unit in question.units.items()
             ]
         if question.step in ("usefulness", "joint"):
             answer = question.data.get("answer") or " ".join(question.units.values())
+            named = {item["context"] for entry in reply.get("sentences", ()) for item in entry["evidence"]}
             reply["contexts"] = [
-                self._context(id_, text, answer, tuple(question.units.values()))
+                self._context(id_, text, answer, tuple(question.units.values()), named)
                 for id_, text in question.contexts.items()
             ]
         return reply
@@ -142,13 +153,13 @@ class HonestResponder:
             text = said_in if said_in is not None else _closest(unit, contexts.values())
             quote = _closest(unit, _sentences(text))
         evidence = [
-            {"context": name, "quote": quote}
+            {"context": name, "quote": quote, "whole": True}
             for name, text in contexts.items()
             if supported and quote and quote in text and (said_in is None or text in said_in)
         ]
         if not evidence:
-            return {"id": id_, "supported": False, "reason": "no context says so"}
-        return {"id": id_, "supported": True, "evidence": evidence[:1] if said_in is None else evidence}
+            return {"id": id_, "evidence": [], "missing": "no context says so", "supported": False}
+        return {"id": id_, "evidence": evidence, "missing": None, "supported": True}
 
     def _support(self, unit: str, contexts: Sequence[str]) -> Support:
         if callable(self.supported):
@@ -158,10 +169,12 @@ class HonestResponder:
         self._no_label("support of", unit)
         return self.missing == "lexical" and any(_shared(unit, text) >= _ENOUGH for text in contexts)
 
-    def _context(self, id_: str, text: str, answer: str, units: Sequence[str]) -> dict[str, Any]:
-        if self._useful(text, answer, units):
-            return {"id": id_, "useful": True}
-        return {"id": id_, "useful": False, "reason": "nothing of the answer is in it"}
+    def _context(
+        self, id_: str, text: str, answer: str, units: Sequence[str], named: set[str]
+    ) -> dict[str, Any]:
+        useful = self._useful(text, answer, units)
+        quote = _closest(answer, _sentences(text)) if useful and id_ not in named else None
+        return {"id": id_, "quote": quote, "useful": useful}
 
     def _useful(self, text: str, answer: str, units: Sequence[str]) -> bool:
         if callable(self.useful):

@@ -8,12 +8,14 @@ import ipaddress
 import json
 import socket
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import ParameterError
 from support._delivery import bad_request, canned, deliver, rate_limited, rejection, send
 from support._http import BadRequestError, HttpRequest, HttpResponse, read_request
 from support._ledger import Ledger
+from support.answers import with_code
 from support.chat import (
     ChatRequest,
     InvalidRequestError,
@@ -336,8 +338,10 @@ class FakeOpenAIServer:
     def _reply(self, request: ChatRequest) -> Reply | HttpResponse:
         answer: object = self._responder(request)
         if isinstance(answer, str):
-            return Reply(content=answer)
-        if isinstance(answer, (Reply, HttpResponse)):
+            answer = Reply(content=answer)
+        if isinstance(answer, Reply):
+            return replace(answer, content=with_code(answer.content, request.text))
+        if isinstance(answer, HttpResponse):
             return answer
         raise TypeError(
             f"FakeOpenAIServer: the responder gave {type(answer).__name__}; give a str, a Reply or an HttpResponse"

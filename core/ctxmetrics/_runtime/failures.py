@@ -14,7 +14,7 @@ from ctxmetrics.verdicts import Usage
 _RETRY_CODES = frozenset({408, 409, 425, 429})
 _OVERLOADED = frozenset({429, 503, 529})
 # What is wrong with a reply, not with the way to it.
-CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated"})
+CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated", "wrong_data"})
 # The verdict codes of a server that asks for fewer requests at once.
 OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
 # What servers call a 429 that no waiting mends.

@@ -55,6 +55,7 @@ class Judgement:
         prompt: Version of the prompt that was used.
         raw: The replies as they came, where the judge was told to keep them.
         stability: With several votes, the share of (vote, unit) pairs that agree with the majority.
+        served_model: The name of the model that answered, as its server gave it.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -62,6 +63,7 @@ class Judgement:
     prompt: str | None = None
     raw: tuple[str, ...] = ()
     stability: float | None = None
+    served_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

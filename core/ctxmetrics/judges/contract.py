@@ -30,6 +30,8 @@ def check_judgement(answer: object) -> Judgement:
     _require(_are_texts(answer.raw), "raw", "a tuple of strings", answer.raw)
     stability = answer.stability
     _require(isinstance(stability, (int, float, type(None))), "stability", "a number or None", stability)
+    served = answer.served_model
+    _require(isinstance(served, _TEXT), "served_model", "a string or None", served)
     return answer
 
 
@@ -70,7 +72,7 @@ def _is_answer(value: object) -> bool:
 
 def _is_span(span: object) -> bool:
     return isinstance(span, Evidence) and all(
-        isinstance(number, int) for number in (span.context, span.start, span.end)
+        isinstance(number, int) for number in (span.context, span.start, span.end, span.whole)
     )
 
 

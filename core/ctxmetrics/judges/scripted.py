@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,14 @@ from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from pydantic import BaseModel
 
     from ctxmetrics.models.base import Prompt
 
+# Stands in a recorded reply for the code of the request that it answers.
+ECHO = "$data"
 _STEPS = ("claims", "attribution", "usefulness", "joint")
 
 
@@ -69,7 +72,16 @@ class ScriptedModel:
             content = given[min(prompt.attempt, len(given) - 1)]
         if isinstance(content, (list, tuple)):
             content = json.dumps(content)
-        return Reply(content=content, usage=Usage(calls=1))
+        return Reply(content=with_echo(content, prompt.data_code), usage=Usage(calls=1))
+
+
+def with_echo(reply: Any, code: str) -> Any:
+    """Return a recorded reply with the right code where it says ``"$data"``."""
+    if isinstance(reply, str):
+        return reply.replace(ECHO, code)
+    if isinstance(reply, Mapping) and reply.get("data") == ECHO:
+        return {**reply, "data": code}
+    return reply
 
 
 class ScriptedJudge(LLMJudge):
@@ -77,7 +89,8 @@ class ScriptedJudge(LLMJudge):
 
     Args:
         replies: Replies by step (``"joint"``, ``"attribution"``, ``"usefulness"``, ``"claims"``), one an attempt,
-            the last repeating; or a function from the `Prompt` to a reply. A reply is raw text or JSON data.
+            the last repeating; or a function from the `Prompt` to a reply. A reply is raw text or JSON data; in it
+            ``"$data"`` stands for the code that a reply must repeat.
         name: What the provenance shows.
         **options: As for `LLMJudge`.
 
@@ -97,7 +110,7 @@ class ScriptedJudge(LLMJudge):
     @property
     def name(self) -> str:
         """The script's name or fingerprint."""
-        return self.model.identity
+        return super().name.removeprefix("llm:")
 
     def __repr__(self) -> str:
         return f"ScriptedJudge({self.name!r})"

@@ -162,6 +162,7 @@ class JudgedMetric(Metric):
             metadata=_metadata(judgement),
             usage=units.usage + judgement.usage,
             prompt=judgement.prompt,
+            served_model=judgement.served_model,
             **provenance,
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from ctxmetrics._secrets import masked
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ ONE_CALL = Usage(calls=1)
 _MOST = 1_000_000_000
 # Characters of a token, by the rule of thumb.
 _CHARACTERS = 4
+_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,7 @@ class Prompt:
         user: The data, as escaped JSON in a block of its own; then, when asked again, what was wrong.
         attempt: 0 for the first question, 1 .. when asked again.
         vote: 0 .. with several votes.
+        data_code: The code of the data block, which the reply must repeat under ``data``.
     """
 
     step: str
@@ -41,6 +44,7 @@ class Prompt:
     user: str
     attempt: int = 0
     vote: int = 0
+    data_code: str = ""
 
     @property
     def text(self) -> str:
@@ -55,10 +59,12 @@ class Reply:
     Attributes:
         content: Raw text, or an object that the model's client already parsed. Untrusted either way.
         usage: Calls and tokens, as the server counted them.
+        served_model: The model's name as the server gave it, where it did. Untrusted.
     """
 
     content: str | Mapping[str, object] | BaseModel
     usage: Usage = ONE_CALL
+    served_model: str | None = None
 
 
 def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
@@ -80,6 +86,12 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
         cost=None if cost is None else float(cost),
         estimated=given is None or counted is None or getattr(usage, "estimated", False) is True,
     )
+
+
+def served_name(name: object) -> str | None:
+    """Return the model's name as a server gave it, on one line and cut; None for what is no name. It is untrusted."""
+    text = " ".join(masked(name).split()) if isinstance(name, str) else ""
+    return text[:_LONGEST_NAME] or None
 
 
 def _count(number: Any, kinds: Any) -> float | None:

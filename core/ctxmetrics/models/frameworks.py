@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from ctxmetrics.errors import JudgeError
-from ctxmetrics.models.base import Reply
+from ctxmetrics.models.base import Reply, served_name
 from ctxmetrics.models.wrapping import fingerprint
 from ctxmetrics.verdicts import Usage
 
@@ -124,7 +124,11 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
     check_finished(choice.finish_reason, getattr(message, "refusal", None))
     calls = getattr(message, "tool_calls", None) or ()
     content = "\n".join(call.function.arguments for call in calls) or message.content
-    return Reply(content=content or "", usage=usage or token_usage(getattr(completion, "usage", None)))
+    return Reply(
+        content=content or "",
+        usage=usage or token_usage(getattr(completion, "usage", None)),
+        served_model=served_name(getattr(completion, "model", None)),
+    )
 
 
 def langchain_reply(result: Any, *, asked: int = 1) -> Reply:
@@ -166,6 +170,7 @@ def message_reply(message: Any) -> Reply:
     return Reply(
         content="\n".join(given) or _text(message.content),
         usage=token_usage(getattr(message, "usage_metadata", None)),
+        served_model=served_name(told.get("model_name", told.get("model"))),
     )
 
 

@@ -22,6 +22,13 @@ _SCHEMAS: Mapping[Step, type[BaseModel]] = {
     "usefulness": usefulness.UsefulnessReply,
     "joint": joint.JointReply,
 }
+# The line after the data that repeats what the reply looks like; the same in every language.
+_FORMS: Mapping[Step, str] = {
+    "claims": claims.FORM,
+    "attribution": attribution.FORM,
+    "usefulness": usefulness.FORM,
+    "joint": joint.FORM,
+}
 _VERSIONS: Mapping[str, int] = {
     "claims": claims.VERSION,
     "attribution": attribution.VERSION,
@@ -50,7 +57,7 @@ class Pack:
     no: frozenset[str] = field(default=frozenset({"no", "false"}))
 
     def version_of(self, step: Step) -> str:
-        """Return the name of one prompt, such as ``joint-en-1``."""
+        """Return the name of one prompt, such as ``joint-en-2``."""
         number = self.version if isinstance(self.version, int) else self.version[step]
         return f"{step}-{self.language}-{number}"
 
@@ -80,6 +87,11 @@ def register_pack(pack: Pack) -> None:
 def get_pack(language: str) -> Pack:
     """Return the pack of a language; English where it has none."""
     return _packs.get(language) or _packs.get(language.partition("-")[0]) or _packs["en"]
+
+
+def form_of(step: Step) -> str:
+    """Return the line that stands after the data and repeats what the reply of a step looks like."""
+    return _FORMS[step]
 
 
 def schema_of(step: Step) -> type[BaseModel]:

@@ -1,7 +1,9 @@
 """From data to a prompt: the only place where untrusted text enters one.
 
-Every field is a JSON string inside a block whose marks carry the SHA-256 of the data. No text can contain its own
-hash, so no text can end the block; and equal data gives an equal prompt, so caches and snapshots stay stable.
+Every field is a JSON string inside a block whose marks carry a SHA-256 of the data, cut to 96 bits. No text can contain
+its own hash, so no text can end the block; and equal data gives an equal prompt, so caches and snapshots stay stable.
+The hash's first eight digits stand on a line of their own: the reply repeats them, so that a reply to another request is
+found out.
 Characters that a reader cannot see, and marks that some servers or clients act on (chat roles, image tags, templates),
 are written as JSON escapes: the data means the same, and no server acts on it.
 """
@@ -15,12 +17,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.models.base import Prompt
+from ctxmetrics.prompts.packs import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ctxmetrics.prompts.packs import Pack, Step
 
+# Hexadecimal digits of the hash in the marks of the data block, and of the code that the reply repeats.
+NONCE, CODE = 24, 8
 _INVISIBLE = re.compile(
     "[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3"
@@ -54,9 +59,10 @@ def render(
         attempt: 0 for the first question.
         vote: Number of the vote.
     """
-    body = escape(json.dumps(data, ensure_ascii=False, separators=(", ", ": ")))
-    nonce = hashlib.sha256(body.encode()).hexdigest()
-    user = f"BEGIN DATA {nonce}\n{body}\nEND DATA {nonce}"
+    body = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
+    code = nonce[:CODE]
+    user = f"BEGIN DATA {nonce}\n{body}\ndata: {code}\nEND DATA {nonce}\n{form_of(step)}"
     if note:
         user += f"\n\n{note}"
     return Prompt(
@@ -66,6 +72,7 @@ def render(
         user=user,
         attempt=attempt,
         vote=vote,
+        data_code=code,
     )
 
 

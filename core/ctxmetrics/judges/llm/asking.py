@@ -10,9 +10,9 @@ from ctxmetrics._runtime.failures import CONTENT_CODES
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.judges.llm.checking import Checked, check
+from ctxmetrics.judges.llm.checking import Checked, check, settle
 from ctxmetrics.judges.llm.encoding import Answer
-from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse, parse_claims
+from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
 from ctxmetrics.prompts import render, schema_of
 from ctxmetrics.verdicts import Usage, Verdict
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ctxmetrics.prompts import Pack, Step
 
 T = TypeVar("T")
+# A reply about other data is asked again once.
+_MOST_WRONG = 2
 
 
 def question(
@@ -40,6 +42,66 @@ def question(
     shown = part.contexts if units else contexts
     data["contexts"] = [{"id": id_, "text": part.contexts[id_]} for id_ in shown]
     return step, data
+
+
+@dataclass(slots=True)
+class _State:
+    """What the replies to one question have decided so far, and what is left.
+
+    Attributes:
+        units: Ids of the units that the question is about.
+        contexts: Ids of the contexts.
+        found: The verdicts.
+        codes: Why an id without a verdict has none.
+        most: How many ids one request may ask about, after a reply that ran into a length limit.
+    """
+
+    units: Sequence[str]
+    contexts: Sequence[str]
+    found: dict[str, Verdict] = field(default_factory=dict)
+    codes: dict[str, str] = field(default_factory=dict)
+    most: int | None = None
+    _doubted: set[str] = field(default_factory=set)
+    _weak: set[str] = field(default_factory=set)
+
+    @property
+    def open(self) -> list[str]:
+        """The ids without a verdict."""
+        return [id_ for id_ in (*self.units, *self.contexts) if id_ not in self.found]
+
+    def asked(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the units and the contexts to ask about next.
+
+        What is left is asked each by its own question. Verdicts with weak evidence join a request that goes out anyway,
+        once.
+        """
+        if not self.found and not self.most:
+            return self.units, self.contexts
+        left = self.open
+        for every in (self.units, self.contexts):
+            if asked := [id_ for id_ in every if id_ in left][: self.most]:
+                asked = [id_ for id_ in every if id_ in asked or id_ in self._weak]
+                self._weak.difference_update(asked)
+                return (asked, ()) if every is self.units else ((), asked)
+        return (), ()
+
+    def take(self, checked: Checked) -> None:
+        """Take over what a reply decided. A doubt about evidence that comes again is a verdict."""
+        self._weak |= {
+            id_
+            for id_, verdict in checked.verdicts.items()
+            if verdict.code == "weak_evidence" and id_ not in self.found
+        }
+        for id_, code in checked.problems.items():
+            if id_ in self.found:
+                continue  # it was asked again for weak evidence only: the first verdict stands
+            if id_ in self._doubted and id_ in checked.repeated:
+                self.found[id_] = checked.repeated[id_]
+            elif id_ in checked.repeated:
+                self._doubted.add(id_)
+            else:
+                self.codes[id_] = code
+        self.found.update(checked.verdicts)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,6 +128,9 @@ class Exchange:
     _raw: list[str] = field(default_factory=list)
     _code: str = "invalid_reply"
     _reason: str | None = None
+    _served: str | None = None
+    # Replies that were about other data: at the second one, the judgement ends.
+    _wrong: int = 0
     # The last failure was not the reply's, so asking again does not help.
     _final: bool = False
 
@@ -83,7 +148,7 @@ class Exchange:
 
         The joint question is asked whole or not at all: whether a context is useful must not be judged against a
         part of the answer. What is left is asked by its own question, and less of it after a reply that ran into a
-        length limit. A unit that is called supported twice, both times without a quote that is there, is not.
+        length limit. A yes that comes twice, both times without a quote that is there, is a no.
 
         Args:
             request: The whole request.
@@ -91,49 +156,36 @@ class Exchange:
             units: Ids of the units that need a verdict.
             contexts: Ids of the contexts that need one.
         """
-        found: dict[str, Verdict] = {}
-        codes: dict[str, str] = {}
-        unverified: set[str] = set()
-        most: int | None = None
-        while (units or contexts) and self._goes_on:
-            asked = units, contexts
-            if found or most:
-                asked = (units[:most], ()) if units else ((), contexts[:most])
+        state = _State(units, contexts)
+        while state.open and self._goes_on:
+            asked = state.asked()
 
-            def read(reply: Reply, asked: tuple[Sequence[str], Sequence[str]] = asked) -> Checked:
+            def read(reply: Reply, code: str, asked: tuple[Sequence[str], Sequence[str]] = asked) -> Checked:
                 keys = [key for key, ids in zip(("sentences", "contexts"), asked, strict=True) if ids]
-                return check(parse(reply, keys), part, *asked, self.pack)
+                return check(parse(reply, keys), part, *asked, self.pack, code=code, known=state.found)
 
             checked = await self._ask(*question(request, part, *asked), read)
             if checked is None:
                 if self._code == "truncated":
-                    most = max(1, sum(map(len, asked)) // 2)
+                    state.most = max(1, sum(map(len, asked)) // 2)
                 continue
-            found.update(checked.verdicts)
-            for id_, code in checked.problems.items():
-                if code != "unverified_evidence":
-                    codes[id_] = code
-                elif id_ in unverified:
-                    reason = "called supported, but the quote is in no context it names"
-                    found[id_] = Verdict(id=id_, value=False, text=part.units[id_], code=code, reason=reason)
-                else:
-                    unverified.add(id_)
+            state.take(checked)
             # What a reply left out counts as one failure; a flawless reply makes up for those before.
             self._note = checked.note
             self._failures = self._failures + 1 if checked.note else 0
-            units = [id_ for id_ in units if id_ not in found]
-            contexts = [id_ for id_ in contexts if id_ not in found]
-        for id_ in (*units, *contexts):
-            code = self._code if self._final else codes.get(id_, self._code)
+        found = state.found
+        settle(found, part)
+        for id_ in state.open:
+            code = self._code if self._final else state.codes.get(id_, self._code)
             text = (part.units if id_ in part.units else part.contexts)[id_]
             found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=self._reason)
         return self._answer(verdicts=frozen(found))
 
     @property
     def _goes_on(self) -> bool:
-        return not self._final and self._failures <= self.max_repairs
+        return not self._final and self._failures <= self.max_repairs and self._wrong < _MOST_WRONG
 
-    async def _ask(self, step: Step, data: Mapping[str, Any], read: Callable[[Reply], T]) -> T | None:
+    async def _ask(self, step: Step, data: Mapping[str, Any], read: Callable[[Reply, str], T]) -> T | None:
         """Send one request, and return what was read from the reply; None where it decides nothing."""
         prompt = render(self.pack, step, data, note=self._note, attempt=self._attempt, vote=self.vote)
         self._attempt += 1
@@ -143,9 +195,11 @@ class Exchange:
             self._usage += reply.usage
             if self.keep_raw:
                 self._raw.append(masked(str(reply.content)))
-            return read(reply)
+            self._served = reply.served_model or self._served
+            return read(reply, prompt.data_code)
         except UnreadableReplyError as problem:
             self._note, self._code, self._reason = problem.note, problem.reason_code, None
+            self._wrong += isinstance(problem, WrongDataError)
         except JudgeError as problem:
             self._usage += problem.lost or Usage(calls=problem.calls)
             self._code, self._reason = problem.reason_code, safe_text(problem)
@@ -157,7 +211,9 @@ class Exchange:
 
     def _answer(self, **found: Any) -> Answer:
         run = current_run()
-        answer = Answer(usage=self._usage, raw=tuple(self._raw), run=id(run), **found)
+        answer = Answer(
+            usage=self._usage, raw=tuple(self._raw), run=id(run), served_model=self._served, **found
+        )
         breaker = run.breaker_of(self.model)
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):
             breaker.usable()

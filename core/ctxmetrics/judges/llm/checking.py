@@ -1,36 +1,36 @@
 """Checking a reply against what was asked.
 
-A reply is untrusted. It may decide nothing but the ids that were asked for, with a plain yes or no, and a yes about
-a unit needs a quote that stands in the context it names.
+A reply is untrusted. It must repeat the code of its request, it may decide nothing but the ids that were asked for, with
+a plain yes or no, and a yes needs a quote that stands in a context. What a quote proves is measured in
+`ctxmetrics.judges.llm.weak`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxmetrics._frozen import EMPTY, frozen
 from ctxmetrics._secrets import masked
-from ctxmetrics.judges.lexical.words import stop_words, words
-from ctxmetrics.judges.llm.parsing import UnreadableReplyError
-from ctxmetrics.text import Effort, EffortExceededError, Span, find_quote
-from ctxmetrics.verdicts import Evidence, Verdict
+from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError
+from ctxmetrics.judges.llm.weak import Unit, hides_denial, same_negations
+from ctxmetrics.text import Effort, EffortExceededError, find_quote, stands_in
+from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from ctxmetrics.judges.llm.splitting import Part
     from ctxmetrics.prompts import Pack
 
 # Quotes about one unit that are looked for: three for each of the contexts of one request.
 MOST_QUOTES = 200
-_LONGEST_REASON = 500
-# Characters of a unit's evidence that are searched for its words.
-_LONGEST_COMPARED = 1_000
+_LONGEST_MISSING = 500
 # What the model is told when it is asked again, by the codes of the ids.
 _NOT_FOUND = (
-    "A quote must be copied word for word from the context it names, and yours was not found for: {ids}. "
+    "A yes needs a quote, copied word for word from the context it names, and none was found for: {ids}. "
     "If no context says it, answer false."
 )
 _UNCLEAR = "Each verdict must be exactly one true or false; look again at: {ids}."
@@ -39,6 +39,7 @@ _NOTES = (
     ({"invalid_reply", "conflicting_verdicts"}, _UNCLEAR),
     ({"too_many_quotes"}, "Give fewer and shorter quotes for: {ids}."),
     ({"unverified_evidence"}, _NOT_FOUND),
+    ({"contradicted"}, "You answered false and named a context that states the whole sentence: {ids}."),
 )
 
 
@@ -47,12 +48,14 @@ class Checked:
     """What a reply decided.
 
     Attributes:
-        verdicts: Verdicts by id; a yes about a unit has verified evidence.
+        verdicts: Verdicts by id; a yes has verified evidence.
         problems: The ids without a verdict, each with the code that says why.
+        repeated: By the ids whose problem is doubt about the evidence: the verdict when the problem comes again.
     """
 
     verdicts: Mapping[str, Verdict]
     problems: Mapping[str, str]
+    repeated: Mapping[str, Verdict] = EMPTY
 
     @property
     def note(self) -> str:
@@ -63,8 +66,98 @@ class Checked:
         return " ".join(text.format(ids=", ".join(ids)) for text, ids in told if ids)
 
 
+class _Hit(NamedTuple):
+    """A quote that was found: where, and why it proves little."""
+
+    span: Evidence
+    doubt: str | None = None
+
+
+class _Decided(NamedTuple):
+    """A verdict, or the code that says why there is none; and whether it is asked again before it counts."""
+
+    verdict: Verdict | str
+    again: bool = False
+
+
+class _Named(NamedTuple):
+    """The quotes of one entry."""
+
+    hits: tuple[_Hit, ...]
+    unverified: int
+    left_out: int
+
+
+@dataclass(slots=True)
+class _Quotes:
+    """Finds the quotes of one reply, and counts how many stand in the context that they name."""
+
+    part: Part
+    effort: Effort = field(default_factory=Effort)
+    given: int = 0
+    in_place: int = 0
+    _found: dict[tuple[str, str], tuple[int, int, bool] | None] = field(default_factory=dict)
+
+    def look_up(self, named: Iterable[tuple[str, str, bool]], *, elsewhere: bool) -> _Named:
+        """Find quotes, each in the context that it names, else in exactly one other.
+
+        Args:
+            named: Context id, quote, and whether that context alone is said to state the unit.
+            elsewhere: Also look in the other contexts.
+        """
+        quotes = list(dict.fromkeys(named))
+        self.given += len(quotes)
+        left_out, unverified = max(0, len(quotes) - MOST_QUOTES), 0
+        hits: list[_Hit] = []
+        for id_, quote, whole in quotes[:MOST_QUOTES]:
+            try:
+                place = self._find(id_, quote) if id_ in self.part.contexts else None
+                doubt = None
+                self.in_place += place is not None
+                if place is None and elsewhere:
+                    others = [
+                        (other, found)
+                        for other in self.part.contexts
+                        if other != id_ and (found := self._find(other, quote)) is not None
+                    ]
+                    if len(others) == 1:
+                        (id_, place), doubt = others[0], "another_context"  # noqa: PLW2901
+            except EffortExceededError:
+                left_out += 1
+                continue
+            if place is None:
+                unverified += 1
+                continue
+            start, end, broken = place
+            span = Evidence(int(id_[1:]) - 1, start, end, self.part.contexts[id_][start:end], whole)
+            hits.append(_Hit(span, doubt or ("broken_quote" if broken else None)))
+        return _Named(tuple(hits), unverified, left_out)
+
+    def _find(self, id_: str, quote: str) -> tuple[int, int, bool] | None:
+        """Return the first and last character of a quote, and whether it leaves out what matters."""
+        key = id_, quote
+        if key not in self._found:
+            context = self.part.contexts[id_]
+            pieces = find_quote(quote, context, self.effort)
+            place = None
+            if pieces:
+                start, end = pieces[0].start, pieces[-1].end
+                broken = hides_denial(context, pieces, self.part.language)
+                if broken or same_negations(quote, context[start:end], self.part.language):
+                    place = start, end, broken
+            self._found[key] = place
+        return self._found[key]
+
+
 def check(
-    data: Mapping[str, Any], part: Part, units: Sequence[str], contexts: Sequence[str], pack: Pack
+    data: Mapping[str, Any],
+    part: Part,
+    units: Sequence[str],
+    contexts: Sequence[str],
+    pack: Pack,
+    *,
+    code: str = "",
+    known: Mapping[str, Verdict] = EMPTY,
 ) -> Checked:
     """Check a reply against what was asked.
 
@@ -74,47 +167,179 @@ def check(
         units: Ids of the units that need a verdict.
         contexts: Ids of the contexts that need one.
         pack: The prompt's language, for its words for yes and no.
+        code: The code that the reply must repeat; empty where that was checked before.
+        known: What was decided before: a context that its evidence names needs no quote.
 
     Raises:
+        WrongDataError: The reply has another code or none, and not all of its quotes are in place.
         UnreadableReplyError: An entry has no id, or one that was not shown. Its neighbours may then be meant for
             other ids, so the whole reply decides nothing.
     """
-    effort = Effort()
+    echo = data.get("data")
+    echoed = not code or (isinstance(echo, str) and echo.strip().startswith(code))
+    quotes = _Quotes(part)
+    decided: dict[str, _Decided] = {}
+    named = _named_before(known, part)
+    try:
+        sentences = _entries(data.get("sentences") or (), part.units) if units else {}
+        rated = _entries(data.get("contexts") or (), part.contexts) if contexts else {}
+    except UnreadableReplyError:
+        if echoed:
+            raise
+        raise WrongDataError(code) from None
+    for id_ in units:
+        given = sentences.get(id_, [])
+        value = _value_of([entry.get("supported") for entry in given], pack)
+        found = quotes.look_up(_evidence_in(given, pack), elsewhere=True)
+        decided[id_], hits = _unit(id_, value, found, _missing(given), part)
+        for hit in hits:
+            named[f"c{hit.span.context + 1}"].append(hit)
+    for id_ in contexts:
+        given = rated.get(id_, [])
+        value = _value_of([entry.get("useful") for entry in given], pack)
+        own = [
+            (id_, quote, False)
+            for entry in given
+            if isinstance(quote := entry.get("quote"), str) and quote.strip()
+        ]
+        decided[id_] = _context(id_, value, quotes.look_up(own, elsewhere=False), named[id_], part)
+    if not echoed and not 0 < quotes.given == quotes.in_place:
+        raise WrongDataError(code)
+    return _checked(decided, "no_echo" if not echoed else None)
 
-    @cache
-    def spans_of(context: str, quote: str) -> tuple[Span, ...]:
-        return find_quote(quote, part.contexts[context], effort)
 
+def _named_before(known: Mapping[str, Verdict], part: Part) -> dict[str, list[_Hit]]:
+    """Return the evidence of units that were decided before, by the context that it names."""
+    named: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
+    for verdict in (known[id_] for id_ in part.units if id_ in known):
+        doubt = next(iter(verdict.details.get("weak", ())), None)
+        for span in verdict.evidence:
+            named[f"c{span.context + 1}"].append(_Hit(span, doubt))
+    return named
+
+
+def _checked(decided: Mapping[str, _Decided], flag: str | None) -> Checked:
+    """Sort what was decided into verdicts, each flagged at least so, and problems."""
     verdicts: dict[str, Verdict] = {}
     problems: dict[str, str] = {}
-    for key, field, asked, known in (
-        ("sentences", "supported", units, part.units),
-        ("contexts", "useful", contexts, part.contexts),
-    ):
-        entries = _entries(data.get(key) or (), known) if asked else {}
-        for id_ in asked:
-            given = entries.get(id_, [])
-            value = _value_of([entry.get(field) for entry in given], pack)
-            evidence: tuple[Evidence, ...] = ()
-            details: Mapping[str, Any] = EMPTY
-            if value is True and field == "supported":
-                evidence, left_out = _evidence(given, part.contexts, spans_of)
-                if evidence:
-                    details = _doubts(known[id_], evidence, left_out, pack.language)
-                else:
-                    value = "too_many_quotes" if left_out else "unverified_evidence"
-            if isinstance(value, str):
-                problems[id_] = value
-            else:
-                verdicts[id_] = Verdict(
-                    id=id_,
-                    value=value,
-                    text=known[id_],
-                    reason=_reason(given),
-                    evidence=evidence,
-                    details=details,
-                )
-    return Checked(verdicts, problems)
+    repeated: dict[str, Verdict] = {}
+    for id_, (outcome, again) in decided.items():
+        if isinstance(outcome, str):
+            problems[id_] = outcome
+            continue
+        verdict = replace(outcome, code=max(outcome.code, flag, key=FLAGS.index))
+        (repeated if again else verdicts)[id_] = verdict
+        if again:
+            problems[id_] = str(verdict.code)
+    return Checked(verdicts, problems, repeated)
+
+
+def settle(found: dict[str, Verdict], part: Part) -> None:
+    """Turn useless contexts on which a supported unit rests into useful ones, flagged: the evidence wins.
+
+    Weak evidence does not win; the verdict is flagged all the same.
+    """
+    for unit in [found[id_] for id_ in part.units if id_ in found]:
+        rests_on = [span for span in unit.evidence if span.whole] or unit.evidence
+        for span in rests_on if unit.value is True else ():
+            id_ = f"c{span.context + 1}"
+            context = found.get(id_)
+            if context is None or context.value is not False:
+                continue
+            wins = set(unit.details.get("weak", ())) <= {"another_context"}
+            found[id_] = replace(
+                context,
+                value=wins,
+                code="contradicted",
+                reason=f"called useless, and {unit.id} rests on it",
+                evidence=(span,) if wins else (),
+            )
+
+
+def _unit(
+    id_: str, value: bool | str, found: _Named, missing: str | None, part: Part
+) -> tuple[_Decided, tuple[_Hit, ...]]:
+    """Decide about a unit, and return its quotes, each with its doubt."""
+    text, unit = part.units[id_], Unit(part.units[id_], part.language)
+    by_context: dict[int, list[_Hit]] = {}
+    for hit in found.hits:
+        by_context.setdefault(hit.span.context, []).append(hit)
+    weak: dict[int, str] = {}
+    for index, cell in by_context.items():
+        doubt = unit.doubt(part.contexts[f"c{index + 1}"], [hit.span for hit in cell])
+        if doubt := doubt or next((hit.doubt for hit in cell if hit.doubt), None):
+            weak[index] = doubt
+    hits = tuple(hit._replace(doubt=weak.get(hit.span.context)) for hit in found.hits)
+    if isinstance(value, str):
+        return _Decided(value), hits
+    # Where one context is shown, it alone states what it states.
+    whole = {hit.span.context for hit in hits if hit.span.whole or (value and len(part.contexts) == 1)}
+    verdict = Verdict(id=id_, value=value, text=text, evidence=_evidence(hits, whole if value else ()))
+    if not value:
+        verdict = replace(verdict, reason=missing, details=frozen({"missing": missing}) if missing else EMPTY)
+        if whole:
+            why = "called unsupported, and a quote is said to state it"
+            return _Decided(_contradicted(verdict, why), again=True), hits
+        if any(stands_in(text, context) for context in part.contexts.values()):
+            verdict = _contradicted(verdict, "called unsupported, and it stands in a context word for word")
+        return _Decided(verdict), hits
+    if not whole and found.left_out:
+        return _Decided("too_many_quotes"), hits
+    if not whole and (found.unverified or not hits):
+        reason = "called supported, but a quote is in no context"
+        verdict = replace(verdict, value=False, code="unverified_evidence", reason=reason)
+        return _Decided(verdict, again=True), hits
+    details: dict[str, Any] = {"quotes_left_out": found.left_out} if found.left_out else {}
+    return _Decided(_with_doubts(verdict, weak.values(), details)), hits
+
+
+def _contradicted(verdict: Verdict, why: str) -> Verdict:
+    return replace(verdict, code="contradicted", reason="; ".join(filter(None, (verdict.reason, why))))
+
+
+def _context(id_: str, value: bool | str, found: _Named, named: Sequence[_Hit], part: Part) -> _Decided:
+    """Decide about a context.
+
+    Args:
+        id_: Its id.
+        value: What the reply says, or the code that says why it says nothing.
+        found: The context's own quotes.
+        named: The evidence of units that names it, each with its doubt.
+        part: What was shown.
+    """
+    if isinstance(value, str):
+        return _Decided(value)
+    text = part.contexts[id_]
+    verdict = Verdict(id=id_, value=value, text=text)
+    if not value:
+        return _Decided(verdict)
+    if not found.hits and not named:
+        if found.left_out:
+            return _Decided("too_many_quotes")
+        reason = "called useful, but no quote is in it"
+        return _Decided(replace(verdict, value=False, code="unverified_evidence", reason=reason), again=True)
+    hits = found.hits or named
+    verdict = replace(verdict, evidence=_evidence(hits, {hit.span.context for hit in hits}))
+    doubts = [hit.doubt for hit in named]
+    if found.hits:
+        own = Unit(part.answer, part.language).doubt(text, [hit.span for hit in found.hits])
+        doubts.append(own or next((hit.doubt for hit in found.hits if hit.doubt), None))
+    return _Decided(verdict if None in doubts else _with_doubts(verdict, filter(None, doubts), {}))
+
+
+def _evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, ...]:
+    spans = {replace(hit.span, whole=hit.span.context in whole) for hit in hits}
+    return tuple(sorted(spans, key=attrgetter("context", "start", "end")))
+
+
+def _with_doubts(verdict: Verdict, doubts: Iterable[str], details: dict[str, Any]) -> Verdict:
+    """Return the verdict, flagged where there are doubts about its evidence."""
+    weak = sorted(set(doubts))
+    if weak:
+        details["weak"] = tuple(weak)
+    if "unrelated" in weak:
+        details["unrelated_evidence"] = True
+    return replace(verdict, code="weak_evidence" if weak else None, details=frozen(details))
 
 
 def _entries(entries: Sequence[Any], known: Mapping[str, str]) -> dict[str, list[Mapping[str, Any]]]:
@@ -148,56 +373,22 @@ def _yes_or_no(value: Any, pack: Pack) -> bool | None:
     return True if word in pack.yes else False if word in pack.no else None
 
 
-def _reason(entries: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the first reason given, with keys masked: a server may repeat them in a reply."""
+def _missing(entries: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the words that are said to be missing, with keys masked: a server may repeat them in a reply."""
     for entry in entries:
-        reason = entry.get("reason")
-        if isinstance(reason, str) and reason.strip():
-            return masked(reason.strip()[:_LONGEST_REASON])
+        missing = entry.get("missing")
+        if isinstance(missing, str) and missing.strip():
+            return masked(missing.strip()[:_LONGEST_MISSING])
     return None
 
 
-def _evidence(
-    entries: Sequence[Mapping[str, Any]],
-    contexts: Mapping[str, str],
-    spans_of: Callable[[str, str], Sequence[Span]],
-) -> tuple[tuple[Evidence, ...], int]:
-    """Return the quotes that are there, in order of context and place, and how many were not looked for."""
-    lists = [entry["evidence"] for entry in entries if isinstance(entry.get("evidence"), (list, tuple))]
-    items = [item for given in lists for item in given if isinstance(item, Mapping)]
-    pairs = [(item.get("context"), item.get("quote")) for item in items]
-    quotes = list(
-        dict.fromkeys(
-            (id_.strip(), quote)
-            for id_, quote in pairs
-            if isinstance(quote, str) and isinstance(id_, str) and id_.strip() in contexts
-        )
-    )
-    left_out = max(0, len(quotes) - MOST_QUOTES)
-    found: set[tuple[int, int, int, str]] = set()
-    for id_, quote in quotes[:MOST_QUOTES]:
-        try:
-            spans = spans_of(id_, quote)
-        except EffortExceededError:  # noqa: PERF203 - each quote by itself
-            left_out += 1
-        else:
-            rank, text = int(id_[1:]) - 1, contexts[id_]
-            found.update((rank, start, end, text[start:end]) for start, end in spans)
-    return tuple(Evidence(*span) for span in sorted(found)), left_out
-
-
-def _doubts(unit: str, evidence: Sequence[Evidence], left_out: int, language: str) -> Mapping[str, Any]:
-    """Flag quotes that were not looked for, and evidence that has no telling word in common with its unit."""
-    doubts: dict[str, Any] = {"quotes_left_out": left_out} if left_out else {}
-    quotes = " ".join(span.quote for span in evidence)
-    stop = stop_words(language)
-    # The usual case is quick: a word in common that needs no analysis.
-    common = set.intersection(*(set(re.findall(r"[a-z]{4,}", text.casefold())) for text in (unit, quotes)))
-    if common <= stop:
-        said, quoted = (
-            {word.key for word in words(text) if word.folded not in stop}
-            for text in (unit, quotes[:_LONGEST_COMPARED])
-        )
-        if said and not said & quoted:
-            doubts["unrelated_evidence"] = True
-    return frozen(doubts)
+def _evidence_in(entries: Sequence[Mapping[str, Any]], pack: Pack) -> Iterable[tuple[str, str, bool]]:
+    """Yield context id, quote and ``whole`` of each piece of evidence that has a quote."""
+    for entry in entries:
+        given = entry.get("evidence")
+        for item in given if isinstance(given, (list, tuple)) else ():
+            quote = item.get("quote") if isinstance(item, Mapping) else None
+            if isinstance(quote, str) and quote.strip():
+                id_ = item.get("context")
+                name = id_.strip() if isinstance(id_, str) else ""
+                yield name, quote, _yes_or_no(item.get("whole"), pack) is True

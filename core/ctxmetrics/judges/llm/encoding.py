@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._frozen import EMPTY, frozen
 from ctxmetrics.judges.llm.checking import check
+from ctxmetrics.judges.llm.weak import DOUBTS
 from ctxmetrics.text import find_quote
-from ctxmetrics.verdicts import Evidence, Usage, Verdict
+from ctxmetrics.verdicts import FLAGS, Evidence, Usage, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.llm.splitting import Part
     from ctxmetrics.prompts import Pack
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class Answer:
         usage: What it cost.
         raw: The replies, where they are kept.
         run: Which run asked.
+        served_model: The model's name as the server gave it.
     """
 
     verdicts: Mapping[str, Verdict] = field(default=EMPTY)
@@ -40,6 +42,7 @@ class Answer:
     usage: Usage = Usage()  # noqa: RUF009 - frozen
     raw: tuple[str, ...] = ()
     run: int = 0
+    served_model: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -56,11 +59,19 @@ def encode(answer: Answer, key: str) -> str:
             "value": verdict.value,
             "reason": verdict.reason,
             "code": verdict.code,
-            "evidence": [[span.context, span.start, span.end] for span in verdict.evidence],
+            "missing": verdict.details.get("missing"),
+            "weak": list(verdict.details.get("weak", ())),
+            "evidence": [[span.context, span.start, span.end, span.whole] for span in verdict.evidence],
         }
         for id_, verdict in answer.verdicts.items()
     }
-    data = {"format": FORMAT, "verdicts": verdicts, "claims": list(answer.claims), "raw": list(answer.raw)}
+    data = {
+        "format": FORMAT,
+        "verdicts": verdicts,
+        "claims": list(answer.claims),
+        "raw": list(answer.raw),
+        "served_model": answer.served_model,
+    }
     text = json.dumps(data, ensure_ascii=False)
     text = text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
     return f"{_seal(key, text)} {text}"
@@ -82,7 +93,8 @@ def decode(stored: str, key: str, ids: Collection[str], part: Part, pack: Pack) 
     try:
         data = json.loads(text)
         verdicts = data["verdicts"]
-        notes = [item[name] for item in verdicts.values() for name in ("reason", "code")]
+        notes = [item[name] for item in verdicts.values() for name in ("reason", "code", "missing")]
+        notes += [data["served_model"], *(doubt for item in verdicts.values() for doubt in item["weak"])]
         texts = [*data["claims"], *data["raw"], *(note for note in notes if note is not None)]
         if data["format"] != FORMAT or not all(isinstance(text, str) for text in texts):
             return None
@@ -90,6 +102,7 @@ def decode(stored: str, key: str, ids: Collection[str], part: Part, pack: Pack) 
             verdicts=frozen(_checked(verdicts, part, pack)),
             claims=tuple(data["claims"]),
             raw=tuple(data["raw"]),
+            served_model=data["served_model"],
         )
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None
@@ -105,7 +118,7 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
 
     Raises:
         KeyError: An id or a context was not shown, or the check finds no verdict.
-        ValueError: A quote counts no longer, or a verdict differs.
+        ValueError: A quote counts no longer, a verdict differs, or a code is no flag.
     """
     evidence = {id_: tuple(_span(part, *span) for span in item["evidence"]) for id_, item in stored.items()}
     entries = {
@@ -113,7 +126,12 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
             "id": id_,
             "supported": item["value"],
             "useful": item["value"],
-            "evidence": [{"context": f"c{span.context + 1}", "quote": span.quote} for span in evidence[id_]],
+            "missing": item["missing"],
+            "quote": evidence[id_][0].quote if evidence[id_] else None,
+            "evidence": [
+                {"context": f"c{span.context + 1}", "quote": span.quote, "whole": span.whole}
+                for span in evidence[id_]
+            ],
         }
         for id_, item in stored.items()
     }
@@ -122,14 +140,21 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
     found = check(reply, part, units, contexts, pack).verdicts
     if any(found[id_].value is not item["value"] for id_, item in stored.items()):
         raise ValueError("another verdict")
-    return {
-        id_: replace(found[id_], reason=item["reason"], code=item["code"], evidence=evidence[id_])
-        for id_, item in stored.items()
-    }
+    verdicts: dict[str, Verdict] = {}
+    for id_, item in stored.items():
+        code = max(item["code"], found[id_].code, key=FLAGS.index)
+        if not DOUBTS.issuperset(item["weak"]):
+            raise ValueError("an unknown doubt")
+        weak = sorted({*item["weak"], *found[id_].details.get("weak", ())})
+        details = {**found[id_].details, **({"weak": tuple(weak)} if weak else {})}
+        verdicts[id_] = replace(
+            found[id_], reason=item["reason"], code=code, evidence=evidence[id_], details=frozen(details)
+        )
+    return verdicts
 
 
-def _span(part: Part, context: int, start: int, end: int) -> Evidence:
+def _span(part: Part, context: int, start: int, end: int, whole: bool) -> Evidence:
     text = part.contexts[f"c{context + 1}"]
     if not (0 <= start < end <= len(text) and find_quote(text[start:end], text)):
         raise ValueError("a span outside the text, or a quote that is none")
-    return Evidence(context, start, end, text[start:end])
+    return Evidence(context, start, end, text[start:end], whole is True)

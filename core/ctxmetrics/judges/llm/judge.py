@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ctxmetrics._frozen import frozen
 from ctxmetrics._runtime.memo import Memo
@@ -42,18 +42,21 @@ class LLMJudge:
 
     By default one request asks which contexts support each unit *and* which contexts are useful, whichever metric
     asks first; finished judgements are remembered and those in flight shared, so all metrics of a sample cost one
-    request. Ids are fixed before asking and checked after; a yes needs a quote that is found in its context.
+    request. Ids are fixed before asking and checked after; a reply must repeat the code of its request; a yes needs a
+    quote that is found in a context, and is flagged where the quote proves little.
 
     Attributes:
         model: What turns a prompt into a reply.
         joint: Ask both questions in one request; False asks each by itself, when a metric needs it.
         per_context: Ask about each context alone, concurrently. More requests, less to read in each.
-        votes: Ask so often, independently, and take the majority for each id. Give the model a temperature.
+        votes: Ask so often, independently, and take the majority for each id; ``details`` of a verdict say how many
+            agree. Give the model a temperature.
         language: Language of the prompts; None takes the sample's.
         keep_raw: Keep the raw replies in ``score.metadata["raw_replies"]``.
         max_characters: Characters of data in one request.
         max_repairs: How often a reply that brings nothing new is asked again.
         reuse: Remember finished judgements for the rest of the process.
+        evidence: ``"flag"`` keeps a yes whose evidence proves little and flags it; ``"strict"`` makes it a no.
 
     Raises:
         ParameterError: The model is none, or a number is out of range.
@@ -69,6 +72,7 @@ class LLMJudge:
     max_characters: int = MAX_CHARACTERS
     max_repairs: int = MAX_REPAIRS
     reuse: bool = True
+    evidence: Literal["flag", "strict"] = "flag"
     warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -81,12 +85,14 @@ class LLMJudge:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ParameterError(f"LLMJudge: {name}={value!r} must be a whole number from {least}.")
+        if self.evidence not in ("flag", "strict"):
+            raise ParameterError(f"LLMJudge: evidence={self.evidence!r} must be 'flag' or 'strict'.")
         remember_keys_of(self.model)
 
     @property
     def name(self) -> str:
-        """``llm:`` and the model's identity."""
-        return f"llm:{self.model.identity}"
+        """``llm:`` and the model's identity, and how evidence is taken where that is not the default."""
+        return f"llm:{self.model.identity}{'' if self.evidence == 'flag' else ' evidence=strict'}"
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
@@ -122,13 +128,17 @@ class LLMJudge:
         votes = [
             merge(ids, texts, given[first : first + len(parts)]) for first in range(0, len(given), len(parts))
         ]
+        if self.evidence == "strict":
+            votes = [tuple(map(_strict, vote)) for vote in votes]
         verdicts, stability = (votes[0], None) if len(votes) == 1 else _majority(votes)
+        served = sorted({answer.served_model for answer in answers if answer.served_model})
         return Judgement(
             verdicts=verdicts,
             usage=sum((answer.usage for answer in answers), Usage()),
             prompt=pack.version_of(step_asked),
             raw=tuple(raw for answer in answers for raw in answer.raw),
             stability=stability,
+            served_model=", ".join(served) or None,
         )
 
     def _parts(self, request: JudgeRequest, step: Step) -> tuple[Step, list[Part]]:
@@ -208,6 +218,14 @@ class LLMJudge:
         return hashlib.sha256("".join(f"{len(text)}:{text}" for text in fields).encode()).hexdigest()
 
 
+def _strict(verdict: Verdict) -> Verdict:
+    """Return a no where the evidence of a yes proves little."""
+    if verdict.value is not True or verdict.code != "weak_evidence":
+        return verdict
+    evidence = tuple(replace(span, whole=False) for span in verdict.evidence)
+    return replace(verdict, value=False, reason="its evidence proves little", evidence=evidence)
+
+
 def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...], float | None]:
     """Return the majority's verdict a unit, and the share of votes that agree with it.
 
@@ -221,7 +239,8 @@ def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...]
         counted += yes + no
         if yes != no:
             chosen = next(verdict for verdict in given if verdict.value is (yes > no))
-            details = {**chosen.details, "votes": f"{max(yes, no)} of {yes + no}"}
+            most, all_ = max(yes, no), yes + no
+            details = {**chosen.details, "votes": f"{most} of {all_}", "agreement": most / all_}
             verdicts.append(replace(chosen, details=frozen(details)))
         elif yes:
             code, reason = "conflicting_verdicts", "the votes are split"

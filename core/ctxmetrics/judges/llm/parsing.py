@@ -39,6 +39,18 @@ class UnreadableReplyError(JudgeError):
         self.note = note
 
 
+class WrongDataError(UnreadableReplyError):
+    """A reply that does not repeat the code of its request, and does not show otherwise that it belongs to it.
+
+    Args:
+        code: The code that it should have repeated.
+    """
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f'Your last reply was about other data. Begin your reply with {{"data":"{code}".')
+        self.reason_code = "wrong_data"
+
+
 def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
     """Return the one JSON object that a reply means.
 
@@ -66,13 +78,22 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
     return data  # type: ignore[no-any-return]  # a mapping: it has lists under keys
 
 
-def parse_claims(reply: Reply) -> tuple[str, ...]:
+def parse_claims(reply: Reply, code: str) -> tuple[str, ...]:
     """Return the claims of a decomposition, with keys masked: a server may repeat them in a reply.
 
+    Args:
+        reply: The model's reply.
+        code: The code that it must repeat.
+
     Raises:
+        WrongDataError: It does not.
         UnreadableReplyError: There is none, or something else than texts among them.
     """
-    found = parse(reply, ("claims",))["claims"]
+    data = parse(reply, ("claims",))
+    echo = data.get("data")
+    if not isinstance(echo, str) or not echo.strip().startswith(code):
+        raise WrongDataError(code)
+    found = data["claims"]
     if not found or not all(isinstance(claim, str) and claim.strip() for claim in found):
         raise UnreadableReplyError("Give at least one claim, and each as a string that is not empty.")
     return tuple(masked(claim.strip()) for claim in found)

@@ -7,17 +7,17 @@ alone is the same question whatever its rank.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxmetrics._frozen import EMPTY
-from ctxmetrics.verdicts import Evidence, Verdict
+from ctxmetrics.verdicts import FLAGS, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ctxmetrics.judges.base import JudgeRequest
     from ctxmetrics.prompts import Step
+    from ctxmetrics.verdicts import Evidence
 
 # Characters of a long context that stand in two pieces of it: a quote of so many is whole in one of them.
 _OVERLAP = 400
@@ -32,11 +32,15 @@ class Part:
         contexts: Texts of the contexts, or of pieces of them, by id.
         places: Where each text stands in the whole request, by id: the index of its unit or context, and the
             position of its first character there.
+        answer: The whole text that contexts should help to give.
+        language: ISO 639 code of the answer.
     """
 
     units: Mapping[str, str]
     contexts: Mapping[str, str]
     places: Mapping[str, tuple[int, int]] = EMPTY
+    answer: str = ""
+    language: str = "en"
 
 
 class _Piece(NamedTuple):
@@ -64,7 +68,9 @@ def parts_of(request: JudgeRequest, step: Step, *, per_context: bool, limit: int
     room = max(limit - (len(request.answer) if alone else longest), limit // 2)
     pieces = [piece for index, text in enumerate(request.contexts) for piece in _pieces(index, text, room)]
     shown = list(_batches(pieces, room, 1 if per_context else most))
-    return [_part(units_shown, contexts_shown) for units_shown in batches for contexts_shown in shown]
+    return [
+        _part(request, units_shown, contexts_shown) for units_shown in batches for contexts_shown in shown
+    ]
 
 
 def _pieces(index: int, text: str, room: int) -> Iterator[_Piece]:
@@ -92,13 +98,15 @@ def _batches(pieces: Iterable[_Piece], limit: int, most: int) -> Iterator[list[_
         yield batch
 
 
-def _part(units: Iterable[_Piece], contexts: Iterable[_Piece]) -> Part:
+def _part(request: JudgeRequest, units: Iterable[_Piece], contexts: Iterable[_Piece]) -> Part:
     sentences = {f"s{number}": piece for number, piece in enumerate(units, 1)}
     retrieved = {f"c{number}": piece for number, piece in enumerate(contexts, 1)}
     return Part(
         units={id_: piece.text for id_, piece in sentences.items()},
         contexts={id_: piece.text for id_, piece in retrieved.items()},
         places={id_: (piece.rank, piece.start) for id_, piece in (sentences | retrieved).items()},
+        answer=request.answer,
+        language=request.language,
     )
 
 
@@ -107,7 +115,9 @@ def merge(
 ) -> tuple[Verdict, ...]:
     """Put the parts' verdicts together, one an id of the request.
 
-    Yes where any part says yes, with the evidence of all; else not judged where any part is; else no.
+    Yes where any part says yes; else not judged where any part is; else no. The evidence is that of all parts: a part
+    that says no may show a context that states a piece of the unit. The flag is the most serious of the parts that say
+    the same.
 
     Args:
         ids: The ids of the request's units, or of its contexts.
@@ -120,7 +130,7 @@ def merge(
             if id_[0] == ids[0][0]:
                 spans = [(*part.places[f"c{span.context + 1}"], span) for span in verdict.evidence]
                 evidence = tuple(
-                    Evidence(index, first + span.start, first + span.end, span.quote)
+                    replace(span, context=index, start=first + span.start, end=first + span.end)
                     for index, first, span in spans
                 )
                 given[part.places[id_][0]].append(replace(verdict, evidence=evidence))
@@ -130,8 +140,14 @@ def merge(
 def _merged(id_: str, text: str, verdicts: list[Verdict]) -> Verdict:
     for value in (True, None, False):
         same = [verdict for verdict in verdicts if verdict.value is value]
-        if same:
-            spans = {span for verdict in same for span in verdict.evidence}
-            evidence = tuple(sorted(spans, key=attrgetter("context", "start", "end")))
-            return replace(same[0], id=id_, text=text, evidence=evidence)
+        if not same:
+            continue
+        spans: dict[tuple[int, int, int], Evidence] = {}
+        for span in (span for verdict in verdicts for span in verdict.evidence):
+            place = span.context, span.start, span.end
+            if place not in spans or span.whole:
+                spans[place] = span
+        evidence = tuple(spans[place] for place in sorted(spans))
+        worst = same[0] if value is None else max(same, key=lambda verdict: FLAGS.index(verdict.code))
+        return replace(worst, id=id_, text=text, evidence=evidence)
     return Verdict(id=id_, value=None, text=text, code="missing_id")

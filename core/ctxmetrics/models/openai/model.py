@@ -17,7 +17,7 @@ from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer, classif
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
-from ctxmetrics.models.base import Reply, checked_usage
+from ctxmetrics.models.base import Reply, checked_usage, served_name
 from ctxmetrics.models.openai.capabilities import FORMS, Capabilities, Form, capabilities_of
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.strict_schema import response_format
@@ -245,6 +245,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     if not isinstance(answer, dict):
         raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
     error, choices, counted = (answer.get(name) for name in ("error", "choices", "usage"))
+    served = served_name(answer.get("model"))
     number, first = (len(choices), choices[0]) if isinstance(choices, list) and choices else (0, None)
     del answer, choices  # an exception keeps what its frames hold
     if isinstance(error, dict) and not number:
@@ -272,7 +273,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
         )
     if finish == "length":
         raise UnusableReplyError("a length limit cut the reply off", reason_code="truncated", usage=usage)
-    return Reply(content=content, usage=usage)
+    return Reply(content=content, usage=usage, served_model=served)
 
 
 def _late_error(error: Mapping[str, Any], calls: int) -> JudgeError:
