@@ -31,8 +31,9 @@ def _resident() -> float:
 def _reply(prompt):
     data = json.loads(prompt.user.split("\n", 2)[1])
     return {
+        "data": "$data",
         "sentences": [
-            {"id": item["id"], "supported": False, "reason": "not said"} for item in data["sentences"]
+            {"id": item["id"], "supported": False, "missing": "not said"} for item in data["sentences"]
         ],
         "contexts": [{"id": item["id"], "useful": index == 0} for index, item in enumerate(data["contexts"])],
     }

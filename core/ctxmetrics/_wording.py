@@ -135,7 +135,7 @@ def sentence(verdict: Verdict, language: str) -> str:
 def doubt(verdict: Verdict, language: str = "en") -> str:
     """Return what a person should look at in a verdict's evidence, in parentheses, or nothing."""
     text = _DOUBTS.get(verdict.code or "", "")
-    if verdict.evidence and verdict.details.get("unrelated_evidence"):
+    if "unrelated" in verdict.details.get("weak", ()):
         text = _UNRELATED
     return f" ({say(text, language)})" if text else ""
 

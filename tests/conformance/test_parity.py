@@ -229,7 +229,8 @@ def test_judged_metrics_keep_their_judge_in_every_runner() -> None:
     from ctxmetrics import ScriptedJudge
 
     reply = {
-        "sentences": [{"id": "s1", "supported": False, "reason": "r"}],
+        "data": "$data",
+        "sentences": [{"id": "s1", "supported": False, "missing": "r"}],
         "contexts": [{"id": "c1", "useful": False}],
     }
     judge = ScriptedJudge({"joint": [json.dumps(reply)]})

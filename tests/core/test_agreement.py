@@ -31,15 +31,14 @@ def says(
     *, sentences: tuple[object, object] = (True, False), contexts: tuple[object, object] = (False, True)
 ):
     """A judge: what it says of the two sentences and the two contexts."""
-    quote = [{"context": "c2", "quote": "Paris is the capital"}]
+    quote = [{"context": "c2", "quote": "Paris is the capital", "whole": True}]
     reply = {
+        "data": "$data",
         "sentences": [
             {"id": f"s{number}", "supported": value, "evidence": quote if value else [], "reason": "r"}
             for number, value in enumerate(sentences, 1)
         ],
-        "contexts": [
-            {"id": f"c{number}", "useful": value, "reason": "r"} for number, value in enumerate(contexts, 1)
-        ],
+        "contexts": [{"id": f"c{number}", "useful": value} for number, value in enumerate(contexts, 1)],
     }
     return ScriptedJudge({"joint": [reply], "attribution": [reply], "usefulness": [reply]})
 

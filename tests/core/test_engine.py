@@ -1013,6 +1013,7 @@ def test_a_reply_that_was_no_use_is_not_kept(tmp_path):
 
 def test_scripted_replies_are_cached_too(tmp_path):
     reply = {
+        "data": "$data",
         "sentences": [{"id": "s1", "supported": False}, {"id": "s2", "supported": False}],
         "contexts": [{"id": "c1", "useful": True}, {"id": "c2", "useful": False}],
     }

@@ -140,7 +140,7 @@ def test_tokens_are_estimated_where_the_server_counts_none():
 
 def test_strict_schema_of_the_joint_reply():
     text = {"type": "string"}
-    reason = {"anyOf": [text, {"type": "null"}]}
+    nullable, flag = {"anyOf": [text, {"type": "null"}]}, {"type": "boolean"}
 
     def closed(**properties):
         return {
@@ -155,13 +155,13 @@ def test_strict_schema_of_the_joint_reply():
 
     assert strict_schema(schema_of("joint")) == {
         "$defs": {
-            "ContextReply": closed(id=text, useful={"type": "boolean"}, reason=reason),
-            "EvidenceReply": closed(context=text, quote=text),
+            "ContextReply": closed(id=text, quote=nullable, useful=flag),
+            "EvidenceReply": closed(context=text, quote=text, whole=flag),
             "SentenceReply": closed(
-                id=text, supported={"type": "boolean"}, evidence=listed("EvidenceReply"), reason=reason
+                id=text, evidence=listed("EvidenceReply"), missing=nullable, supported=flag
             ),
         },
-        **closed(sentences=listed("SentenceReply"), contexts=listed("ContextReply")),
+        **closed(data=text, sentences=listed("SentenceReply"), contexts=listed("ContextReply")),
     }
 
 

@@ -58,7 +58,10 @@ class Page(HTMLParser):
 def judged(quote: str, **sample: Any) -> str:
     """The page of one sample whose only sentence is supported by a quote from the first context."""
     reply = {
-        "sentences": [{"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": quote}]}],
+        "data": "$data",
+        "sentences": [
+            {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": quote, "whole": True}]}
+        ],
         "contexts": [
             {"id": f"c{number}", "useful": number == 1, "reason": sample.get("why")}
             for number in range(1, len(sample["contexts"]) + 1)
@@ -91,9 +94,18 @@ def test_the_evidence_is_marked_where_it_stands() -> None:
 def test_overlapping_evidence_is_one_mark_and_no_text_is_lost() -> None:
     text = "The red car is fast."
     reply = {
+        "data": "$data",
         "sentences": [
-            {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "red car"}]},
-            {"id": "s2", "supported": True, "evidence": [{"context": "c1", "quote": "car is fast"}]},
+            {
+                "id": "s1",
+                "supported": True,
+                "evidence": [{"context": "c1", "quote": "red car", "whole": True}],
+            },
+            {
+                "id": "s2",
+                "supported": True,
+                "evidence": [{"context": "c1", "quote": "car is fast", "whole": True}],
+            },
         ],
         "contexts": [{"id": "c1", "useful": True}],
     }

@@ -209,7 +209,8 @@ def test_thousands_of_quotes_are_asked_again_and_then_not_judged():
     entry = {"id": "s1", "supported": True, "evidence": quotes}
 
     def respond(request):
-        return json.dumps({"sentences": [entry], "contexts": [{"id": "c1", "useful": True}]})
+        contexts = [{"id": "c1", "useful": True}]
+        return json.dumps({"data": "$data", "sentences": [entry], "contexts": contexts})
 
     with FakeOpenAIServer(respond) as server:
         assert codes(score(server)) == (None, {"too_many_quotes"})

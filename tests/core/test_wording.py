@@ -19,19 +19,24 @@ PARIS_REPLIES = {
     "claims": [{"claims": ["Paris is the capital of France", "Paris has a population of about 2 million"]}],
     "joint": [
         {
+            "data": "$data",
             "sentences": [
                 {
                     "id": "s1",
                     "supported": True,
                     "evidence": [
-                        {"context": "c1", "quote": "Paris is the capital and largest city of France."}
+                        {
+                            "context": "c1",
+                            "quote": "Paris is the capital and largest city of France.",
+                            "whole": True,
+                        }
                     ],
                 },
-                {"id": "s2", "supported": False, "reason": "no context gives the population"},
+                {"id": "s2", "supported": False, "missing": "no context gives the population"},
             ],
             "contexts": [
                 {"id": "c1", "useful": True},
-                {"id": "c2", "useful": False, "reason": "about the tower"},
+                {"id": "c2", "useful": False},
             ],
         }
     ],
@@ -66,8 +71,9 @@ def test_the_russian_page() -> None:
         reference="Эйфелева башня была построена в 1889 году. Она находится в Париже, Франция. Её высота 330 метров.",
         retrieved_contexts=["Эйфелева башня в Париже была завершена в 1889 году."],
     )
-    quote = {"context": "c1", "quote": "Эйфелева башня в Париже"}
+    quote = {"context": "c1", "quote": "Эйфелева башня в Париже", "whole": True}
     replies = {
+        "data": "$data",
         "sentences": [
             {"id": "s1", "supported": True, "evidence": [quote]},
             {"id": "s2", "supported": "да", "evidence": [quote]},

@@ -275,9 +275,13 @@ def _cut(text, blocks):
     if not begins and not ends:
         return text
     (begin,), (end,) = begins, ends
-    assert end == begin + 2
-    nonce = hashlib.sha256(lines[begin + 1].encode()).hexdigest()
-    assert (lines[begin], lines[end]) == (f"BEGIN DATA {nonce}", f"END DATA {nonce}")
+    assert end == begin + 3
+    nonce = hashlib.sha256(lines[begin + 1].encode()).hexdigest()[:24]
+    assert (lines[begin], lines[begin + 2], lines[end]) == (
+        f"BEGIN DATA {nonce}",
+        f"data: {nonce[:8]}",
+        f"END DATA {nonce}",
+    )
     blocks.append(lines[begin + 1])
     return "\n".join([*lines[:begin], "[block]", *lines[end + 1 :]])
 
@@ -382,6 +386,7 @@ VICTIM = Sample(user_input="When did it open?", reference=" ".join(UNITS), retri
 def _all_yes(evidence):
     """Say yes to everything, with the evidence that a function gives for a unit."""
     return {
+        "data": "$data",
         "sentences": [
             {"id": f"s{number}", "supported": True, "evidence": evidence(text)}
             for number, text in enumerate(UNITS, 1)
@@ -391,18 +396,18 @@ def _all_yes(evidence):
 
 
 def _cited(context, quote):
-    return _all_yes(lambda _: [{"context": context, "quote": quote}])
+    return _all_yes(lambda _: [{"context": context, "quote": quote, "whole": True}])
 
 
 def _shifted(amount):
-    reply = _all_yes(lambda _: [{"context": "c2", "quote": QUOTE}])
+    reply = _all_yes(lambda _: [{"context": "c2", "quote": QUOTE, "whole": True}])
     for entry in (*reply["sentences"], *reply["contexts"]):
         entry["id"] = f"{entry['id'][0]}{int(entry['id'][1:]) + amount}"
     return reply
 
 
 def _extra():
-    reply = _all_yes(lambda _: [{"context": "c2", "quote": QUOTE}])
+    reply = _all_yes(lambda _: [{"context": "c2", "quote": QUOTE, "whole": True}])
     reply["sentences"] += [{"id": f"s{number}", "supported": True, "evidence": []} for number in range(4, 40)]
     return reply
 
@@ -416,7 +421,7 @@ def _words(value):
 
 OBEDIENT = {
     "no evidence": _all_yes(lambda _: []),
-    "the unit as its own quote": _all_yes(lambda text: [{"context": "c3", "quote": text}]),
+    "the unit as its own quote": _all_yes(lambda text: [{"context": "c3", "quote": text, "whole": True}]),
     "an invented quote": _cited("c2", "the lighthouse is 91 metres tall and has sixty steps"),
     "a quote from another context": _cited("c3", QUOTE),
     "a context that is not there": _cited("c99", QUOTE),
@@ -459,13 +464,13 @@ def test_an_injected_sentence_is_evidence_of_nothing_else_and_says_so(desk):
     for verdict in found.verdicts:
         (span,) = verdict.evidence
         assert (span.context, span.quote) == (0, INJECTED)
-        assert verdict.details["unrelated_evidence"] is True
+        assert (verdict.code, verdict.details["weak"]) == ("weak_evidence", ("unrelated",))
     results = evaluate([VICTIM], [ContextRecall(judge=LLMJudge(desk.model))], progress=False)
     page = render_html(results, results.summary())
     for text in (found.pretty(), found.reason, page):
         assert text.count("no word in common with the evidence") == len(UNITS)
         assert INJECTED in text
-    assert json.loads(json.dumps(found.to_dict()))["verdicts"][1]["details"] == {"unrelated_evidence": True}
+    assert json.loads(json.dumps(found.to_dict()))["verdicts"][1]["details"] == {"weak": ["unrelated"]}
 
 
 # ---- hostile replies ----
@@ -495,24 +500,27 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
     units = [f"Statement number {number} holds." for number in range(1, len(texts) + 1)]
     contexts = [f"Passage {number} is about birds." for number in range(1, len(texts) + 1)]
     reply = {
+        "data": "$data",
         "sentences": [
             {
                 "id": f"s{number}",
-                "supported": True,
-                "reason": text,
-                "evidence": [{"context": f"c{number}", "quote": text}],
+                "evidence": [{"context": f"c{number}", "quote": text, "whole": True}],
+                "missing": text,
+                "supported": False,
             }
             for number, text in enumerate(texts, 1)
         ],
         "contexts": [
-            {"id": f"c{number}", "useful": False, "reason": text} for number, text in enumerate(texts, 1)
+            {"id": f"c{number}", "quote": text, "useful": True} for number, text in enumerate(texts, 1)
         ],
     }
 
     def respond(request):
-        assert len(arrived(request)[1]["sentences"]) == len(texts)
+        assert len(arrived(request)[1]["contexts"]) == len(texts)
         return json.dumps(
-            reply if read_question(request.text).step == "joint" else {"sentences": reply["sentences"]}
+            reply
+            if read_question(request.text).step == "joint"
+            else {"data": "$data", "contexts": reply["contexts"]}
         )
 
     desk.respond = respond
@@ -525,8 +533,8 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
     )
     recall, precision = row["context_recall"], row["context_precision"]
     assert recall.value == precision.value == 0.0
-    assert {verdict.code for verdict in recall.verdicts} == {"unverified_evidence"}
-    for verdict, text in zip(precision.verdicts, texts, strict=True):
+    assert {verdict.code for verdict in precision.verdicts} == {"unverified_evidence"}
+    for verdict, text in zip(recall.verdicts, texts, strict=True):
         assert verdict.reason == (text.strip()[:500] or None)
     assert len(desk.server.requests) == 2  # the joint judgement, and once more for the quotes
 
@@ -543,8 +551,9 @@ def test_a_reply_that_is_no_answer_decides_nothing(desk, canary, category):
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_a_reply_about_ids_nobody_asked_about_decides_nothing(desk, canary, category):
     texts = _reply_texts(category, canary)
-    evidence = [{"context": "c1", "quote": QUOTE}]
+    evidence = [{"context": "c1", "quote": QUOTE, "whole": True}]
     reply = {
+        "data": "$data",
         "sentences": [{"id": text, "supported": True, "evidence": evidence} for text in ("s1", *texts)],
         "contexts": [{"id": text, "useful": True} for text in ("c1", *texts)],
     }

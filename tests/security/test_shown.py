@@ -192,7 +192,11 @@ def test_out_and_cache_hold_what_they_are_named_and_nothing_else(tmp_path, monke
 
     def answer(request):
         return json.dumps(
-            {"sentences": [{"id": "s1", "supported": False, "reason": texts[-2]}], "contexts": []}
+            {
+                "data": "$data",
+                "sentences": [{"id": "s1", "supported": False, "missing": texts[-2]}],
+                "contexts": [],
+            }
         )
 
     with FakeOpenAIServer(answer) as server:

@@ -363,10 +363,13 @@ def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
     def respond(request: ChatRequest) -> str:
         block = request.text.rpartition("BEGIN DATA")[2].partition("\n")[2].partition("\nEND DATA")[0]
         (shown,) = [item["text"] for item in json.loads(block)["contexts"]]
-        evidence = [{"context": "c1", "quote": shown[: shown.index(" by hand")]}]  # copied as it was shown
+        evidence = [
+            {"context": "c1", "quote": shown[: shown.index(" by hand")], "whole": True}
+        ]  # copied as it was shown
         return json.dumps({
-            "sentences": [{"id": "s1", "supported": True, "evidence": evidence, "reason": None}],
-            "contexts": [{"id": "c1", "useful": True, "reason": None}],
+            "data": "$data",
+            "sentences": [{"id": "s1", "supported": True, "evidence": evidence, "missing": None}],
+            "contexts": [{"id": "c1", "useful": True}],
         })  # fmt: skip
 
     sample = Sample(user_input="q", reference="The valve is closed by hand.", retrieved_contexts=[chunk])
@@ -499,8 +502,9 @@ def test_a_comma_before_a_bracket_in_a_quote_survives() -> None:
     sample = Sample(reference="The tank is full.", retrieved_contexts=[chunk])
 
     def respond(request: ChatRequest) -> str:
-        evidence = [{"context": "c1", "quote": chunk}]
+        evidence = [{"context": "c1", "quote": chunk, "whole": True}]
         return json.dumps({
+            "data": "$data",
             "sentences": [{"id": "s1", "supported": True, "evidence": evidence}],
             "contexts": [{"id": "c1", "useful": True}],
         })  # fmt: skip

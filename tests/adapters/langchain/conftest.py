@@ -24,18 +24,19 @@ CONTEXTS = [
     "The tower is painted every seven years.",
 ]
 JOINT = {
+    "data": "$data",
     "sentences": [
         {
             "id": "s1",
             "supported": True,
-            "evidence": [{"context": "c2", "quote": "built by the company of Gustave Eiffel"}],
+            "evidence": [{"context": "c2", "quote": "built by the company of Gustave Eiffel", "whole": True}],
         },
-        {"id": "s2", "supported": False, "reason": "no context gives the year"},
+        {"id": "s2", "supported": False, "missing": "no context gives the year"},
     ],
     "contexts": [
-        {"id": "c1", "useful": False, "reason": "about cheese"},
+        {"id": "c1", "useful": False},
         {"id": "c2", "useful": True},
-        {"id": "c3", "useful": False, "reason": "about paint"},
+        {"id": "c3", "useful": False},
     ],
 }
 """By hand: recall 1 of 2; the useful context stands second, so average precision is 1/2."""

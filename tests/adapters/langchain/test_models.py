@@ -166,9 +166,18 @@ def test_two_calls_that_disagree_decide_nothing(case, record):
     ("message", "code"),
     [
         (AIMessage("I cannot.", additional_kwargs={"refusal": "I cannot."}), "refused"),
-        (AIMessage('{"sentences": [', response_metadata={"finish_reason": "length"}), "truncated"),
-        (AIMessage('{"sentences": [', response_metadata={"stop_reason": "max_tokens"}), "truncated"),
-        (AIMessage('{"sentences": [', response_metadata={"finish_reason": "MAX_TOKENS"}), "truncated"),
+        (
+            AIMessage('{"data": "$data", "sentences": [', response_metadata={"finish_reason": "length"}),
+            "truncated",
+        ),
+        (
+            AIMessage('{"data": "$data", "sentences": [', response_metadata={"stop_reason": "max_tokens"}),
+            "truncated",
+        ),
+        (
+            AIMessage('{"data": "$data", "sentences": [', response_metadata={"finish_reason": "MAX_TOKENS"}),
+            "truncated",
+        ),
     ],
 )
 def test_refused_and_cut_off_replies_have_their_codes(message, code, record):
@@ -395,7 +404,7 @@ def test_a_bad_first_reply_never_gives_a_wrong_number(fault, tools, case, make_r
 def test_a_refusal_and_a_cut_off_reply_of_the_real_client(case, make_run):
     replies = {
         "refused": Reply(refusal="No."),
-        "truncated": Reply(content='{"sentences": [{"id"', finish_reason="length"),
+        "truncated": Reply(content='{"data": "$data", "sentences": [{"id"', finish_reason="length"),
     }
     for code, reply in replies.items():
         with FakeOpenAIServer(lambda request, reply=reply: reply) as server:

@@ -200,7 +200,13 @@ def test_a_judge_that_fails_costs_no_other_row(run: Callable[..., Any], row: Cal
         return (
             "no json"
             if "broken" in prompt.user
-            else json.dumps({"sentences": [{"id": "s1", "supported": False, "reason": "r"}], "contexts": []})
+            else json.dumps(
+                {
+                    "data": "$data",
+                    "sentences": [{"id": "s1", "supported": False, "missing": "r"}],
+                    "contexts": [],
+                }
+            )
         )
 
     judge = ScriptedJudge(reply, name="sometimes")

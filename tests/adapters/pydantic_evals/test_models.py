@@ -21,11 +21,16 @@ SAMPLE = Sample(
     retrieved_contexts=["Bananas.", "Paris is in France."],
 )
 REPLY = {
+    "data": "$data",
     "sentences": [
-        {"id": "s1", "supported": True, "evidence": [{"context": "c2", "quote": "Paris is in France"}]},
-        {"id": "s2", "supported": False, "reason": "no age"},
+        {
+            "id": "s1",
+            "supported": True,
+            "evidence": [{"context": "c2", "quote": "Paris is in France", "whole": True}],
+        },
+        {"id": "s2", "supported": False, "missing": "no age"},
     ],
-    "contexts": [{"id": "c1", "useful": False, "reason": "fruit"}, {"id": "c2", "useful": True}],
+    "contexts": [{"id": "c1", "useful": False}, {"id": "c2", "useful": True}],
 }
 
 

@@ -260,7 +260,7 @@ def test_batch_with_a_judge_that_fails_for_one(row: Row) -> None:
     def answer(prompt: Any) -> str:
         if "Fail!" in prompt.text:
             raise RuntimeError("the judge broke")
-        return json.dumps({"sentences": [{"id": "s1", "supported": False}], "contexts": []})
+        return json.dumps({"data": "$data", "sentences": [{"id": "s1", "supported": False}], "contexts": []})
 
     judge = ScriptedJudge(answer, name="fails once", max_repairs=0)
     inputs = [
@@ -304,11 +304,12 @@ def test_documented_recall_snippets() -> None:
     attributed = ScriptedJudge(
         lambda prompt: json.dumps(
             {
+                "data": "$data",
                 "sentences": [
                     {
                         "id": "s1",
                         "supported": True,
-                        "evidence": [{"context": "c1", "quote": "Paris is the capital"}],
+                        "evidence": [{"context": "c1", "quote": "Paris is the capital", "whole": True}],
                     }
                 ],
                 "contexts": [{"id": "c1", "useful": True}],
@@ -390,6 +391,8 @@ def test_documented_precision_of_two_contexts(kind: type, first: bool, default: 
             for n, text in enumerate(fields["retrieved_contexts"], 1)
         ]
     }
-    judge = ScriptedJudge({"usefulness": [useful], "joint": [{"sentences": [], **useful}]}, max_repairs=0)
+    judge = ScriptedJudge(
+        {"usefulness": [useful], "joint": [{"data": "$data", "sentences": [], **useful}]}, max_repairs=0
+    )
     for convention, value in (("default", default), ("ragas", ragas)):
         assert kind(judge=judge, convention=convention).score(**fields).value == value

@@ -111,7 +111,7 @@ def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: R
 
     def answer(prompt: Any) -> str:
         questions.append(read_question(prompt.text).data["question"])
-        return '{"sentences": [], "contexts": []}'
+        return '{"data": "$data", "sentences": [], "contexts": []}'
 
     metric = ours.ContextRecall(judge=ScriptedJudge(answer, name="notes the question", max_repairs=0))
     assert metric._required_columns == {
@@ -242,7 +242,7 @@ class _Failing:
     rate = attribute
 
 
-SUPPORTED = '{"sentences": [{"id": "s1", "supported": true, "evidence": [{"context": "c1", "quote": "red"}]}], "contexts": []}'
+SUPPORTED = '{"data": "$data", "sentences": [{"id": "s1", "supported": true, "evidence": [{"context": "c1", "quote": "red", "whole": True}]}], "contexts": []}'
 
 
 def test_exception_in_a_judge_is_nan_with_a_reason(evaluate: Any) -> None:

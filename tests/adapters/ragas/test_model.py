@@ -30,10 +30,16 @@ PROMPT = Prompt(step="joint", version="joint-en-1", system="Judge. Reply with JS
 SCHEMA = schema_of("joint")
 YES = json.dumps(
     {
+        "data": "$data",
         "sentences": [
-            {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "red"}], "reason": None}
+            {
+                "id": "s1",
+                "supported": True,
+                "evidence": [{"context": "c1", "quote": "red", "whole": True}],
+                "missing": None,
+            }
         ],
-        "contexts": [{"id": "c1", "useful": True, "reason": None}],
+        "contexts": [{"id": "c1", "useful": True}],
     }
 )
 FIELDS = {"reference": "It is red.", "retrieved_contexts": ["It is red."]}
@@ -117,9 +123,12 @@ def test_reasoning_model_of_instructor(llms: Any) -> None:
     [
         (Reply(content="no idea"), "invalid_reply"),
         (Reply(content=""), "invalid_reply"),
-        (Reply(content='{"sentences": [{"id": "s1", "supported": 2}], "contexts": []}'), "invalid_reply"),
+        (
+            Reply(content='{"data": "$data", "sentences": [{"id": "s1", "supported": 2}], "contexts": []}'),
+            "invalid_reply",
+        ),
         (Reply(refusal="I'm sorry, no."), "refused"),
-        (Reply(content='{"sentences": [', finish_reason="length"), "truncated"),
+        (Reply(content='{"data": "$data", "sentences": [', finish_reason="length"), "truncated"),
     ],
 )
 def test_replies_that_are_none_are_told_apart_and_asked_again_four_times(

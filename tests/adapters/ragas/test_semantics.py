@@ -37,12 +37,13 @@ def _judged(evaluate: Any, replies: list[Any], metric: type = ours.ContextRecall
 
 def _sentence(number: int, verdict: Any) -> dict[str, Any]:
     color = ("red", "blue", "green", "grey")[number - 1]
-    evidence = [{"context": f"c{number}", "quote": color}] if verdict else []
+    evidence = [{"context": f"c{number}", "quote": color, "whole": True}] if verdict else []
     return {"id": f"s{number}", "supported": verdict, "evidence": evidence}
 
 
 def _reply(supported: list[Any], useful: list[Any]) -> dict[str, Any]:
     return {
+        "data": "$data",
         "sentences": [_sentence(number, verdict) for number, verdict in enumerate(supported, 1)],
         "contexts": [{"id": f"c{number}", "useful": verdict} for number, verdict in enumerate(useful, 1)],
     }
@@ -86,7 +87,7 @@ def test_more_verdicts_than_sentences_do_not_lower_it(evaluate: Any) -> None:
 
 
 def test_an_empty_list_of_verdicts_is_no_number(evaluate: Any) -> None:
-    assert _judged(evaluate, [{"sentences": [], "contexts": []}]) == NAN
+    assert _judged(evaluate, [{"data": "$data", "sentences": [], "contexts": []}]) == NAN
 
 
 def test_malformed_replies_are_read_or_asked_again(evaluate: Any) -> None:
@@ -95,7 +96,7 @@ def test_malformed_replies_are_read_or_asked_again(evaluate: Any) -> None:
     assert _judged(evaluate, [fenced]) == 0.5
     assert _judged(evaluate, ["no idea", GOOD]) == 0.5
     one_bad = _reply([True, "perhaps", False, False], [True, False, True])
-    asked_again = {"sentences": [_sentence(2, True)], "contexts": []}
+    asked_again = {"data": "$data", "sentences": [_sentence(2, True)], "contexts": []}
     assert _judged(evaluate, [one_bad, asked_again]) == 0.5
 
 

@@ -183,7 +183,10 @@ def test_executor_keeps_the_order_of_our_scores() -> None:
 
 
 YES = {
-    "sentences": [{"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "It is red"}]}],
+    "data": "$data",
+    "sentences": [
+        {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "It is red", "whole": True}]}
+    ],
     "contexts": [{"id": "c1", "useful": True}],
 }
 

@@ -337,8 +337,6 @@ def _with_doubts(verdict: Verdict, doubts: Iterable[str], details: dict[str, Any
     weak = sorted(set(doubts))
     if weak:
         details["weak"] = tuple(weak)
-    if "unrelated" in weak:
-        details["unrelated_evidence"] = True
     return replace(verdict, code="weak_evidence" if weak else None, details=frozen(details))
 
 
