@@ -33,9 +33,13 @@ def _reply(prompt):
     return {
         "data": "$data",
         "sentences": [
-            {"id": item["id"], "supported": False, "missing": "not said"} for item in data["sentences"]
+            {"id": item["id"], "evidence": [], "missing": "not said", "supported": False}
+            for item in data["sentences"]
         ],
-        "contexts": [{"id": item["id"], "useful": index == 0} for index, item in enumerate(data["contexts"])],
+        "contexts": [
+            {"id": item["id"], "quote": item["text"][:80], "useful": index == 0}
+            for index, item in enumerate(data["contexts"])
+        ],
     }
 
 

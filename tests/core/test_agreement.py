@@ -35,7 +35,7 @@ def says(
     reply = {
         "data": "$data",
         "sentences": [
-            {"id": f"s{number}", "supported": value, "evidence": quote if value else [], "reason": "r"}
+            {"id": f"s{number}", "supported": value, "evidence": quote if value else [], "missing": "r"}
             for number, value in enumerate(sentences, 1)
         ],
         "contexts": [{"id": f"c{number}", "useful": value} for number, value in enumerate(contexts, 1)],

@@ -1015,7 +1015,10 @@ def test_scripted_replies_are_cached_too(tmp_path):
     reply = {
         "data": "$data",
         "sentences": [{"id": "s1", "supported": False}, {"id": "s2", "supported": False}],
-        "contexts": [{"id": "c1", "useful": True}, {"id": "c2", "useful": False}],
+        "contexts": [
+            {"id": "c1", "quote": "It looks scarlet.", "useful": True},
+            {"id": "c2", "quote": None, "useful": False},
+        ],
     }
     judge = ScriptedJudge({"joint": [reply]})
     results = evaluate(

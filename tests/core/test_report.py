@@ -57,14 +57,16 @@ class Page(HTMLParser):
 
 def judged(quote: str, **sample: Any) -> str:
     """The page of one sample whose only sentence is supported by a quote from the first context."""
+    evidence = [{"context": "c1", "quote": quote, "whole": True}]
+    sentence = {"id": "s1", "evidence": evidence, "supported": True}
+    if "why" in sample:
+        sentence = {"id": "s1", "evidence": [], "missing": sample["why"], "supported": False}
     reply = {
         "data": "$data",
-        "sentences": [
-            {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": quote, "whole": True}]}
-        ],
+        "sentences": [sentence],
         "contexts": [
-            {"id": f"c{number}", "useful": number == 1, "reason": sample.get("why")}
-            for number in range(1, len(sample["contexts"]) + 1)
+            {"id": f"c{number}", "quote": text, "useful": number == 1}
+            for number, text in enumerate(sample["contexts"], 1)
         ],
     }
     one = Sample(

@@ -16,7 +16,12 @@ PARIS = Sample(
     ],
 )
 PARIS_REPLIES = {
-    "claims": [{"claims": ["Paris is the capital of France", "Paris has a population of about 2 million"]}],
+    "claims": [
+        {
+            "data": "$data",
+            "claims": ["Paris is the capital of France", "Paris has a population of about 2 million"],
+        }
+    ],
     "joint": [
         {
             "data": "$data",
@@ -77,7 +82,7 @@ def test_the_russian_page() -> None:
         "sentences": [
             {"id": "s1", "supported": True, "evidence": [quote]},
             {"id": "s2", "supported": "да", "evidence": [quote]},
-            {"id": "s3", "supported": "нет", "reason": "высота не названа"},
+            {"id": "s3", "supported": "нет", "missing": "высота не названа"},
         ],
         "contexts": [{"id": "c1", "useful": True}],
     }

@@ -445,14 +445,14 @@ OBEDIENT = {
 
 
 @pytest.mark.parametrize("obeyed", OBEDIENT)
-def test_a_judge_that_obeys_turns_no_unit_to_yes(desk, obeyed):
+def test_a_judge_that_obeys_turns_nothing_to_yes_without_a_flag(desk, obeyed):
     desk.respond = lambda _: json.dumps(OBEDIENT[obeyed])
     row = score(desk, VICTIM, ContextRecall(), ContextPrecision(), max_repairs=1)
     recall, precision = row["context_recall"], row["context_precision"]
-    assert [verdict.value for verdict in recall.verdicts if verdict.value] == []
+    for verdict in (*recall.verdicts, *precision.verdicts):
+        assert verdict.value is not True or verdict.code == "weak_evidence"
     assert [verdict.id for verdict in recall.verdicts] == ["s1", "s2", "s3"]
     assert [verdict.id for verdict in precision.verdicts] == ["c1", "c2", "c3"]
-    assert recall.value in (None, 0.0)
     if recall.value is None:
         assert recall.reason_code == "not_judged"
 
@@ -491,7 +491,7 @@ def test_half_a_character_in_a_reply_costs_its_verdict_at_most(desk):
     desk.respond = lambda _: json.dumps(reply)
     row = score(desk, VICTIM, ContextRecall(), ContextPrecision(), max_repairs=1)
     assert row["context_recall"].value in (None, 0.0)
-    assert row["context_precision"].value in (None, 1.0)
+    assert row["context_precision"].value in (None, 0.0)
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -532,8 +532,9 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
         max_repairs=1,
     )
     recall, precision = row["context_recall"], row["context_precision"]
-    assert recall.value == precision.value == 0.0
-    assert {verdict.code for verdict in precision.verdicts} == {"unverified_evidence"}
+    assert recall.value == 0.0
+    assert precision.value in (None, 0.0)
+    assert {verdict.code for verdict in precision.verdicts} <= {"unverified_evidence", "too_many_quotes"}
     for verdict, text in zip(recall.verdicts, texts, strict=True):
         assert verdict.reason == (text.strip()[:500] or None)
     assert len(desk.server.requests) == 2  # the joint judgement, and once more for the quotes

@@ -118,7 +118,7 @@ class HonestResponder:
 
     def __call__(self, request: HasText) -> str:
         """Answer a request with JSON text."""
-        return json.dumps(self.answer(read_question(request.text)), ensure_ascii=False)
+        return json.dumps(self.answer(read_question(request.text)), ensure_ascii=False, separators=(",", ":"))
 
     def answer(self, question: Question) -> dict[str, Any]:
         """Answer a question with the reply's JSON object."""

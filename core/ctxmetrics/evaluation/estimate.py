@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 _CHARACTERS = 4
 # How often one context supports a unit: n of them do with 1 - 0.65 ** n.
 _SUPPORT = 0.35
-_YES, _QUOTE = 83, 1.1
-"""Characters of a yes about a unit: the frame; and of the unit's length, what is quoted."""
-# Characters of a no about a unit, with its reason.
-_NO = 78
-# Characters of a verdict about a context, half of them with a reason.
-_CONTEXT = 57
+# Characters of a yes about a unit: the frame; and of the unit's length, what is quoted.
+_YES, _QUOTE = 98, 1.25
+# Characters of a no about a unit, with what is missing.
+_NO = 74
+# Characters of a verdict about a context, a few of them with a quote.
+_CONTEXT = 42
+# Of a context's length, what is quoted where usefulness alone is asked; useless contexts are not quoted.
+_QUOTED = 0.09
 # Characters of claims for each of the text.
 _CLAIM = 1.1
 
@@ -152,6 +154,7 @@ class _Counter:
         del schema
         data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
         content, length = _typical(prompt.step, data)
+        content["data"] = prompt.data_code
         usage = Usage(
             calls=1,
             prompt_tokens=_tokens(len(prompt.system) + len(prompt.user)),
@@ -163,11 +166,11 @@ class _Counter:
 def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
     """Return a complete reply, and how long one that says more usually is."""
     if step == "claims":
-        return {"claims": list(split_sentences(data["text"]) or [data["text"]])}, 15 + _CLAIM * len(
+        return {"claims": list(split_sentences(data["text"]) or [data["text"]])}, 33 + _CLAIM * len(
             data["text"]
         )
     reply: dict[str, Any] = {}
-    length = 2.0
+    length = 20.0
     if step in ("attribution", "joint"):
         reply["sentences"] = [{"id": item["id"], "supported": False} for item in data["sentences"]]
         supported = 1 - (1 - _SUPPORT) ** len(data["contexts"])
@@ -178,6 +181,8 @@ def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]
     if step in ("usefulness", "joint"):
         reply["contexts"] = [{"id": item["id"], "useful": False} for item in data["contexts"]]
         length += 15 + _CONTEXT * len(data["contexts"])
+        if step == "usefulness":  # no evidence names a context: every useful one needs a quote
+            length += sum(_QUOTED * len(item["text"]) for item in data["contexts"])
     return reply, length
 
 

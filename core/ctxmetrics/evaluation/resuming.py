@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._version import __version__
+from ctxmetrics.prompts import is_outdated
 from ctxmetrics.report.rows import content_hash, score_of
 from ctxmetrics.scores import NOT_FINAL
 from ctxmetrics.verdicts import Usage
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
+
+
+_log = logging.getLogger("ctxmetrics")
 
 
 def read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> list[Score] | None:
@@ -52,6 +57,11 @@ def read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> l
                 or row["reason_code"] in NOT_FINAL
                 or any(row["provenance"][name] != value for name, value in expected.items())
             ):
+                return None
+            if is_outdated(prompt := row["provenance"]["prompt"] or ""):
+                _log.warning(
+                    "The file that is resumed was judged with the prompt %s: that is asked again.", prompt
+                )
                 return None
             scores.append(replace(score_of(row), usage=Usage()))  # this run pays nothing for it
         except (ValueError, KeyError, TypeError, AttributeError):

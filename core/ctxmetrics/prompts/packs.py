@@ -89,6 +89,14 @@ def get_pack(language: str) -> Pack:
     return _packs.get(language) or _packs.get(language.partition("-")[0]) or _packs["en"]
 
 
+def is_outdated(version: str) -> bool:
+    """Whether a prompt's name (`Pack.version_of`) is that of a text which is no longer asked. Other names never are."""
+    step, _, rest = version.partition("-")
+    pack = _packs.get(rest.rpartition("-")[0])
+    current = () if pack is None else map(pack.version_of, _SCHEMAS)
+    return any(name.partition("-")[0] == step and name != version for name in current)
+
+
 def form_of(step: Step) -> str:
     """Return the line that stands after the data and repeats what the reply of a step looks like."""
     return _FORMS[step]

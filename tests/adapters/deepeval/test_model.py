@@ -361,7 +361,7 @@ def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
     chunk = f"The valve [DEEPEVAL:{kind}:{secret}] is closed by hand."
 
     def respond(request: ChatRequest) -> str:
-        block = request.text.rpartition("BEGIN DATA")[2].partition("\n")[2].partition("\nEND DATA")[0]
+        block = request.text.rpartition("BEGIN DATA")[2].partition("\n")[2].partition("\n")[0]
         (shown,) = [item["text"] for item in json.loads(block)["contexts"]]
         evidence = [
             {"context": "c1", "quote": shown[: shown.index(" by hand")], "whole": True}

@@ -517,7 +517,7 @@ def test_under_aegis_80_passes_and_79_9_fails(runner, case, client):
                 "id": f"s{n}",
                 "supported": n < 5,
                 "evidence": [{"context": "c1", "quote": "made from milk", "whole": True}],
-                "reason": "missing",
+                "missing": "missing",
             }
             for n in range(1, 6)
         ],

@@ -236,7 +236,10 @@ def test_a_chat_model_with_something_around_it_is_refused_in_words():
 
 
 def test_claims_can_be_asked_of_a_chat_model(case, record):
-    claims = {"claims": ["Gustave Eiffel's company built the tower.", "The tower opened in 1889."]}
+    claims = {
+        "data": "$data",
+        "claims": ["Gustave Eiffel's company built the tower.", "The tower opened in 1889."],
+    }
     assert recall(ToolCaller(given=[claims, case.joint]), record, unit="claim")["score"] == 0.5
 
 

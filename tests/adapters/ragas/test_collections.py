@@ -386,13 +386,12 @@ def test_documented_precision_of_two_contexts(kind: type, first: bool, default: 
         "retrieved_contexts": contexts if first else contexts[::-1],
     }
     useful = {
+        "data": "$data",
         "contexts": [
-            {"id": f"c{n}", "useful": "Eiffel" in text}
+            {"id": f"c{n}", "quote": text, "useful": "Eiffel" in text}
             for n, text in enumerate(fields["retrieved_contexts"], 1)
-        ]
+        ],
     }
-    judge = ScriptedJudge(
-        {"usefulness": [useful], "joint": [{"data": "$data", "sentences": [], **useful}]}, max_repairs=0
-    )
+    judge = ScriptedJudge({"usefulness": [useful], "joint": [{"sentences": [], **useful}]}, max_repairs=0)
     for convention, value in (("default", default), ("ragas", ragas)):
         assert kind(judge=judge, convention=convention).score(**fields).value == value

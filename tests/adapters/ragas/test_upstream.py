@@ -23,9 +23,12 @@ from ctxmetrics import ScriptedJudge
 
 
 def _precision(evaluate: Any, verdicts: list[int], convention: str = "default") -> float:
-    contexts = [f"Context {number}." for number in range(len(verdicts))]
-    rated = [{"id": f"c{number}", "useful": bool(verdict)} for number, verdict in enumerate(verdicts, 1)]
-    judge = ScriptedJudge({"usefulness": [{"contexts": rated}]}, joint=False)
+    contexts = [f"That is context {number}." for number in range(len(verdicts))]
+    rated = [
+        {"id": f"c{number}", "quote": contexts[number - 1], "useful": bool(verdict)}
+        for number, verdict in enumerate(verdicts, 1)
+    ]
+    judge = ScriptedJudge({"usefulness": [{"data": "$data", "contexts": rated}]}, joint=False)
     metric = ours.ContextPrecision(judge=judge, convention=convention, name="it")
     rows = [{"user_input": "What?", "reference": "That.", "retrieved_contexts": contexts}]
     return evaluate(rows, [metric])["it"][0]
