@@ -25,10 +25,11 @@ _WIDEN = 20
 FUZZY_MAX_CONTEXT = 200_000
 # The same for longer quotes.
 FUZZY_MAX_QUOTE = 2_000
-# Steps of work that the quotes of one reply may take: each about a nanosecond, so a fifth of a second.
+# Steps of work that the quotes of one reply may take: each about a nanosecond, so a fifth of a second, and up to about
+# twice that with texts made to be slow.
 MOST_STEPS = 200_000_000
-# What it takes to normalise a character.
-_STEPS_A_CHARACTER = 600
+# What it takes to normalise a character, and each character that it becomes: one ligature may become eighteen.
+_STEPS_A_CHARACTER, _STEPS_A_PIECE = 600, 250
 
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -79,6 +80,7 @@ class Effort:
 
     def __init__(self, steps: float = MOST_STEPS) -> None:
         self.left = steps
+        self._normalised: set[str] = set()
 
     def spend(self, steps: float) -> None:
         """Take steps.
@@ -89,6 +91,22 @@ class Effort:
         if steps > self.left:
             raise EffortExceededError
         self.left -= steps
+
+    def normalise(self, context: str) -> tuple[str, list[int]]:
+        """Normalise a context, and take the steps of that once, whether it is remembered or not.
+
+        Raises:
+            EffortExceededError: So many steps are not left.
+        """
+        new = context not in self._normalised
+        self._normalised.add(context)
+        if new:
+            self.spend(_STEPS_A_CHARACTER * len(context))
+        short = len(context) <= FUZZY_MAX_CONTEXT
+        found = _normalised_context(context) if short else _normalised_long_context(context)
+        if new:
+            self.spend(_STEPS_A_PIECE * len(found[1]))
+        return found
 
 
 class EffortExceededError(Exception):
@@ -230,11 +248,17 @@ def _normalised(text: str) -> tuple[list[str], list[int]]:
         if character in _DROPPED:
             continue
         space = False
-        folded = _EQUAL.get(character) or unicodedata.normalize("NFKD", character).casefold()
-        for piece in folded:
-            characters.append(_EQUAL.get(piece, piece))
+        for piece in _folded(character):
+            characters.append(piece)
             origin.append(index)
     return characters, origin
+
+
+@lru_cache(maxsize=1 << 16)
+def _folded(character: str) -> str:
+    """Return what a character becomes: one or several."""
+    folded = _EQUAL.get(character) or unicodedata.normalize("NFKD", character).casefold()
+    return "".join(_EQUAL.get(piece, piece) for piece in folded)
 
 
 @lru_cache(maxsize=256)
@@ -317,14 +341,15 @@ def _find_part(quote: str, context: str, position: int, effort: Effort) -> Span 
         return Span(start, start + len(quote))
     effort.spend(_STEPS_A_CHARACTER * len(quote))
     needle = normalise(quote).strip("\"'")
+    effort.spend(_STEPS_A_PIECE * len(needle))
     if not needle:
         return None
-    short = len(context) <= FUZZY_MAX_CONTEXT
-    haystack, origin = _normalised_context(context) if short else _normalised_long_context(context)
+    haystack, origin = effort.normalise(context)
     first = bisect_left(origin, position) if position else 0
     start = _find(needle, haystack, first, effort)
     end = start + len(needle)
     if start < 0:
+        short = len(context) <= FUZZY_MAX_CONTEXT
         aligned = _align(needle, haystack[first:], effort) if short else None
         if aligned is None:
             return None

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rapidfuzz import fuzz
 
+from ctxmetrics import text
 from ctxmetrics.judges.llm.checking import MOST_QUOTES, check
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
 from ctxmetrics.judges.llm.splitting import Part
@@ -281,3 +282,25 @@ def test_a_quote_of_megabytes_is_not_looked_for(quote, compared):
     checked = check(quoting(lambda _: [quote]), part, ("s1",), (), get_pack("en"))
     assert checked.problems["s1"] in {"too_many_quotes", "unverified_evidence"}
     assert not compared
+
+
+@pytest.mark.parametrize(
+    "letter", ["\ufdfa", "\uac01", "a\u0301\u0327", "\u5317"], ids=["ligature", "hangul", "accents", "cjk"]
+)
+def test_the_work_of_normalising_is_bounded_too(letter, monkeypatch):
+    pieces = []
+    normalised = text._normalised
+
+    def counting(given):
+        found = normalised(given)
+        pieces.append(len(found[0]))
+        return found
+
+    monkeypatch.setattr(text, "_normalised", counting)
+    units = tuple(f"s{number}" for number in range(1, 33))
+    contexts = {f"c{number}": letter * 5_000 + str(number) for number in range(1, 9)}
+    part = Part(units=dict.fromkeys(units, "The pump hums."), contexts=contexts)
+    data = quoting(lambda id_: [f"{id_} {number} {letter * 1000}" for number in range(40)], units)
+    checked = check(data, part, units, (), get_pack("en"))
+    assert set(checked.problems.values()) <= {"too_many_quotes", "unverified_evidence"}
+    assert sum(pieces) < 1.2 * text.MOST_STEPS / text._STEPS_A_PIECE
