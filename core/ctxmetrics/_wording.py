@@ -49,6 +49,8 @@ _RUSSIAN: Mapping[str, str] = MappingProxyType(
         "part": "часть",
         "more": "ещё",
         "doubtful": "сомнительно",
+        "unused": "не использован",
+        "redundant": "избыточен",
         "sentences supported": "подтверждено предложений",
         "facts supported": "подтверждено фактов",
         "claims supported": "подтверждено утверждений",

@@ -76,7 +76,7 @@ class Verdict:
         text: The unit or context the verdict is about.
         reason: Why, in words, where the judge said so.
         code: Why the verdict is missing or flagged (`VerdictCode`), else None.
-        evidence: The spans of the retrieved text behind a yes.
+        evidence: The spans of the retrieved text behind a yes; of a no, the parts that are stated.
         details: What else the judge measured (missing words, similarity, stability ..).
     """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, ContextUtilization, Sample
+from ctxmetrics import ContextPrecision, ContextRecall, ContextUtilization, Sample, evaluate
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.verdicts import Evidence, Verdict
@@ -160,6 +160,14 @@ def test_quotes_plain_data_and_text():
         "s1     whole  -      -",
         "s2     -      part   -",
     ]
+
+
+def test_the_report_marks_unused_and_redundant_contexts(tmp_path):
+    judge = MatrixJudge(("ww-w-", "-w---"))
+    evaluate([sample(2)], [ContextRecall(judge=judge)], progress=False).to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    labels = [f'<span class="small">{label}</span>' for label in ("c1", "c2", "c3 unused", "c4 redundant")]
+    assert all(label in page for label in labels)
 
 
 def test_a_context_on_which_only_doubtful_units_rest_is_doubtful():

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ctxmetrics.report.view import Row, Summary
-    from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
-    from ctxmetrics.verdicts import Evidence, Verdict
+    from ctxmetrics.verdicts import Verdict
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --yes: #1a7f37; --no: #cf222e; --open: #9a6700; }
@@ -100,11 +99,7 @@ def _row(row: Row, language: str) -> Iterator[str]:
     for score in row.values():
         yield from _score(score)
     if row.sample is not None:
-        yield from _contexts(
-            row.sample,
-            [span for score in row.values() for verdict in score.verdicts for span in verdict.evidence],
-            language,
-        )
+        yield from _contexts(row, row.sample.retrieved_contexts or (), language)
     yield "</details>"
 
 
@@ -139,8 +134,12 @@ def _verdict(verdict: Verdict, language: str) -> str:
     return "".join(parts) + "</li>"
 
 
-def _contexts(sample: Sample, evidence: Sequence[Evidence], language: str) -> Iterator[str]:
-    for index, text in enumerate(sample.retrieved_contexts or ()):
+def _contexts(row: Row, contexts: Sequence[str], language: str) -> Iterator[str]:
+    evidence = [span for score in row.values() for verdict in score.verdicts for span in verdict.evidence]
+    matrix = next((score.attribution for score in row.values() if score.attribution), None)
+    worth = dict.fromkeys((matrix and matrix.redundant) or (), "redundant")
+    worth |= dict.fromkeys((matrix and matrix.unused) or (), "unused")
+    for index, text in enumerate(contexts):
         spans = sorted(
             {
                 (span.start, span.end)
@@ -148,7 +147,8 @@ def _contexts(sample: Sample, evidence: Sequence[Evidence], language: str) -> It
                 if span.context == index and span.end - span.start < len(text)
             }
         )
-        yield f'<div class="context"><span class="small">c{index + 1}</span> <bdi>{_marked(text[:_LONGEST_CONTEXT], spans)}</bdi>'
+        label = f"c{index + 1} {say(worth.get(index, ''), language)}".rstrip()
+        yield f'<div class="context"><span class="small">{label}</span> <bdi>{_marked(text[:_LONGEST_CONTEXT], spans)}</bdi>'
         cut = (
             f' <span class="small">({say("cut here", language)})</span>'
             if len(text) > _LONGEST_CONTEXT
