@@ -78,6 +78,7 @@ _RUSSIAN: Mapping[str, str] = MappingProxyType(
         "stopped early": "остановлено досрочно",
         "sample": "пример",
         "evidence in": "подтверждение в",
+        "stated in part in": "частично сказано в",
         "cut here": "обрезано",
         "user_input": "вопрос",
         "reference": "эталон",

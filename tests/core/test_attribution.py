@@ -168,6 +168,9 @@ def test_the_report_marks_unused_and_redundant_contexts(tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     labels = [f'<span class="small">{label}</span>' for label in ("c1", "c2", "c3 unused", "c4 redundant")]
     assert all(label in page for label in labels)
+    judge = MatrixJudge(("-p---!",))
+    evaluate([sample(1)], [ContextRecall(judge=judge)], progress=False).to_html(tmp_path / "part.html")
+    assert "stated in part in c2" in (tmp_path / "part.html").read_text(encoding="utf-8")
 
 
 def test_a_context_on_which_only_doubtful_units_rest_is_doubtful():

@@ -129,7 +129,7 @@ def _verdict(verdict: Verdict, language: str) -> str:
         parts.append(f'<br><span class="small">{_text(why)}</span>')
     where = ", ".join(dict.fromkeys(f"c{span.context + 1}" for span in verdict.evidence))
     if where:
-        named = f"{say('evidence in', language)} {where}"
+        named = f"{say('evidence in' if verdict.value else 'stated in part in', language)} {where}"
         parts.append(f'<br><span class="small">{named}{escape(doubt(verdict, language))}</span>')
     return "".join(parts) + "</li>"
 
