@@ -20,6 +20,7 @@ from ctxmetrics._version import __version__
 if TYPE_CHECKING:
     from ctxmetrics._runtime.cache import VerdictCache
     from ctxmetrics.agreement.agree import agree
+    from ctxmetrics.comparison.compare import Comparison, compare
     from ctxmetrics.errors import CtxMetricsError
     from ctxmetrics.evaluation.engine import aevaluate, evaluate
     from ctxmetrics.evaluation.estimate import Estimate, estimate
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 # The module of each public name.
 _HOME = {
     "Claims": "judges.base",
+    "Comparison": "comparison.compare",
     "ContextPrecision": "metrics",
     "ContextRecall": "metrics",
     "ContextUtilization": "metrics",
@@ -93,6 +95,7 @@ _HOME = {
     "Verdict": "verdicts",
     "VerdictCache": "_runtime.cache",
     "aevaluate": "evaluation.engine",
+    "compare": "comparison.compare",
     "agree": "agreement.agree",
     "estimate": "evaluation.estimate",
     "evaluate": "evaluation.engine",
@@ -103,6 +106,7 @@ _HOME = {
 
 __all__ = [
     "Claims",
+    "Comparison",
     "ContextPrecision",
     "ContextRecall",
     "ContextUtilization",
@@ -141,6 +145,7 @@ __all__ = [
     "__version__",
     "aevaluate",
     "agree",
+    "compare",
     "estimate",
     "evaluate",
     "forget",

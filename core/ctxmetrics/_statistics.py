@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _EQUAL = 1e-9
-_SERIES_FROM = 30
+_SERIES_FROM = 300
 
 
 def mean_interval(
@@ -111,7 +111,7 @@ def corrected_mean(
     if not others or interval is None:
         return mean, interval or (0.0, scale)
     mean_interval([*judge, *others], confidence, scale=scale)  # are they in range?
-    weight = _weight(people, judge, others)
+    weight = weight_of_judge(people, judge, others)
     corrected = mean + weight * (math.fsum(others) / len(others) - math.fsum(judge) / n)
     rest = variance([mine - weight * its for mine, its in zip(people, judge, strict=True)])
     spread = variance(others) if len(others) > 1 else 0.0
@@ -125,7 +125,7 @@ def corrected_mean(
     return corrected, (max(0.0, corrected - half), min(scale, corrected + half))
 
 
-def _weight(people: Sequence[float], judge: Sequence[float], others: Sequence[float]) -> float:
+def weight_of_judge(people: Sequence[float], judge: Sequence[float], others: Sequence[float]) -> float:
     """How much a judge is worth in `corrected_mean`: covariance over variance, less the fewer others there are."""
     n = len(people)
     spread = variance([*judge, *others])
@@ -142,9 +142,9 @@ def wilson(p: float, size: float, z: float) -> tuple[float, float]:
 
 
 def student_quantile(probability: float, degrees: int) -> float:
-    """Quantile of Student's distribution above its median, to six digits or better.
+    """Quantile of Student's distribution above its median, to ten digits or better.
 
-    Up to 30 degrees of freedom by bisection of the exact distribution function, beyond by its expansion around the
+    Up to 300 degrees of freedom by bisection of the exact distribution function, beyond by its expansion around the
     normal quantile.
 
     Args:

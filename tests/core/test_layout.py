@@ -17,6 +17,7 @@ LAYERS = (
     ("adapting",),
     ("tables", "agreement"),
     ("evaluation",),
+    ("comparison",),
     ("report",),
     ("metrics",),
     ("judges",),

@@ -132,7 +132,9 @@ def agree(
         found[name] = [
             compared(name, place, *triple) for place, triple in enumerate(triples, 1) if triple[2] is not None
         ]
-        corrections += [correction_of(metric, triples)] if name != REFERENCE else []
+        corrections += (
+            [correction_of(metric, zip(scores, said[name], strict=True))] if name != REFERENCE else []
+        )
     disputes = [item for items in found.values() for item in items if item.disputed]
     return AgreementReport(
         judge=judging.name,

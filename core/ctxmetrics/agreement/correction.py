@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxmetrics._statistics import corrected_mean
+from ctxmetrics.comparison.labelled import people_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
 
 
@@ -40,19 +40,19 @@ class Correction:
 
 
 def correction_of(
-    metric: Metric, scored: Iterable[tuple[Sample, Score, Sequence[bool | None] | None]]
+    metric: Metric, scored: Iterable[tuple[Score, Sequence[bool | None] | None]]
 ) -> Correction | None:
     """Return the metric's corrected mean, or None where people's labels give fewer than two scores.
 
     Args:
         metric: The metric that gave the scores.
-        scored: Samples, their scores by the judge, and what people said; None where they said nothing.
+        scored: The scores by the judge, and what people said; None where they said nothing.
     """
     both: list[tuple[float, float]] = []
     others: list[float] = []
-    for sample, score, labels in scored:
+    for score, labels in scored:
         if score.value is not None:
-            said = people_value(metric, sample, score, labels)
+            said = people_value(metric, score.value, len(score.verdicts), labels)
             others += [score.value] if said is None else []
             both += [] if said is None else [(said, score.value)]
     if len(both) < 2:  # noqa: PLR2004 - a variance needs two
@@ -68,18 +68,3 @@ def correction_of(
         mean=mean,
         interval=interval,
     )
-
-
-def people_value(
-    metric: Metric, sample: Sample, score: Score, labels: Sequence[bool | None] | None
-) -> float | None:
-    """Return the score that people's labels give, by the metric's own formula; None where a label is missing.
-
-    Where nothing was asked, since a side is empty, the convention's value stands.
-    """
-    if labels is None or not score.verdicts:
-        return None if labels is None else score.value
-    said = [label for label in labels[: len(score.verdicts)] if label is not None]
-    if len(said) != len(score.verdicts):
-        return None
-    return metric.build(sample, metric.to_value(said)).value

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import line
+from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
 from ctxmetrics.errors import SampleError
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.text import detect_language, split_sentences
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
 
-CONTEXTS, UNITS, REFERENCE = "context_useful", "unit_supported", "reference_supported"
+REFERENCE = "reference_supported"
 # The labels there are: what one answer is about, and the metric whose verdicts it is compared with. A reference counts
 # as supported by the judge when every sentence of it is.
 KINDS: Mapping[str, tuple[str, type[JudgedMetric]]] = {

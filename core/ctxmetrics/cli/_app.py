@@ -12,6 +12,7 @@ from ctxmetrics.cli._status import BAD_INPUT, INTERRUPTED, STOPPED
 from ctxmetrics.cli._terminal import message, print_result, show_help
 from ctxmetrics.cli.agree import agree
 from ctxmetrics.cli.cache import cache_app
+from ctxmetrics.cli.compare import compare
 from ctxmetrics.cli.estimate import estimate
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
@@ -19,7 +20,7 @@ from ctxmetrics.cli.score import score
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
 app = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
-for command in (score, parity, estimate, agree, label):
+for command in (score, compare, parity, estimate, agree, label):
     app.command()(command)
 app.add_typer(cache_app, name="cache")
 

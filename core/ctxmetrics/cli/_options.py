@@ -71,3 +71,11 @@ AnnotatorName = Annotated[
     str | None,
     typer.Option("--annotator", help="Whose answers of --labels count. Without it: the majority's."),
 ]
+MinPassRate = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--min-pass-rate", help="NAME=SHARE: exit 1 if fewer samples reach the pass mark. Repeatable."
+    ),
+]
+JUnitFile = Annotated[Path | None, typer.Option("--junit", help="Gates as JUnit XML: FILE.xml.")]
+OutputFormat = Annotated[str, typer.Option("--format", help="text, json or markdown.")]

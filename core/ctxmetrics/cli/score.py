@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.cli._gates import Gate, doubtful, failures, gate_of
+from ctxmetrics.cli._ci import tell_ci
+from ctxmetrics.cli._gates import Gate, doubtful, gate_of, outcomes_of, rate_gate_of
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
@@ -13,11 +14,13 @@ from ctxmetrics.cli._options import (
     FailUnder,
     File,
     JudgeName,
+    JUnitFile,
     KeepTexts,
     MaxCalls,
     MaxDoubtful,
     MaxTokens,
     MetricNames,
+    MinPassRate,
     OutFile,
     ReportFile,
     Resume,
@@ -31,7 +34,7 @@ from ctxmetrics.cli._terminal import collected_warnings, colored, message, print
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ctxmetrics.aegis_payload import Payload
@@ -57,7 +60,9 @@ def score(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     fail_under: FailUnder = None,
+    min_pass_rate: MinPassRate = None,
     max_doubtful: MaxDoubtful = None,
+    junit: JUnitFile = None,
     show: ShowLowest = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
@@ -67,7 +72,7 @@ def score(
     schema, convention = schema_and_convention(schema, convention)
     if cache is None and (resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
-    _check_paths(file, out, report, cache, resume=resume)
+    _check_paths(file, {"--out": out, "--report": report, "--junit": junit}, cache, resume=resume)
     samples: Any = read_samples(file, schema)
     payload = samples.payload
     judging = judge_of(judge, base_url)
@@ -79,9 +84,9 @@ def score(
     else:
         metrics = metrics_of(metric, samples, convention, judging)
     gates = [gate_of(text, metrics) for text in fail_under or ()]
-    if payload is not None:
-        gates += _gates_of(payload, metrics, chosen=bool(metric))
-        _tell_unused(payload, judge, chosen=bool(metric))
+    gates += [rate_gate_of(text, metrics) for text in min_pass_rate or ()]
+    gates += _gates_of(payload, metrics, chosen=bool(metric))
+    _tell_unused(payload, judge, chosen=bool(metric))
     run = Evaluation(
         samples,
         metrics,
@@ -101,12 +106,16 @@ def score(
         results = run_in_caller(run)
         if results.stopped or results.unanswered:  # the last line says what went wrong
             warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
-    _finish(results, metrics, judging, gates, out=out, report=report, show=show, max_doubtful=max_doubtful)
+    _print(results, metrics, judging, show)
+    if report is not None:
+        _write_report(results, report)
+    outcomes = [*outcomes_of(gates, results), *doubtful(max_doubtful, results)]
+    summary = "\n".join(["```text", str(results.summary()).replace("```", ""), "```"])
+    failed = tell_ci(outcomes, "ctxmetrics score", summary, junit)
+    leave(results, judging, out=out, failed_gates=failed)
 
 
-def _check_paths(
-    file: Path, out: Path | None, report: Path | None, cache: Path | None, *, resume: bool
-) -> None:
+def _check_paths(file: Path, outputs: Mapping[str, Path | None], cache: Path | None, *, resume: bool) -> None:
     """Raise where an output cannot be written or is an input, or --resume has nowhere to look."""
     from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.evaluation.writer import check_outputs
@@ -114,21 +123,11 @@ def _check_paths(
     if resume and cache is None:
         raise ParameterError("--resume needs --out FILE or --cache DIR: that is where the judgements are.")
     inputs = {"FILE": file, "--cache": None if cache is None else cache / FILE_NAME}
-    check_outputs({"--out": out, "--report": report}, inputs)
+    check_outputs(outputs, inputs)
 
 
-def _finish(
-    results: Results,
-    metrics: Sequence[Metric],
-    judge: Judge,
-    gates: Sequence[Gate],
-    *,
-    out: Path | None,
-    report: Path | None,
-    show: int,
-    max_doubtful: float | None,
-) -> None:
-    """Print and write what a run found, and end the command with its exit status."""
+def _print(results: Results, metrics: Sequence[Metric], judge: Judge, show: int) -> None:
+    """Print the summary, so many of the lowest scores, and what a reader must know about the judges."""
     from ctxmetrics.metrics.judged import JudgedMetric
 
     print_result(str(results.summary()))
@@ -139,12 +138,6 @@ def _finish(
     judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
     for text in sorted({text for metric in judged for text in (metric.judge or judge).warnings}):
         message(f"note: {text}")
-    failed = [*failures(gates, results), *doubtful(max_doubtful, results)]
-    for problem in failed:
-        message(f"gate: {problem}")
-    if report is not None:
-        _write_report(results, report)
-    leave(results, judge, out=out, failed_gates=bool(failed))
 
 
 def _write_report(results: Results, report: Path) -> None:
@@ -175,14 +168,20 @@ def _asked_for(payload: Payload, convention: str) -> list[Metric]:
     return [replace(metric, threshold=on_scale(share, metric.rules.scale)) for metric in metrics]
 
 
-def _gates_of(payload: Payload, metrics: Sequence[Metric], *, chosen: bool) -> list[Gate]:
+def _gates_of(payload: Payload | None, metrics: Sequence[Metric], *, chosen: bool) -> list[Gate]:
     """Return a gate a metric, where the file says that a mean below the pass mark is a failure."""
-    if chosen or not payload.blocking:
+    if chosen or payload is None or not payload.blocking:
         return []
-    return [Gate(metric.name, metric.pass_mark) for metric in metrics if metric.pass_mark is not None]
+    return [
+        Gate(metric.name, metric.pass_mark, text=f"is_blocking {metric.name}")
+        for metric in metrics
+        if metric.pass_mark is not None
+    ]
 
 
-def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:
+def _tell_unused(payload: Payload | None, judge: str, *, chosen: bool) -> None:
+    if payload is None:
+        return
     unused = [f"{key}={value!r}" for key, value in payload.unused.items()]
     if chosen:
         unused.append("metrics, threshold and is_blocking (--metric is given)")

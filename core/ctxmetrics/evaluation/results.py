@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args, overload
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ctxmetrics.comparison.compare import Comparison
     from ctxmetrics.evaluation.curve import Curve, SmallestK
 
 
@@ -344,6 +345,22 @@ class Results(Sequence[Row]):
                 f"{what}: {(*wrong, 'no metric of this run counts')[0]} units of a reference. Add ContextRecall()."
             )
         return list(found if names is None else names)
+
+    def compare(
+        self,
+        other: Results | str | os.PathLike[str],
+        *,
+        by: str | None = None,
+        cluster: str | None = None,
+        allow_different: Collection[str] = (),
+    ) -> Comparison:
+        """Compare these results with those of another run on the same samples; differences are ``other`` minus these.
+
+        Arguments and errors are those of `ctxmetrics.compare`.
+        """
+        from ctxmetrics.comparison.compare import compare
+
+        return compare(self, other, by=by, cluster=cluster, allow_different=allow_different)
 
     def _need_rows(self, what: str) -> None:
         if self._rows is None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from ctxmetrics._display import visible
-from ctxmetrics._version import __version__
 from ctxmetrics._wording import doubt, doubts_of, listed, say
+from ctxmetrics.report.markup import document
+from ctxmetrics.report.markup import isolated as _text
+from ctxmetrics.report.markup import shown as _shown
 from ctxmetrics.report.view import shown_doubt, shown_interval, shown_mean
 
 if TYPE_CHECKING:
@@ -21,19 +22,8 @@ if TYPE_CHECKING:
     from ctxmetrics.scores import Score
     from ctxmetrics.verdicts import Verdict
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --yes: #1a7f37; --no: #cf222e; --open: #9a6700; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
-details { border: 1px solid var(--line); border-radius: 6px; margin: .6rem 0; padding: .4rem .8rem; }
-summary { cursor: pointer; } .yes { color: var(--yes); } .no { color: var(--no); } .open { color: var(--open); }
-.context { border-left: 3px solid var(--line); padding-left: .8rem; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
-.small { font-size: .85em; opacity: .8; } mark { background: #ffd33d66; color: inherit; } ul { padding-left: 1.2rem; } li { margin: .2rem 0; }
-"""
 _MARKS = {True: ("✓", "yes"), False: ("✗", "no"), None: ("?", "open")}
 _LONGEST_CONTEXT = 20_000
-# Characters of ordinary pages that do nothing beyond their own element.
-_HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 def render_html(rows: Iterable[Row], summary: Summary, *, title: str = "ctxmetrics") -> str:
@@ -44,20 +34,13 @@ def render_html(rows: Iterable[Row], summary: Summary, *, title: str = "ctxmetri
         summary: What the run's `Results.summary` returns.
         title: Heading of the page.
     """
-    return "".join(_page(list(rows), summary, title))
+    return "".join(document(title, _body(list(rows), summary), language=summary.language))
 
 
-def _page(rows: Sequence[Row], summary: Summary, title: str) -> Iterator[str]:
-    language = summary.language
-    yield f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
-    yield '<meta name="generator" content="ctxmetrics">'
-    yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{_shown(title)}</title><style>{_STYLE}</style></head><body><h1>{_shown(title)}</h1>"
+def _body(rows: Sequence[Row], summary: Summary) -> Iterator[str]:
     yield from _summary(rows, summary)
     for row in rows:
-        yield from _row(row, language)
-    yield f'<p class="small">ctxmetrics {escape(__version__)}</p></body></html>\n'
+        yield from _row(row, summary.language)
 
 
 def _summary(rows: Sequence[Row], summary: Summary) -> Iterator[str]:
@@ -166,12 +149,3 @@ def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
             pieces += [_shown(text[position:start]), "<mark>", _shown(text[start:end]), "</mark>"]
             position = end
     return "".join([*pieces, _shown(text[position:])])
-
-
-def _text(text: str) -> str:
-    """Return an untrusted text as markup: in an element of its own, so that its direction stays its own."""
-    return f"<bdi>{_shown(text)}</bdi>"
-
-
-def _shown(text: str) -> str:
-    return escape(visible(text.replace("\r\n", "\n"), keep=_HARMLESS))

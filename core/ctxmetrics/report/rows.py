@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # What a row says about its sample beside the sample's own fields.
 _HASHES = ("hash", "context_hashes", "content_hash")
+_NO_RESULTS = "this is no line of results. Give a file that --out or to_jsonl wrote."
 
 
 def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
@@ -50,12 +51,17 @@ def record_of(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None
     return {
         **(sample.to_dict() if keep_texts else {}),
         "user_input": sample.user_input,
-        "hash": _hash([sample.user_input, sample.reference]),
+        "hash": question_hash(sample),
         "context_hashes": [_hash(text) for text in sample.retrieved_contexts or ()],
         "content_hash": content_hash(sample),
         "labels": plain(sample.labels),
         "metadata": plain(sample.metadata),
     }
+
+
+def question_hash(sample: Sample) -> str:
+    """Return a hash of question and reference."""
+    return _hash([sample.user_input, sample.reference])
 
 
 def content_hash(sample: Sample) -> str:
@@ -69,10 +75,25 @@ def _hash(value: object) -> str:
 
 
 def read_rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
-    """Yield the rows that lines of JSON hold; the lines of one sample follow each other.
+    """Yield the rows that lines of JSON hold. Arguments and errors are those of `read_lines`."""
+    for index, (where, group) in enumerate(read_lines(lines, name)):
+        first, _ = group[0]
+        identifier, record = first["sample_id"], first["sample"]
+        try:
+            sample = None if record is None else _sample(identifier, record)
+            scores = {data["metric"]: score_of(data) for data, _ in group}
+        except CtxMetricsError as error:
+            raise InputFileError(f"{where}: the sample of these results cannot be read: {error}") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputFileError(f"{where}: {_NO_RESULTS}") from None
+        yield Row(index, sample, identifier, scores, record)
+
+
+def read_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, list[tuple[Any, bytes]]]]:
+    """Yield where each sample's lines end, and the lines: what they hold, and as they are.
 
     Args:
-        lines: What `to_rows` wrote, a line each.
+        lines: What `to_rows` wrote, a line each; the lines of one sample follow each other.
         name: What error messages call the file.
 
     Raises:
@@ -80,56 +101,47 @@ def read_rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
     """
     from pydantic_core import from_json
 
-    scores: dict[str, Score] = {}
-    known: list[str] | None = None
-    record: Mapping[str, Any] | None = None
-    identifier, number, index = None, 0, 0
+    metrics: list[str] = []
+    group: list[tuple[Any, bytes]] = []
+    place = name
     for number, line in enumerate(lines, 1):
         try:
             data = from_json(line, allow_inf_nan=False)
-            score, said = score_of(data), data["sample"]
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise InputFileError(
-                f"{name}, line {number}: this is no line of results. Give a file that --out or to_jsonl wrote."
-            ) from None
-        if scores and (score.metric in scores or (score.sample_id, said) != (identifier, record)):
-            known = _complete(scores, known, f"{name}, line {number - 1}")
-            yield _row(index, identifier, record, scores, f"{name}, line {number - 1}")
-            scores, index = {}, index + 1
-        scores[score.metric], identifier, record = score, score.sample_id, said
-    if not scores:
+            same = bool(group) and all(data[key] == group[0][0][key] for key in ("sample_id", "sample"))
+            begins = bool(group) and not (same and all(data["metric"] != item["metric"] for item, _ in group))
+            hash(data["metric"])
+        except (ValueError, KeyError, TypeError):
+            raise InputFileError(f"{name}, line {number}: {_NO_RESULTS}") from None
+        if begins:
+            yield _whole(group, metrics, place)
+            group = []
+        group.append((data, line))
+        place = f"{name}, line {number}"
+    if not group:
         raise InputFileError(f"{name}: the file holds no results. Give a file that --out or to_jsonl wrote.")
-    _complete(scores, known, f"{name}, line {number}")
-    yield _row(index, identifier, record, scores, f"{name}, line {number}")
+    yield _whole(group, metrics, place)
 
 
-def _complete(scores: Mapping[str, Score], known: list[str] | None, where: str) -> list[str]:
-    if known is not None and list(scores) != known:
+def _whole(
+    group: list[tuple[Any, bytes]], metrics: list[str], where: str
+) -> tuple[str, list[tuple[Any, bytes]]]:
+    """Return a sample's lines, if it has the metrics of the samples before it."""
+    found = [data["metric"] for data, _ in group]
+    metrics += found if not metrics else []
+    if found != metrics:
         raise InputFileError(
-            f"{where}: the sample has {', '.join(scores)}, those before it {', '.join(known)}. "
+            f"{where}: the sample has {', '.join(found)}, those before it {', '.join(metrics)}. "
             "Give the whole file of one run."
         )
-    return list(scores)
+    return where, group
 
 
-def _row(
-    index: int,
-    identifier: str | None,
-    record: Mapping[str, Any] | None,
-    scores: Mapping[str, Score],
-    where: str,
-) -> Row:
-    if record is None:
-        return Row(index, None, identifier, scores)
-    try:
-        fields = {key: value for key, value in record.items() if key not in _HASHES}
-        return Row(index, Sample(**{**fields, "id": identifier}), identifier, scores, record)
-    except (CtxMetricsError, AttributeError, TypeError) as error:
-        raise InputFileError(f"{where}: the sample of these results cannot be read: {error}") from None
+def _sample(identifier: str | None, record: Mapping[str, Any]) -> Sample:
+    return Sample(**{**{key: value for key, value in record.items() if key not in _HASHES}, "id": identifier})
 
 
 def score_of(data: Mapping[str, Any]) -> Score:
-    """Read one line. Raises as dicts and constructors do where it is none."""
+    """Read one line's score. Raises as dicts and constructors do where there is none."""
     name, provenance, value = data["metric"], dict(data["provenance"]), data["value"]
     lengths = data["context_lengths"]
     provenance["warnings"] = tuple(provenance["warnings"])

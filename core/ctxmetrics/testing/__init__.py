@@ -1,11 +1,16 @@
-"""The golden cases, and what puts them through an adapter: see docs/own-adapter.md."""
+"""For tests: a gate on retrieval, and the golden cases with what puts them through an adapter.
+
+See docs/comparing.md and docs/own-adapter.md.
+"""
 
 from ctxmetrics.testing.conformance import Batch, batches, differences
 from ctxmetrics.testing.golden import Case, check, load_cases, make_metric, make_sample, run
+from ctxmetrics.testing.regression import assert_not_worse
 
 __all__ = [
     "Batch",
     "Case",
+    "assert_not_worse",
     "batches",
     "check",
     "differences",

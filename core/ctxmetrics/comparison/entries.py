@@ -1,0 +1,258 @@
+"""What a comparison reads of each sample of a run, and which samples of two runs belong together."""
+
+from __future__ import annotations
+
+import gc
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ctxmetrics._display import visible
+from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.report.rows import question_hash, read_lines, read_rows
+from ctxmetrics.report.view import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from ctxmetrics.scores import Score
+
+    Run: TypeAlias = Iterable[Row] | str | os.PathLike[str]
+
+# What must be equal before two scores may be compared, and how it is written in a score's provenance.
+_ORIGIN = {
+    "judge": "judge",
+    "prompt": "prompt",
+    "convention": "convention",
+    "formula": "formula",
+    "unit": "splitter",
+}
+# What `compare` may be told to accept as different.
+FIELDS = (*_ORIGIN, "question")
+_MARKS = {True: "1", False: "0", None: "?"}
+_LONGEST = 3
+
+
+class Brief(NamedTuple):
+    """What a comparison needs of one score.
+
+    Attributes:
+        value: The score's value.
+        answers: A character a verdict: 1 for yes, 0 for no, ? where there is none.
+        origin: Judge, prompt, convention, formula and unit.
+    """
+
+    value: float | None
+    answers: str
+    origin: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One sample of a run; its verdicts are read from its lines when they are asked for.
+
+    Attributes:
+        name: The sample's id, or its number.
+        identifier: The sample's id, or None.
+        hash: Of question and reference; None where nothing is known of the sample.
+        user_input: The question.
+        metadata: The sample's.
+        labels: What people said.
+        scores: By metric.
+        source: The row, or the lines that hold it.
+    """
+
+    name: str
+    identifier: str | None
+    hash: str | None
+    user_input: str | None
+    metadata: Mapping[str, Any]
+    labels: Mapping[str, Any]
+    scores: Mapping[str, Brief]
+    source: Row | Sequence[bytes]
+
+    def row(self) -> Row:
+        """Return the whole row."""
+        if isinstance(self.source, Row):
+            return self.source
+        return next(read_rows(self.source, f"sample {visible(self.name)}"))
+
+
+def entries_of(run: Run) -> list[Entry]:
+    """Read a run: its rows, or the file that holds their lines.
+
+    Raises:
+        InputFileError: The file cannot be read, or a line is no result.
+    """
+    if not isinstance(run, (str, os.PathLike)):
+        return [_of_row(row) for row in run]
+    collecting = gc.isenabled()
+    gc.disable()  # nothing here refers to itself, and the collector would look at all lines again and again
+    try:
+        with open(run, "rb") as file:  # noqa: PTH123 - a path of any kind
+            origins: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
+            return [
+                _of_lines(number, where, group, origins)
+                for number, (where, group) in enumerate(read_lines(file, str(run)), 1)
+            ]
+    except OSError as error:
+        raise InputFileError(f"{run}: cannot be read: {error.strerror or error}.") from None
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _of_row(row: Row) -> Entry:
+    sample, found = row.sample, row.record
+    known = None if sample is None else question_hash(sample) if found is None else found["hash"]
+    return Entry(
+        name=row.sample_id or str(row.index + 1),
+        identifier=row.sample_id,
+        hash=known,
+        user_input=None if sample is None else sample.user_input,
+        metadata={} if sample is None else sample.metadata,
+        labels={} if sample is None else sample.labels,
+        scores={name: _of_score(score) for name, score in row.items()},
+        source=row,
+    )
+
+
+def _of_score(score: Score) -> Brief:
+    origin = tuple(getattr(score.provenance, name) for name in _ORIGIN.values())
+    return Brief(score.value, "".join(_MARKS[verdict.value] for verdict in score.verdicts), origin)
+
+
+def _of_lines(
+    number: int,
+    where: str,
+    group: Sequence[tuple[Any, bytes]],
+    origins: dict[tuple[str | None, ...], tuple[str | None, ...]],
+) -> Entry:
+    scores = {}
+    try:
+        for data, _ in group:
+            origin = tuple([data["provenance"][name] for name in _ORIGIN.values()])
+            answers = "".join([_MARKS[verdict["value"]] for verdict in data["verdicts"]])
+            value = None if data["value"] is None else float(data["value"])
+            scores[data["metric"]] = Brief(value, answers, origins.setdefault(origin, origin))
+        first = group[0][0]
+        said = first["sample"] or {}
+        return Entry(
+            name=first["sample_id"] or str(number),
+            identifier=first["sample_id"],
+            hash=said.get("hash"),
+            user_input=said.get("user_input"),
+            metadata=said.get("metadata") or {},
+            labels=said.get("labels") or {},
+            scores=scores,
+            source=[line for _, line in group],
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputFileError(
+            f"{where}: these are no lines of results. Give a file that --out or to_jsonl wrote."
+        ) from None
+
+
+def joined(
+    before: Sequence[Entry], after: Sequence[Entry]
+) -> tuple[list[tuple[Entry, Entry]], list[str], list[str]]:
+    """Put the samples of two runs together: by id where every sample has one, else by question and reference.
+
+    Returns:
+        The pairs, and the names of the samples that are in one run only.
+
+    Raises:
+        ParameterError: They cannot be told apart, or no sample is in both.
+    """
+    by_id = all(entry.identifier is not None for entry in (*before, *after))
+    places = [_places(run, by_id=by_id) for run in (before, after)]
+    pairs = [(entry, places[1][key]) for key, entry in places[0].items() if key in places[1]]
+    if not pairs:
+        how = "no id is in both" if by_id else "no question with its reference is in both"
+        raise ParameterError(
+            f"compare: the runs have no sample in common: {how}. Give runs on the same samples."
+        )
+    alone = [
+        [entry.name for key, entry in mine.items() if key not in other]
+        for mine, other in (places, reversed(places))
+    ]
+    return pairs, alone[0], alone[1]
+
+
+def _places(run: Sequence[Entry], *, by_id: bool) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for entry in run:
+        key = entry.identifier if by_id else entry.hash
+        if key is None:
+            raise ParameterError(
+                f"compare: sample {visible(entry.name)!r} has no id, and its run kept values only. Give the samples ids, "
+                "or the file of --out."
+            )
+        if key in found:
+            raise ParameterError(
+                f"compare: samples {visible(found[key].name)!r} and {visible(entry.name)!r} have the same "
+                f"{'id' if by_id else 'question and reference'}. Give each sample an id of its own."
+            )
+        found[key] = entry
+    return found
+
+
+def check_comparable(
+    pairs: Iterable[tuple[Entry, Entry]], metrics: Sequence[str], allowed: Collection[str]
+) -> list[str]:
+    """Raise where scores that are compared differ in more than what was retrieved.
+
+    Args:
+        pairs: The samples of both runs.
+        metrics: What is compared.
+        allowed: Which of `FIELDS` may differ.
+
+    Returns:
+        What differs with permission, in words.
+
+    Raises:
+        ParameterError: They differ in what is not allowed; the message names each field and both values.
+    """
+    unknown = [name for name in allowed if name not in FIELDS]
+    if unknown:
+        raise ParameterError(
+            f"compare: allow_different {unknown[0]!r} is unknown. Choose from: {', '.join(FIELDS)}."
+        )
+    different: dict[str, dict[tuple[str, str], int]] = {}
+    for one, other in pairs:
+        if None not in (one.hash, other.hash) and one.hash != other.hash:
+            counts = different.setdefault("question", {})
+            counts[one.name, other.name] = counts.get((one.name, other.name), 0) + 1
+        for metric in metrics:
+            mine, its = one.scores[metric], other.scores[metric]
+            if mine.origin == its.origin or None in (mine.value, its.value):
+                continue
+            for name, left, right in zip(_ORIGIN, mine.origin, its.origin, strict=True):
+                asked = name != "prompt" or (
+                    mine.answers and its.answers
+                )  # without a request there is no prompt
+                if left != right and asked:
+                    counts = different.setdefault(name, {})
+                    counts[str(left), str(right)] = counts.get((str(left), str(right)), 0) + 1
+    words = {name: f"{name} ({_shown(name, different[name])})" for name in FIELDS if name in different}
+    refused = [name for name in words if name not in allowed]
+    if refused:
+        option = " ".join(f"--allow-different {name}" for name in refused)
+        raise ParameterError(
+            f"compare: the runs differ in {'; '.join(words[name] for name in refused)}. Their scores do not measure the "
+            f"same thing. Score both alike, or write {option} (allow_different={tuple(refused)!r})."
+        )
+    return list(words.values())
+
+
+def _shown(name: str, counts: Mapping[tuple[str, str], int]) -> str:
+    if name == "question":
+        some = [visible(one)[:40] for one, _ in list(counts)[:_LONGEST]]
+        return f"question or reference of {len(counts)} samples: {', '.join(some)}" + (
+            " .." if len(counts) > _LONGEST else ""
+        )
+    return ", ".join(
+        f"{visible(one)[:80]} and {visible(other)[:80]}, {number} scores"
+        for (one, other), number in list(counts.items())[:_LONGEST]
+    )

@@ -1,0 +1,65 @@
+"""A comparison as one page to read; see `ctxmetrics.report.markup` for what such a page may hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxmetrics._wording import clean
+from ctxmetrics.comparison.text import HEADER, TEXT, cells, conclusion, heading, unit_lists, worst_line
+from ctxmetrics.report.markup import document, isolated, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ctxmetrics.comparison.view import ChangedUnit, Difference, Findings, Held
+
+_COLOURS = {"better": "yes", "worse": "no"}
+
+
+def page(found: Findings, title: str) -> str:
+    """Return the page."""
+    return "".join(document(title, _body(found)))
+
+
+def _body(found: Findings) -> Iterator[str]:
+    yield f"<p>{shown(heading(found))}</p>"
+    yield from _table(found.metrics)
+    yield "<ul>"
+    for item in found.metrics:
+        yield f'<li class="{_COLOURS.get(item.verdict, "")}">{shown(conclusion(item))}</li>'
+    yield "".join(f"<li>{shown(note)}</li>" for note in found.notes) + "</ul>"
+    for group, items in found.groups.items():
+        yield f"<h2>{isolated(clean(group, TEXT))}</h2>"
+        yield from _table(items)
+    for (name, units), colour in zip(unit_lists(found), ("no", "yes"), strict=True):
+        yield f'<h2 class="{colour}">{shown(name)}: {len(units)}</h2>'
+        for unit in units:
+            yield from _unit(unit)
+    yield "<h2>Samples that fell most</h2><ul>" if found.worst else ""
+    yield "".join(f"<li>{isolated(worst_line(found, place))}</li>" for place in range(len(found.worst)))
+    yield "</ul>" if found.worst else ""
+
+
+def _table(items: Sequence[Difference]) -> Iterator[str]:
+    yield "<table><tr>" + "".join(f"<th>{shown(name)}</th>" for name in HEADER) + "</tr>"
+    for item in items:
+        yield "<tr>" + "".join(f"<td>{shown(cell)}</td>" for cell in cells(item)) + "</tr>"
+    yield "</table>"
+
+
+def _unit(unit: ChangedUnit) -> Iterator[str]:
+    yield f"<details open><summary><b>{isolated(unit.sample_id)}</b> {shown(unit.id)}: {isolated(unit.text)}</summary>"
+    if unit.user_input:
+        yield f'<p><span class="small">question</span><br>{isolated(unit.user_input)}</p>'
+    yield from map(_context, unit.contexts)
+    yield "</details>"
+
+
+def _context(held: Held) -> str:
+    states = {True: "retrieved by both runs", False: "retrieved by this run only", None: ""}
+    head = f'<span class="small">context {held.rank} {states[held.retrieved_by_both]}</span>'
+    text = isolated(held.quote)
+    if held.text is not None and held.quote in held.text:
+        before, _, after = held.text.partition(held.quote)
+        text = f"<bdi>{shown(before)}<mark>{shown(held.quote)}</mark>{shown(after)}</bdi>"
+    return f'<div class="context">{head} {text}</div>'

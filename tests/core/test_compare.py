@@ -1,0 +1,536 @@
+"""Two runs on the same samples: what is joined, what is refused, what is named, and what the gates say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
+from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.files import read_samples
+from ctxmetrics.judges.base import Judgement
+from ctxmetrics.testing import assert_not_worse
+from ctxmetrics.verdicts import Evidence, Verdict
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+FACTS = ["Paris is a city.", "It has a tower.", "The tower is tall."]
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """A judge that supports a sentence where a context holds it word for word."""
+
+    name: str = "verbatim"
+    prompt: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    async def attribute(self, request):
+        return Judgement(
+            verdicts=tuple(
+                self._verdict(id_, unit, request.contexts)
+                for id_, unit in zip(request.unit_ids, request.units, strict=True)
+            ),
+            prompt=self.prompt,
+        )
+
+    async def rate(self, request):
+        useful = [any(unit in text for unit in request.units) for text in request.contexts]
+        found = zip(request.context_ids, useful, strict=True)
+        return Judgement(
+            verdicts=tuple(Verdict(id=id_, value=value) for id_, value in found), prompt=self.prompt
+        )
+
+    @staticmethod
+    def _verdict(id_, unit, contexts):
+        spans = tuple(
+            Evidence(place, text.index(unit), text.index(unit) + len(unit), unit)
+            for place, text in enumerate(contexts)
+            if unit in text
+        )
+        return Verdict(id=id_, value=bool(spans), evidence=spans)
+
+
+METRICS = [ContextRecall(), ContextPrecision()]
+
+
+def sample(number, contexts, **more):
+    fields = {"id": f"n{number}", "user_input": f"Question {number}?", "reference": " ".join(FACTS)}
+    return Sample(**{**fields, "retrieved_contexts": contexts, **more})
+
+
+def run(samples, judge=None, metrics=METRICS) -> Results:
+    return evaluate(samples, metrics, judge=judge or Verbatim(), progress=False)
+
+
+def write(results, path, **options):
+    results.to_jsonl(path, **options)
+    return path
+
+
+BEFORE = [sample(n, ["Something else.", FACTS[0], f"{FACTS[1]} {FACTS[2]}"]) for n in range(4)]
+AFTER = [
+    sample(0, ["Something else.", FACTS[0], f"{FACTS[1]} {FACTS[2]}"]),
+    sample(1, ["Something else.", FACTS[0]]),
+    sample(2, []),
+    sample(3, [*FACTS, "Something else."]),
+]
+
+
+# ---- figures ----
+
+
+def test_the_figures_are_those_of_the_paired_values():
+    found = run(BEFORE).compare(run(AFTER))["context_recall"]
+    assert (found.before, found.after, found.samples) == (1.0, pytest.approx((1 + 1 / 3 + 0 + 1) / 4), 4)
+    assert found.difference == pytest.approx((-2 / 3 - 1) / 4)
+    assert (found.better, found.worse, found.equal, found.unpaired) == (0, 2, 2, 0)
+    assert found.p == 0.5  # two of the four sign patterns of two differences are as far from zero
+    precision = run(BEFORE).compare(run(AFTER))["context_precision"]
+    assert (found.p_adjusted, precision.p_adjusted) == (1.0, 1.0)
+    assert found.verdict == "no difference shown"
+
+
+def test_a_file_a_path_and_results_are_compared_alike(tmp_path):
+    before, after = run(BEFORE), run(AFTER)
+    files = write(before, tmp_path / "a.jsonl"), write(after, tmp_path / "b.jsonl")
+    expected = compare(before, after).to_dict()
+    for one in (before, files[0], str(files[0]), Results.from_jsonl(files[0])):
+        for other in (after, files[1], Results.from_jsonl(files[1])):
+            got = compare(one, other).to_dict()
+            for kind in ("lost", "won"):
+                got[kind] = [
+                    {
+                        **unit,
+                        "contexts": [
+                            {**item, "text": old["text"]}
+                            for item, old in zip(unit["contexts"], before_["contexts"], strict=True)
+                        ],
+                    }
+                    for unit, before_ in zip(got[kind], expected[kind], strict=True)
+                ]
+            assert got == expected
+
+
+def test_the_overlap_of_intervals_is_no_test():
+    """What the pairs show, two intervals side by side do not."""
+    before = [sample(n, FACTS[: n % 3]) for n in range(36)]
+    after = [sample(n, FACTS[: min(3, n % 3 + (n % 2))]) for n in range(36)]
+    one, other = run(before), run(after)
+    ends = [results.summary()["context_recall"].interval for results in (one, other)]
+    assert ends[0][1] > ends[1][0]
+    found = one.compare(other)["context_recall"]
+    assert found.interval[0] > 0
+    assert found.verdict == "better"
+    assert (found.better, found.worse) == (18, 0)
+
+
+def test_groups_and_clusters():
+    topics = [{"topic": "a" if n < 2 else "b", "document": {"id": n % 2}} for n in range(4)]
+    before = run([replace(item, metadata=topics[n]) for n, item in enumerate(BEFORE)])
+    after = run([replace(item, metadata=topics[n]) for n, item in enumerate(AFTER)])
+    found = before.compare(after, by="metadata.topic", cluster="metadata.document.id")
+    assert found.clusters == 2
+    assert {name: items[0].difference for name, items in found.groups.items()} == {
+        "a": pytest.approx(-1 / 3),
+        "b": pytest.approx(-1 / 2),
+    }
+    assert "in 2 clusters" in str(found)
+    with pytest.raises(
+        ParameterError, match=r"'n0' has no 'metadata.city'. Its metadata: metadata.topic, metadata"
+    ):
+        before.compare(after, by="metadata.city")
+
+
+def test_samples_without_a_value_are_counted_and_not_compared():
+    after = [*AFTER[:3], replace(AFTER[3], reference="?!")]
+    with pytest.raises(ParameterError, match="differ in question"):
+        run(BEFORE).compare(run(after))
+    found = run(BEFORE).compare(run(after), allow_different=["question"])
+    item = found["context_recall"]
+    assert (item.samples, item.unpaired, item.values_lost) == (3, 1, 1)
+    assert "1 samples have no value in one of the runs" in str(found)
+    assert any("different, with permission: question" in note for note in found.notes)
+
+
+# ---- joining ----
+
+
+def test_samples_are_joined_by_id_in_any_order_else_by_question_and_reference():
+    found = run(BEFORE).compare(run(AFTER[::-1]))
+    assert found.to_dict()["metrics"] == run(BEFORE).compare(run(AFTER)).to_dict()["metrics"]
+    nameless = [replace(item, id=None) for item in BEFORE], [replace(item, id=None) for item in AFTER[::-1]]
+    by_hash = run(nameless[0]).compare(run(nameless[1]))
+    assert by_hash.to_dict()["metrics"] == found.to_dict()["metrics"]
+
+
+def test_samples_of_one_run_only_are_named():
+    found = run(BEFORE[:3]).compare(run(AFTER[1:]))
+    assert (found.samples, found.only_before, found.only_after) == (2, ("n0",), ("n3",))
+    assert "2 samples in both runs, 1 in the first only, 1 in the second only" in str(found)
+
+
+def test_what_cannot_be_joined_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="no sample in common: no id is in both"):
+        run(BEFORE[:2]).compare(run(AFTER[2:]))
+    same = [replace(BEFORE[0], id=None)] * 2
+    with pytest.raises(ParameterError, match="have the same question and reference"):
+        run(same).compare(run(same))
+    with pytest.raises(ParameterError, match="no metric in common"):
+        run(BEFORE, metrics=METRICS[:1]).compare(run(AFTER, metrics=METRICS[1:]))
+    with pytest.raises(InputFileError, match=r"absent.jsonl: cannot be read"):
+        compare(run(BEFORE), tmp_path / "absent.jsonl")
+    (tmp_path / "data.jsonl").write_text('{"user_input": "x"}\n')
+    with pytest.raises(InputFileError, match=r"data.jsonl, line 1: this is no line of results"):
+        compare(run(BEFORE), tmp_path / "data.jsonl")
+
+
+# ---- refusing ----
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after"),
+    [
+        ("judge", {"judge": Verbatim()}, {"judge": Verbatim(name="other")}),
+        ("prompt", {"judge": Verbatim(prompt="joint-1")}, {"judge": Verbatim(prompt="joint-2")}),
+        ("convention", {}, {"metrics": [ContextRecall(convention="deepeval")]}),
+        ("formula", {"metrics": [ContextPrecision()]}, None),
+        ("unit", {}, None),
+    ],
+)
+def test_runs_that_do_not_measure_the_same_are_refused(tmp_path, field, before, after):
+    one = write(run(BEFORE, **before), tmp_path / "a.jsonl")
+    other = tmp_path / "b.jsonl"
+    if after is None:
+        name = {"formula": "formula", "unit": "splitter"}[field]
+        lines = [json.loads(line) for line in write(run(AFTER, **before), other).read_text().splitlines()]
+        for line in lines:
+            line["provenance"][name] = "another"
+        other.write_text("\n".join(map(json.dumps, lines)))
+    elif field == "convention":  # the convention is part of a metric's name
+        lines = [json.loads(line) for line in write(run(AFTER), other).read_text().splitlines()]
+        for line in lines:
+            line["provenance"]["convention"] = "deepeval"
+        other.write_text("\n".join(map(json.dumps, lines)))
+    else:
+        write(run(AFTER, **after), other)
+    with pytest.raises(ParameterError, match=rf"the runs differ in {field} \(.* --allow-different {field} "):
+        compare(one, other)
+    found = compare(one, other, allow_different=[field])
+    assert found.notes[0].startswith(f"different, with permission: {field} (")
+    with pytest.raises(
+        ParameterError, match=r"allow_different 'model' is unknown. Choose from: judge, prompt"
+    ):
+        compare(one, other, allow_different=["model"])
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_one_line_of_another_judge_or_prompt_is_enough(tmp_path, place):
+    judge = Verbatim(prompt="joint-1")
+    one = write(run(BEFORE, judge), tmp_path / "a.jsonl")
+    lines = [json.loads(line) for line in one.read_text().splitlines()]
+    lines[place]["provenance"]["prompt" if place % 2 else "judge"] = None if place % 3 else "another"
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(ParameterError, match=r"the runs differ in (judge|prompt)"):
+        compare(one, tmp_path / "b.jsonl")
+
+
+def test_a_sample_that_asked_nothing_has_no_prompt():
+    judge = Verbatim(prompt="joint-1")
+    found = run(BEFORE, judge).compare(run(AFTER, judge))  # one of AFTER has no contexts
+    assert found.samples == 4
+
+
+def test_scales_that_differ_are_refused_always():
+    one = run(BEFORE, metrics=[ContextRecall()])
+    other = run(AFTER, metrics=[ContextRecall(convention="aegis")])
+    if one.metrics == other.metrics:
+        with pytest.raises(ParameterError, match="different scales"):
+            one.compare(other, allow_different=["convention"])
+    else:
+        with pytest.raises(ParameterError, match="no metric in common"):
+            one.compare(other)
+
+
+# ---- lost and won ----
+
+
+def test_what_was_lost_is_named_with_its_question_and_its_context():
+    found = run(BEFORE).compare(run(AFTER))
+    assert [(unit.sample_id, unit.id, unit.text) for unit in found.lost] == [
+        ("n1", "s2", FACTS[1]),
+        ("n1", "s3", FACTS[2]),
+        ("n2", "s1", FACTS[0]),
+        ("n2", "s2", FACTS[1]),
+        ("n2", "s3", FACTS[2]),
+    ]
+    assert found.won == ()
+    unit = found.lost[0]
+    assert (unit.user_input, unit.metrics) == ("Question 1?", ("context_recall",))
+    (held,) = unit.contexts
+    assert (held.rank, held.quote, held.text) == (3, FACTS[1], f"{FACTS[1]} {FACTS[2]}")
+    assert held.retrieved_by_both is False
+    back = run(AFTER).compare(run(BEFORE))
+    assert [unit.text for unit in back.won] == [unit.text for unit in found.lost]
+    assert (back.lost, back["context_recall"].difference) == ((), -found["context_recall"].difference)
+    assert [(item.sample_id, item.before, item.after) for item in found.worst if "recall" in item.metric] == [
+        ("n2", 1.0, 0.0),
+        ("n1", 1.0, pytest.approx(1 / 3)),
+    ]
+
+
+def test_a_unit_is_listed_once_however_many_metrics_count_it():
+    metrics = [ContextRecall(), ContextRecall(top_k=1)]
+    before = run([sample(0, [FACTS[0], FACTS[1]])], metrics=metrics)
+    after = run([sample(0, [FACTS[1], "Nothing."])], metrics=metrics)
+    found = before.compare(after)
+    assert [(unit.text, unit.metrics) for unit in found.lost] == [
+        (FACTS[0], ("context_recall", "context_recall(top_k=1)"))
+    ]
+    assert [(unit.text, unit.metrics) for unit in found.won] == [(FACTS[1], ("context_recall(top_k=1)",))]
+    assert found.won[0].contexts[0].retrieved_by_both is True
+
+
+def test_a_verdict_that_is_missing_is_no_loss():
+    class Silent(Verbatim):
+        async def attribute(self, request):
+            found = await Verbatim.attribute(self, request)
+            return replace(found, verdicts=found.verdicts[:-1])
+
+    found = run(BEFORE).compare(run(BEFORE, Silent()))
+    assert [item.name for item in found.metrics] == ["context_precision"]
+    assert found.lost == found.won == ()
+    assert "no sample has a value in both runs: context_recall" in found.notes
+    with pytest.raises(ParameterError, match=r"no sample has a value in both runs\."):
+        run(BEFORE, metrics=METRICS[:1]).compare(run(BEFORE, Silent(), METRICS[:1]))
+
+
+def test_planted_losses_and_wins_are_named_and_none_is_invented(tmp_path):
+    """Contexts that state a sentence word for word are added to one of the runs; the embedded judge judges both."""
+    files = [DATA / f"{name}.jsonl" for name in ("clapnq-dev", "mtragun")]
+    if not all(file.is_file() for file in files):
+        pytest.skip("the human-labelled data is not beside this checkout")
+    samples = [
+        replace(item, labels={}, retrieved_context_ids=None)
+        for file in files
+        for item in read_samples(file)
+        if item.reference and item.retrieved_contexts
+    ]
+    metric, number = ContextRecall(), 0
+    planted: set[tuple[str, str, str]] = set()
+    runs: dict[str, list[Sample]] = {"lost": [], "won": []}
+    for item in samples:
+        kind, number = ("lost", "won")[number % 2], number + 1
+        contexts = {"lost": list(item.retrieved_contexts), "won": list(item.retrieved_contexts)}
+        for verdict in metric.score(item).verdicts:
+            if verdict.value is False and len(verdict.text.split()) > 5 and len(planted) < 200:
+                contexts[kind].insert(1, verdict.text)
+                planted.add((item.id, kind, verdict.text))
+        for name, texts in contexts.items():
+            runs[name].append(replace(item, retrieved_contexts=texts))
+    assert len(planted) == 200
+    changed = set()
+    for one, other in zip(*runs.values(), strict=True):
+        both = [metric.score(item).verdicts for item in (one, other)]
+        for mine, its in zip(*both, strict=True):
+            if mine.value is not its.value:
+                changed.add((one.id, "lost" if mine.value else "won", mine.text))
+    paths = [tmp_path / f"{kind}.jsonl" for kind in runs]
+    for items, path in zip(runs.values(), paths, strict=True):
+        evaluate(items, [metric, ContextPrecision()], progress=False, out=path)
+    found = compare(*paths)
+    named = {(unit.sample_id, kind, unit.text) for kind in runs for unit in getattr(found, kind)}
+    assert len(named) == len(found.lost) + len(found.won)
+    assert planted <= named == changed
+    for kind in runs:
+        for unit in getattr(found, kind):
+            if (unit.sample_id, kind, unit.text) in planted:
+                assert unit.text in [held.quote for held in unit.contexts]
+
+
+# ---- labels ----
+
+
+def labelled(contexts, labels):
+    """Twelve samples; of the first six, people say which sentences these contexts support."""
+    return run(
+        [sample(n, contexts, labels={"unit_supported": labels(n)} if n < 6 else {}) for n in range(12)],
+        metrics=METRICS[:1],
+    )
+
+
+def test_labels_of_both_runs_correct_the_difference():
+    """The judge finds one of three sentences lost everywhere; people find two lost in every other sample."""
+    before = labelled(FACTS, lambda n: [True] * 3)
+    after = labelled(FACTS[:2], lambda n: [True, n % 2 == 0, False])
+    found = before.compare(after)["context_recall"]
+    assert found.difference == pytest.approx(-1 / 3)
+    assert (found.corrected.labelled, found.corrected.people) == (6, pytest.approx(-1 / 2))
+    assert found.corrected.difference == pytest.approx(-1 / 2)  # the judge's differences are all equal
+    assert found.corrected.interval[0] < -1 / 2 < found.corrected.interval[1] < 0
+    assert "corrected by 6 samples with labels in both runs: -0.500" in str(before.compare(after))
+
+
+def test_labels_that_came_with_the_samples_are_about_one_run_only():
+    carried = [labelled(contexts, lambda n: [True, True, False]) for contexts in (FACTS, FACTS[:1])]
+    assert carried[0].compare(carried[1])["context_recall"].corrected is None
+
+
+def test_labels_that_do_not_fit_correct_nothing():
+    before = labelled(FACTS, lambda n: [True, True])
+    after = labelled(FACTS[:1], lambda n: "yes")
+    assert before.compare(after)["context_recall"].corrected is None
+
+
+# ---- what is shown ----
+
+
+def test_hostile_texts_stay_text_everywhere(tmp_path):
+    bad = "<script>alert(1)</script> | **b** [x](http://e.vil) \x1b[31m \u202e `c` www.e.vil"
+    before = [sample(n, [f"{bad} {FACTS[0]}"], user_input=bad, metadata={"topic": bad}) for n in range(2)]
+    after = [replace(item, retrieved_contexts=["None."]) for item in before]
+    found = run(before).compare(run(after), by="topic")
+    page, shown = found.html(), found.markdown()
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 3
+    assert "default-src 'none'" in page
+    for text in (page, shown, str(found)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+    assert "<script" not in shown
+    for active in ("**b**", "[x]", "://", "`c`", "www."):
+        assert active not in shown.replace("**Lost", "").replace("**Won", "").replace("**Samples", "")
+    assert max(len(line) for line in str(found).splitlines() if "context_" in line[:10]) <= 100
+
+
+def test_json_has_the_keys_that_programs_read(tmp_path):
+    files = write(run(BEFORE), tmp_path / "a.jsonl"), write(run(AFTER), tmp_path / "b.jsonl")
+    done = command("compare", *files, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    for item in data["metrics"]:
+        assert {
+            "name", "difference", "interval", "p", "p_adjusted", "better", "worse", "equal", "detectable",
+        } <= item.keys()  # fmt: skip
+    assert len(data["lost"]) == 5
+    assert data["lost"][0]["contexts"][0]["quote"] == FACTS[1]
+    assert data["won"] == []
+
+
+# ---- the command and its gates ----
+
+
+def command(*arguments, **environment):
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "ctxmetrics", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_the_command_refuses_with_status_2(tmp_path):
+    one = write(run(BEFORE), tmp_path / "a.jsonl")
+    other = write(run(AFTER, Verbatim(name="other")), tmp_path / "b.jsonl")
+    done = command("compare", one, other)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "differ in judge (verbatim and other, 8 scores)" in done.stderr
+    assert command("compare", one, other, "--allow-different", "judge").returncode == 0
+    assert command("compare", one, other, "--page", one).returncode == 2
+    assert command("compare", one, tmp_path / "absent.jsonl").returncode == 2
+
+
+def test_gates_of_the_command(tmp_path):
+    before = run([sample(n, FACTS) for n in range(20)])
+    after = run([sample(n, FACTS[: 1 + 2 * (n % 2)]) for n in range(20)])
+    files = write(before, tmp_path / "a.jsonl"), write(after, tmp_path / "b.jsonl")
+    junit, summary, page = tmp_path / "j.xml", tmp_path / "s.md", tmp_path / "p.html"
+    summary.write_text("before\n")
+    gates = ("--max-drop", "context_recall=0.02", "--not-worse", "context_precision=0.02")
+    done = command(
+        "compare", *files, *gates, "--junit", junit, "--page", page, GITHUB_STEP_SUMMARY=str(summary)
+    )
+    assert done.returncode == 1
+    assert "gate: context_recall fell by 0.333, more than 0.02" in done.stderr
+    assert "n0: 1 to 0.3333" in done.stderr
+    suite = ET.parse(junit).getroot()[0]  # noqa: S314 - we wrote it
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert [case.get("name") for case in suite] == [" ".join(gates[:2]), " ".join(gates[2:])]
+    text = summary.read_text()
+    assert text.startswith("before\n### ctxmetrics")
+    assert "- failed: context_recall fell by 0.333" in text
+    assert "- passed: --not-worse context_precision=0.02" in text
+    assert page.read_text().startswith("<!doctype html>")
+    assert command("compare", *files[::-1], *gates, "--junit", junit, "--page", page).returncode == 0
+    for wrong in ("context_recall", "context_recall=2", "mine=0.1"):
+        assert command("compare", *files, "--max-drop", wrong).returncode == 2
+
+
+def test_a_gate_does_not_hold_where_values_are_missing():
+    found = run(BEFORE).compare(run(BEFORE[1:]))
+    from ctxmetrics.comparison import gates
+
+    item = found["context_recall"]
+    assert "1 samples of the first run are not in the second" in gates.max_drop(found, item, 0.5)
+    found = run(BEFORE[:1]).compare(run(BEFORE[:1]))
+    assert "too few" in gates.not_worse(found, found["context_recall"], 0.5)
+    found = run(BEFORE).compare(run(BEFORE))
+    assert gates.not_worse(found, found["context_recall"], 0.0) is None
+
+
+def test_not_worse_needs_enough_samples_and_max_drop_needs_a_clear_drop():
+    from ctxmetrics.comparison import gates
+
+    before = [sample(n, FACTS) for n in range(40)]
+    after = [sample(n, FACTS[: 3 - (n == 7)]) for n in range(40)]  # one sentence of one sample
+    found = run(before).compare(run(after))
+    item = found["context_recall"]
+    assert gates.max_drop(found, item, 0.0) is None
+    assert "may have fallen by more than 0.02" in gates.not_worse(found, item, 0.02)
+    assert gates.not_worse(found, item, 0.05) is None
+
+
+def test_assert_not_worse(tmp_path):
+    before = run([sample(n, FACTS) for n in range(20)])
+    baseline = write(before, tmp_path / "baseline.jsonl")
+    assert assert_not_worse(before, baseline)["context_recall"].equal == 20
+    after = run([sample(n, FACTS[:2]) for n in range(20)])
+    with pytest.raises(
+        AssertionError, match=r"(?s)context_recall may have fallen by more than 0.02.*n0 s3: The tower"
+    ):
+        assert_not_worse(after, baseline)
+    assert_not_worse(after, baseline, margin={"context_precision": 0.0})
+    with pytest.raises(InputFileError, match=r"Write one with: results.to_jsonl"):
+        assert_not_worse(after, tmp_path / "absent.jsonl")
+
+
+def test_score_names_the_failing_samples_and_has_a_gate_on_the_pass_rate(tmp_path):
+    file, junit = tmp_path / "data.jsonl", tmp_path / "j.xml"
+    file.write_text("".join(json.dumps(item.to_dict()) + "\n" for item in AFTER))
+    metric = ("-m", "context_recall(threshold=0.5)")
+    done = command(
+        "score", file, *metric, "--fail-under", "context_recall=0.9", "--min-pass-rate", "context_recall=0.4",
+        "--junit", junit, GITHUB_STEP_SUMMARY=str(tmp_path / "s.md"),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "below 0.9\n    n2: 0.0\n    n1: 0.3333\n" in done.stderr
+    suite = ET.parse(junit).getroot()[0]  # noqa: S314 - we wrote it
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert "```text\nmetric" in (tmp_path / "s.md").read_text()
+    done = command("score", file, *metric, "--min-pass-rate", "context_recall=0.9")
+    assert done.returncode == 1
+    assert (
+        "the pass rate of context_recall is 0.5000 (2 of 4), below 0.9\n    n2: 0.0\n    n1: 0.3333"
+        in done.stderr
+    )
+    done = command("score", file, "-m", "context_recall", "--min-pass-rate", "context_recall=0.9")
+    assert done.returncode == 2
+    assert "has no pass mark" in done.stderr
