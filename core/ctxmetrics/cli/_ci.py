@@ -58,6 +58,11 @@ def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path |
     return bool(failed)
 
 
+def fenced(text: str) -> str:
+    """Return a text as a block of Markdown that shows it as it is."""
+    return "\n".join(["```text", text.replace("```", ""), "```"])
+
+
 def _junit(outcomes: Sequence[Outcome], suite: str) -> str:
     failed = sum(item.problem is not None for item in outcomes)
     lines = [

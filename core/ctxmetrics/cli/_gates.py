@@ -55,6 +55,14 @@ def name_and_value(option: str, text: str) -> tuple[str, float]:
     return match.group(1).strip(), value
 
 
+def gates_of(
+    metrics: Sequence[Metric], fail_under: Sequence[str] | None, min_pass_rate: Sequence[str] | None
+) -> list[Gate]:
+    """Read the gates of ``--fail-under`` and ``--min-pass-rate``. Raises as `gate_of` and `rate_gate_of` do."""
+    means = [gate_of(text, metrics) for text in fail_under or ()]
+    return [*means, *(rate_gate_of(text, metrics) for text in min_pass_rate or ())]
+
+
 def gate_of(text: str, metrics: Sequence[Metric]) -> Gate:
     """Read ``NAME=VALUE`` of ``--fail-under``.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.cli._ci import tell_ci
-from ctxmetrics.cli._gates import Gate, doubtful, gate_of, outcomes_of, rate_gate_of
+from ctxmetrics.cli._ci import fenced, tell_ci
+from ctxmetrics.cli._gates import Gate, doubtful, gates_of, outcomes_of
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ctxmetrics.aegis_payload import Payload
+    from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
@@ -66,7 +67,7 @@ def score(
     show: ShowLowest = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
+    from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.files import read_samples
 
     schema, convention = schema_and_convention(schema, convention)
@@ -79,13 +80,9 @@ def score(
     keep_rows = report is not None or show > 0 or out is None
     if keep_rows or not metric:
         samples = list(samples)
-    if payload is not None and not metric:
-        metrics = _asked_for(payload, convention)
-    else:
-        metrics = metrics_of(metric, samples, convention, judging)
-    gates = [gate_of(text, metrics) for text in fail_under or ()]
-    gates += [rate_gate_of(text, metrics) for text in min_pass_rate or ()]
-    gates += _gates_of(payload, metrics, chosen=bool(metric))
+    asked = [] if metric else _asked_for(payload, convention)
+    metrics = asked or metrics_of(metric, samples, convention, judging)
+    gates = [*gates_of(metrics, fail_under, min_pass_rate), *_gates_of(payload, metrics, chosen=bool(metric))]
     _tell_unused(payload, judge, chosen=bool(metric))
     run = Evaluation(
         samples,
@@ -102,16 +99,11 @@ def score(
         keep=keep_rows,
         resume=resume,
     )
-    with collected_warnings() as warnings:
-        results = run_in_caller(run)
-        if results.stopped or results.unanswered:  # the last line says what went wrong
-            warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
+    results = _run(run)
     _print(results, metrics, judging, show)
-    if report is not None:
-        _write_report(results, report)
+    _write_report(results, report)
     outcomes = [*outcomes_of(gates, results), *doubtful(max_doubtful, results)]
-    summary = "\n".join(["```text", str(results.summary()).replace("```", ""), "```"])
-    failed = tell_ci(outcomes, "ctxmetrics score", summary, junit)
+    failed = tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), junit)
     leave(results, judging, out=out, failed_gates=failed)
 
 
@@ -124,6 +116,17 @@ def _check_paths(file: Path, outputs: Mapping[str, Path | None], cache: Path | N
         raise ParameterError("--resume needs --out FILE or --cache DIR: that is where the judgements are.")
     inputs = {"FILE": file, "--cache": None if cache is None else cache / FILE_NAME}
     check_outputs(outputs, inputs)
+
+
+def _run(run: Evaluation) -> Results:
+    """Run it, and print the warnings of the library at the end."""
+    from ctxmetrics.evaluation.engine import run_in_caller
+
+    with collected_warnings() as warnings:
+        results = run_in_caller(run)
+        if results.stopped or results.unanswered:  # the last line says what went wrong
+            warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
+    return results
 
 
 def _print(results: Results, metrics: Sequence[Metric], judge: Judge, show: int) -> None:
@@ -140,8 +143,10 @@ def _print(results: Results, metrics: Sequence[Metric], judge: Judge, show: int)
         message(f"note: {text}")
 
 
-def _write_report(results: Results, report: Path) -> None:
+def _write_report(results: Results, report: Path | None) -> None:
     """Write the page; an older one stays where a run broke off and has nothing to show for some metric."""
+    if report is None:
+        return
     without = [item for item in results.summary().values() if not item.scored]
     if report.exists() and (results.unanswered or (results.stopped and without)):
         message(
@@ -154,13 +159,15 @@ def _write_report(results: Results, report: Path) -> None:
 # --- a request to Aegis ---
 
 
-def _asked_for(payload: Payload, convention: str) -> list[Metric]:
+def _asked_for(payload: Payload | None, convention: str) -> list[Metric]:
     """Return the metrics that the file asks for, with its pass mark on the convention's scale."""
     from dataclasses import replace
 
     from ctxmetrics.aegis_payload import SCALE
     from ctxmetrics.metrics.base import on_scale
 
+    if payload is None:
+        return []
     metrics = [metric_of(name, convention) for name in payload.metrics]
     if payload.threshold is None:
         return metrics

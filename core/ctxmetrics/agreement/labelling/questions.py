@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ctxmetrics.agreement.labels import CONTEXTS, UNITS
+from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
 from ctxmetrics.text import detect_language, sentence_spans
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics._display import visible
 from ctxmetrics.agreement.labelling.labels_file import ANSWERS, SKIPPED, Answer
 from ctxmetrics.agreement.labelling.questions import ASKED, questions_of, units_of
-from ctxmetrics.agreement.labels import UNITS
+from ctxmetrics.comparison.labelled import UNITS
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.agreement.labelling.labels_file import CANNOT_SAY, NO, SKIPPED, YES
-from ctxmetrics.agreement.labels import UNITS
+from ctxmetrics.comparison.labelled import UNITS
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
