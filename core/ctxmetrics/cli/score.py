@@ -80,8 +80,9 @@ def score(
     keep_rows = report is not None or show > 0 or out is None
     if keep_rows or not metric:
         samples = list(samples)
-    asked = [] if metric else _asked_for(payload, convention)
-    metrics = asked or metrics_of(metric, samples, convention, judging)
+    metrics = (not metric and _asked_for(payload, convention)) or metrics_of(
+        metric, samples, convention, judging
+    )
     gates = [*gates_of(metrics, fail_under, min_pass_rate), *_gates_of(payload, metrics, chosen=bool(metric))]
     _tell_unused(payload, judge, chosen=bool(metric))
     run = Evaluation(
