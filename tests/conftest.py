@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from ctxmetrics.errors import MissingExtraError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -73,6 +75,15 @@ def _guarded_getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
 socket.socket.connect = _guarded_connect  # type: ignore[method-assign]
 socket.socket.connect_ex = _guarded_connect_ex  # type: ignore[method-assign]
 socket.getaddrinfo = _guarded_getaddrinfo
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Skip a test that needs an extra which is not installed: the library says so itself."""
+    try:
+        return (yield)
+    except MissingExtraError as error:
+        pytest.skip(f"{item.name}: {error}")
 
 
 @pytest.fixture(autouse=True)

@@ -133,6 +133,20 @@ def test_intervals_take_samples_whole():
     assert narrow[1] - narrow[0] == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 100), rel=0.1)
 
 
+def test_the_ends_are_near_those_of_many_more_draws():
+    """Sixty thousand draws of another generator; a tenth of the library's draws would be off by 0.15 deviations."""
+    np = pytest.importorskip("numpy")
+    errors = []
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        tables = random.integers(0, 4, (25, 4))
+        both, judge, people, neither = tables[random.integers(0, 25, (60_000, 25))].sum(axis=1).T
+        bias = (judge - people) / (both + judge + people + neither)
+        found = intervals_of([tuple(map(int, row)) for row in tables])["bias"]
+        errors.append(np.abs(np.percentile(bias, [2.5, 97.5]) - found).mean() / bias.std())
+    assert np.mean(errors) < 0.11
+
+
 def test_no_interval_of_one_sample_or_of_what_some_draws_do_not_define():
     assert set(intervals_of([(1, 1, 1, 1)]).values()) == {None}
     found = intervals_of([(5, 0, 0, 0), (0, 0, 0, 5)])  # a draw of one of them twice has no second class

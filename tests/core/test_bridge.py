@@ -48,6 +48,7 @@ def recall(results):
 
 @pytest.fixture
 def server():
+    pytest.importorskip("openai", reason="the openai extra is not installed")
     with FakeOpenAIServer(answer_from(), latency=0.01) as server:
         yield server
 

@@ -372,8 +372,7 @@ def test_one_sample_is_not_several(given):
 
 
 def test_a_table_is_sent_to_score_table():
-    import pandas as pd
-
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
     with pytest.raises(ParameterError, match="score_table"):
         evaluate(pd.DataFrame({"reference": ["x"]}), [ContextRecall()])
 

@@ -18,6 +18,8 @@ from copy import copy, deepcopy
 from dataclasses import asdict, replace
 
 import pytest
+
+pytest.importorskip("openai", reason="the openai extra is not installed")
 from pydantic import BaseModel
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate

@@ -324,6 +324,15 @@ def test_one_reply_starts_the_count_of_failed_requests_again():
     assert model.calls == 120
 
 
+def test_a_reply_without_content_is_a_reply():
+    """A model that refuses each prompt answers: its requests are no failures of the server."""
+    state, model = Run(), Model(error("refused", retryable=False))
+    assert {talk(state, model) for _ in range(30)} == {"refused"}
+    bad, empty = error("client_error", retryable=False), error("invalid_reply", retryable=False)
+    state, model = Run(), Model(*[*[bad] * 9, empty] * 3)
+    assert "judge_down" not in {talk(state, model) for _ in range(30)}
+
+
 def test_one_model_that_is_down_says_nothing_about_another():
     state = Run()
     bad, good = Model(error("client_error", retryable=False)), Model(ok(), identity="test/other")

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("openai", reason="the openai extra is not installed")
+
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai.client import MOST_BYTES

@@ -67,6 +67,8 @@ def _slow_if(slow: bool, *values: object, name: str) -> object:
 )
 def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, place: Path) -> None:
     code = "\n\n".join(text for _, text in blocks(page, "python"))
+    if "OpenAIModel" in code:
+        pytest.importorskip("openai", reason="the openai extra is not installed")
     (place / "page.py").write_text(code, encoding="utf-8")
     run = subprocess.run(
         [sys.executable, "page.py"],

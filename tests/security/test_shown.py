@@ -276,6 +276,7 @@ def test_the_command_line_prints_nothing_that_a_terminal_acts_on(tmp_path):
 
 @pytest.mark.parametrize("name", DATA)
 def test_deepeval_finds_no_markup_in_what_it_prints(name):
+    pytest.importorskip("deepeval", reason="the deepeval extra is not installed")
     from deepeval.test_case import LLMTestCase
     from rich.text import Text
 
