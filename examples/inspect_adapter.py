@@ -12,7 +12,7 @@ from inspect_ai.scorer import Score, mean, scorer
 from inspect_ai.solver import solver
 
 from ctxmetrics.adapting.runners import Runner, aside
-from ctxmetrics.adapting.scorer import Scorer, compact
+from ctxmetrics.adapting.wrapper import Wrapper, compact
 from ctxmetrics.fields import Place, Schema
 from ctxmetrics.testing import differences
 
@@ -33,7 +33,7 @@ SCHEMA = Schema(
 @scorer(metrics=[mean()])
 def metric_scorer(metric, judge=None, **keys):
     """Return a scorer for a metric of the core. Where there is no value, the mean leaves the sample out."""
-    core = Scorer.of([metric], judge, keys, SCHEMA)
+    core = Wrapper.of(metric, judge, keys, SCHEMA)
 
     async def score(state, target):
         record = {
@@ -41,7 +41,7 @@ def metric_scorer(metric, judge=None, **keys):
             "outputs": {"answer": state.output.completion, **dict(state.store.items())},
             "expected": {"target": target.text, **state.metadata},
         }
-        (found,) = (await core.ascores(record, strict=False)).values()
+        found = await core.ascore(record, strict=False)
         shown = {"explanation": found.reason, "metadata": compact(found)}
         if found.value is None:
             return Score.unscored(reason=found.reason_code, **shown)

@@ -97,11 +97,11 @@ def stays_on_the_loopback() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def forgets_judgements() -> None:
     """Start each test as a new process would: with nothing judged and nobody warned yet."""
-    from ctxmetrics.adapting import embedded
+    from ctxmetrics.adapting import wrapper
     from ctxmetrics.judges.llm.judge import forget
 
     forget()
-    embedded.forget()
+    wrapper.forget()
 
 
 @pytest.fixture(autouse=True)

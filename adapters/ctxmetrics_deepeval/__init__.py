@@ -30,94 +30,70 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ContextRecallMetric(DeepEvalMetric):
+class ContextRecallMetric(DeepEvalMetric, core=core.ContextRecall):
     """The share of the expected output's sentences (or claims) that the retrieval context supports.
 
     See `ctxmetrics.ContextRecall` for formula, range and degenerate values.
     """
 
-    core_class = core.ContextRecall
 
-
-class ContextPrecisionMetric(DeepEvalMetric):
+class ContextPrecisionMetric(DeepEvalMetric, core=core.ContextPrecision):
     """Whether the items of the retrieval context that help to give the expected output stand first.
 
     See `ctxmetrics.ContextPrecision` for formula, range and degenerate values.
     """
 
-    core_class = core.ContextPrecision
 
-
-class ContextUtilizationMetric(DeepEvalMetric):
+class ContextUtilizationMetric(DeepEvalMetric, core=core.ContextUtilization):
     """Whether the items of the retrieval context that help to give the actual output stand first.
 
     See `ctxmetrics.ContextUtilization` for formula, range and degenerate values.
     """
 
-    core_class = core.ContextUtilization
 
-
-class NonLLMContextRecallMetric(DeepEvalMetric):
+class NonLLMContextRecallMetric(DeepEvalMetric, core=core.NonLLMContextRecall):
     """The share of ``context`` that some item of the retrieval context resembles.
 
     See `ctxmetrics.NonLLMContextRecall` for formula, range and degenerate values.
     """
 
-    core_class = core.NonLLMContextRecall
 
-
-class NonLLMContextPrecisionMetric(DeepEvalMetric):
+class NonLLMContextPrecisionMetric(DeepEvalMetric, core=core.NonLLMContextPrecision):
     """Whether the items of the retrieval context that resemble one of ``context`` stand first.
 
     See `ctxmetrics.NonLLMContextPrecision` for formula, range and degenerate values.
     """
 
-    core_class = core.NonLLMContextPrecision
 
-
-class IDBasedContextRecallMetric(DeepEvalMetric):
+class IDBasedContextRecallMetric(DeepEvalMetric, core=core.IDBasedContextRecall):
     """The share of ``metadata["reference_context_ids"]`` that was retrieved.
 
     See `ctxmetrics.IDBasedContextRecall` for formula, range and degenerate values.
     """
 
-    core_class = core.IDBasedContextRecall
 
-
-class IDBasedContextPrecisionMetric(DeepEvalMetric):
+class IDBasedContextPrecisionMetric(DeepEvalMetric, core=core.IDBasedContextPrecision):
     """How many of the retrieved ids are in ``metadata["reference_context_ids"]``, or how early they stand.
 
     See `ctxmetrics.IDBasedContextPrecision` for formula, range and degenerate values.
     """
 
-    core_class = core.IDBasedContextPrecision
 
-
-class IDBasedNDCGMetric(DeepEvalMetric):
+class IDBasedNDCGMetric(DeepEvalMetric, core=core.IDBasedNDCG):
     """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
 
-    core_class = core.IDBasedNDCG
 
-
-class IDBasedReciprocalRankMetric(DeepEvalMetric):
+class IDBasedReciprocalRankMetric(DeepEvalMetric, core=core.IDBasedReciprocalRank):
     """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
 
-    core_class = core.IDBasedReciprocalRank
 
-
-class IDBasedHitRateMetric(DeepEvalMetric):
+class IDBasedHitRateMetric(DeepEvalMetric, core=core.IDBasedHitRate):
     """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
 
-    core_class = core.IDBasedHitRate
 
-
-class IDBasedPrecisionAtKMetric(DeepEvalMetric):
+class IDBasedPrecisionAtKMetric(DeepEvalMetric, core=core.IDBasedPrecisionAtK):
     """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
 
-    core_class = core.IDBasedPrecisionAtK
 
-
-class IDBasedRecallAtKMetric(DeepEvalMetric):
+class IDBasedRecallAtKMetric(DeepEvalMetric, core=core.IDBasedRecallAtK):
     """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
-
-    core_class = core.IDBasedRecallAtK

@@ -11,21 +11,29 @@ from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
 
 from ctxmetrics._runtime.background import on_background_loop
-from ctxmetrics.adapting.raw import any_reply, content_of, validated_texts
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Prompt, Reply
-from ctxmetrics.models.frameworks import describe, has_class, only_choice, token_usage, unread_reply
-from ctxmetrics.models.wrapping import ForeignModel
+from ctxmetrics.models.frameworks import (
+    ForeignModel,
+    any_reply,
+    content_of,
+    describe,
+    has_class,
+    only_choice,
+    token_usage,
+    unread_reply,
+    validated_texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from pydantic import BaseModel
 
+# DeepEval's own models that validate a structured reply from its text. The others change the text before.
 _VALIDATE_TEXT = frozenset(
     {"GPTModel", "OpenAIModel", "AzureOpenAIModel", "OllamaModel", "GeminiModel", "GrokModel"}
 )
-"""DeepEval's own models that validate a structured reply from its text. The others change the text before."""
 
 
 class DeepEvalModel(ForeignModel):

@@ -43,8 +43,9 @@ def _assert_test(metric: Metric, samples: Sequence[Sample]) -> list[float | None
 def _test_case(sample: Sample, name: str | None = None) -> LLMTestCase:
     fields = sample.to_dict()
     values: dict[str, Any] = {key: fields.get(own) for key, own in ctxmetrics_deepeval.FIELDS.items()}
-    ids = {own: fields.get(own) for own in ("retrieved_context_ids", "reference_context_ids")}
-    return LLMTestCase(**{**values, "input": sample.user_input or "", "name": name, "metadata": ids})
+    carried = ("retrieved_context_ids", "reference_context_ids", "reference_facts")
+    metadata = {own: fields.get(own) for own in carried}
+    return LLMTestCase(**{**values, "input": sample.user_input or "", "name": name, "metadata": metadata})
 
 
 def _wrapped(metric: Metric) -> Any:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import weakref
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Literal
 
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
@@ -19,21 +17,19 @@ from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
 
 from ctxmetrics._pictures import refusal
-from ctxmetrics._secrets import safe_text
+from ctxmetrics._runtime.run import part_of
 from ctxmetrics._version import __version__
-from ctxmetrics.adapting.embedded import RunNotice, notice_of
-from ctxmetrics.adapting.params import MetricParams, build_metric
+from ctxmetrics.adapting.wrapper import MetricClass, MetricParams, Wrapper, build_metric
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError, SampleError
 from ctxmetrics.fields import SCHEMAS, text_of
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
+from ctxmetrics.models.frameworks import unique_name
 from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Usage
 from ctxmetrics_deepeval.model import DeepEvalModel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from deepeval.models import DeepEvalBaseLLM
     from typing_extensions import Unpack
 
@@ -43,7 +39,7 @@ if TYPE_CHECKING:
 
 _PLACES = SCHEMAS["deepeval"].places.items()
 # Where each of our fields lives in a test case: retrieval_context, metadata.reference_context_ids ..
-_HOME = {own: place.keys[0] for own, place in _PLACES}
+_HOME = {own: place.keys[0] for own, place in _PLACES} | {"reference_facts": "metadata.reference_facts"}
 # The same by the test case's own fields: input, expected_output, name, metadata ..
 FIELDS = {key: own for own, at in _PLACES for key in (own, *at.keys) if key in LLMTestCase.model_fields}
 # Everything that a measurement leaves behind. It is set, and taken back, as a whole.
@@ -57,8 +53,8 @@ class MissingParamsError(MissingTestCaseParamsError, MissingFieldError):
     """A test case lacks what a metric needs: DeepEval's own error, which its runner knows, and ours."""
 
 
-class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEval's metrics are made
-    """A metric of the core in DeepEval's clothes; use its subclasses.
+class DeepEvalMetric(MetricClass, BaseMetric):
+    """A metric of the core as a metric of DeepEval; use its subclasses.
 
     A score that cannot be computed is no exception: the metric then has an ``error`` (reason code and
     message), no score, and has failed. At an exception DeepEval ends the run of all other test cases, unless
@@ -91,8 +87,6 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
         ParameterError: A parameter is unknown, or its value is wrong.
     """
 
-    core_class: ClassVar[type[Metric]]
-    _places: ClassVar[tuple[str, ...]]
     core: Metric
     result: Score | None
     _error: str | None
@@ -125,18 +119,22 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
         self.threshold = None if threshold is None and not core.strict else core.pass_mark
         self.strict_mode, self.include_reason = core.strict, include_reason
         self.async_mode, self.verbose_mode, self.flaky = async_mode, verbose_mode, flaky
-        judge = _judge_of(core)
+        judge = (core.judge or default_judge()) if isinstance(core, JudgedMetric) else None
         digest = sha256(repr(judge).encode()).hexdigest()[
             :8
         ]  # all options: DeepEval's cache compares the label
         self.evaluation_model = escape(f"{judge.name}, ctxmetrics {__version__}, {digest}") if judge else None
+        # The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id and string metrics,
+        # computed sooner than looked up, and those with a judge that is not ours must never be taken from it. It compares
+        # this attribute with the stored configuration, which has no field for it (deepeval/test_run/cache.py, lines 44 and
+        # 378): with a value here they always differ.
+        ours = type(judge).__module__.startswith("ctxmetrics.")
+        self.language = None if ours else "not for the cache"
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]  # DeepEval's
-        places = ("input", *(_HOME[name].partition(".")[0] for name in cls.core_class.requires))
-        cls._places = tuple(dict.fromkeys(places))
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
         # DeepEval declares the typing object itself as this attribute's value, where it means its type.
-        cls._required_params = [SingleTurnParams(place) for place in cls._places]  # type: ignore[assignment]
+        cls._required_params = [SingleTurnParams(place) for place in _places(cls.core_class.requires)]  # type: ignore[assignment]
 
     # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
@@ -146,17 +144,15 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
             MissingParamsError: The test case lacks a field.
             SampleError: A field of it has the wrong type.
         """
-        with _measurement(self) as scores:
-            scores.append(self.core.score(_sample(test_case, self.core, self._places)))
-        _run_notice().check(self.core, scores[0])
-        return scores[0].value
+        measuring = _begin(self)
+        with part_of(self.core):  # a test run of DeepEval may last as long as the process
+            return _end(self, measuring, _TestCases(self.core, SCHEMA).score(test_case))
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]
         """Score a test case. Raises as `measure` does."""
-        with _measurement(self) as scores:
-            scores.append(await self.core.ascore(_sample(test_case, self.core, self._places)))
-        _run_notice().check(self.core, scores[0])
-        return scores[0].value
+        measuring = _begin(self)
+        with part_of(self.core):
+            return _end(self, measuring, await _TestCases(self.core, SCHEMA).ascore(test_case))
 
     def is_successful(self) -> bool | None:
         """Whether the last score reaches the threshold; None without a threshold."""
@@ -183,18 +179,6 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
         return None if self.result is None else {"count": self.result.count, **self.result.to_dict()}
 
     @property
-    def assessment_questions(self) -> list[str] | None:
-        """Something new each time where DeepEval's cache must not answer.
-
-        DeepEval has no option for that: deepeval/test_run/cache.py, line 381, compares this attribute with the stored one.
-        The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id and
-        string metrics, computed sooner than looked up, and those with a judge that is not ours are never
-        taken from it.
-        """
-        ours = type(_judge_of(self.core)).__module__.startswith("ctxmetrics.")
-        return None if ours else [f"not for the cache: {uuid4().hex}"]
-
-    @property
     def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - theirs is one literal
         return self.core.name
 
@@ -208,43 +192,17 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # as DeepEva
 _OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
 
 
-_SOURCE = ("ctxmetrics_deepeval", "model=")
-_last_run: list[tuple[Any, RunNotice]] = []
+def _begin(metric: DeepEvalMetric) -> object:
+    """Clear the metric, and return the mark of the measurement that begins."""
+    measuring = object()
+    metric.__dict__.update(_NO_RESULT, _measuring=measuring, skipped=False)
+    return measuring
 
 
-def _run_notice() -> RunNotice:
-    """Return the notice of DeepEval's current run: an ``evaluate()``, or all tests of a process."""
-    run = None if get_is_running_deepeval() else global_test_run_manager.test_run
-    if run is None:
-        return notice_of(*_SOURCE)
-    if not _last_run or _last_run[0][0]() is not run:
-        _last_run[:] = [(weakref.ref(run), RunNotice(*_SOURCE))]
-    return _last_run[0][1]
-
-
-@contextmanager
-def _measurement(metric: DeepEvalMetric) -> Iterator[list[Score]]:
-    """Clear the metric, and leave the score that is put into the list as a whole."""
-    scores: list[Score] = []
-    metric.__dict__.update(_NO_RESULT, _measuring=scores, skipped=False)
-    try:
-        yield scores
-    except NotTextError as error:
-        scores.append(metric.core.build(Sample(), None, reason_code=error.code, message=str(error)))
-    except CtxMetricsError:
-        raise
-    except Exception as error:  # noqa: BLE001 - at a TypeError DeepEval measures again, unguarded
-        message = f"{type(error).__name__}: {safe_text(error)}"
-        scores.append(metric.core.build(Sample(), None, reason_code="metric_error", message=message))
-    state = _state(metric, scores[0])
-    if metric._measuring is scores:  # noqa: SLF001 - not given up, and no later one has begun
-        metric.__dict__.update(state)
-        metric.is_successful()
-
-
-def _state(metric: DeepEvalMetric, score: Score) -> dict[str, Any]:
+def _end(metric: DeepEvalMetric, measuring: object, score: Score) -> float | None:
+    """Leave the score on the metric, as a whole."""
     usage = Usage() if score.usage.estimated else score.usage
-    return {
+    state = {
         "score": score.value,
         "reason": escape(score.reason) if metric.include_reason else None,
         "_error": escape(f"{score.reason_code}: {score.message}") if score.value is None else None,
@@ -254,6 +212,10 @@ def _state(metric: DeepEvalMetric, score: Score) -> dict[str, Any]:
         "verbose_logs": construct_verbose_logs(metric, [escape(score.pretty()), ""]),
         "result": score,
     }
+    if metric._measuring is measuring:  # noqa: SLF001 - not given up, and no later one has begun
+        metric.__dict__.update(state)
+        metric.is_successful()
+    return score.value
 
 
 def _with_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool) -> Metric:
@@ -264,45 +226,71 @@ def _with_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool
     return core if threshold in (None, core.pass_mark) else replace(core, threshold=threshold)  # type: ignore[arg-type]
 
 
-def _judge_of(core: Metric) -> Judge | None:
-    return (core.judge or default_judge()) if isinstance(core, JudgedMetric) else None
+@cache
+def _places(requires: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields of a test case that hold these fields of a sample."""
+    return tuple(dict.fromkeys(("input", *(_HOME[name].partition(".")[0] for name in requires))))
 
 
-def _sample(test_case: LLMTestCase, metric: Metric, places: tuple[str, ...]) -> Sample:
-    """Read a test case.
+class _TestCases(Wrapper):
+    """A metric that scores test cases."""
 
-    Ids come from ``metadata["retrieved_context_ids"]`` and ``metadata["reference_context_ids"]``, else, for
-    what was retrieved, from the source of ``RetrievedContextData`` where every item has one. Reference
-    contexts are ``context``, else ``metadata["reference_contexts"]``.
+    def read(self, record: LLMTestCase) -> Sample:
+        """Read a test case.
 
-    Raises:
-        NotTextError: A text that the metric reads holds a picture.
-        SampleError: It is no ``LLMTestCase``, or a field has the wrong type.
-        MissingParamsError: It lacks a field that the metric needs; the message names the test case's fields.
-    """
-    if not isinstance(test_case, LLMTestCase):
-        raise SampleError(f"The test case must be an LLMTestCase, not {type(test_case).__name__}.")
-    metadata = test_case.metadata or {}
-    values: dict[str, Any] = {place: getattr(test_case, place) for place in ("name", *places)}
-    if "context" in values:
-        values["reference_contexts"] = metadata.get("reference_contexts")
-    if metadata.get("retrieved_context_ids") is None:  # else from the documents
-        values["retrieval_context"] = test_case.retrieval_context
-    _check_texts(values, {*metric.requires, *metric.uses})
-    sample = Sample.from_dict(values, schema="deepeval")
-    missing = [f"'{_HOME[name]}'" for name in metric.requires if getattr(sample, name) is None]
-    if missing:
-        raise MissingParamsError(f"{' and '.join(missing)} cannot be None for the '{metric.name}' metric")
-    return sample
+        Ids come from ``metadata["retrieved_context_ids"]`` and ``metadata["reference_context_ids"]``, else, for
+        what was retrieved, from the source of ``RetrievedContextData`` where every item has one. Reference
+        contexts are ``context``, else ``metadata["reference_contexts"]``. Facts are ``metadata["reference_facts"]``, else
+        ``metadata["expected_facts"]``.
+
+        Raises:
+            NotTextError: A text that the metric reads holds a picture.
+            SampleError: It is no ``LLMTestCase``, or a field has the wrong type.
+            MissingParamsError: It lacks a field that the metric needs; the message names the test case's fields.
+        """
+        if not isinstance(record, LLMTestCase):
+            raise SampleError(f"The test case must be an LLMTestCase, not {type(record).__name__}.")
+        metric, metadata = self.metric, record.metadata or {}
+        values: dict[str, Any] = {
+            place: getattr(record, place) for place in ("name", *_places(metric.requires))
+        }
+        if "context" in values:
+            values["reference_contexts"] = metadata.get("reference_contexts")
+        if metadata.get("retrieved_context_ids") is None:  # else from the documents
+            values["retrieval_context"] = record.retrieval_context
+        self._check_texts(values)
+        facts = metadata.get("reference_facts", metadata.get("expected_facts"))
+        sample = Sample.from_dict({**values, "reference_facts": facts}, schema="deepeval")
+        missing = [f"'{_HOME[name]}'" for name in metric.requires if getattr(sample, name) is None]
+        if missing:
+            fix = ". Count its facts with unit='fact'" if facts and "reference" in metric.requires else ""
+            raise MissingParamsError(
+                f"{' and '.join(missing)} cannot be None for the '{metric.name}' metric{fix}"
+            )
+        return sample
+
+    def failed(self, error: BaseException, *, strict: bool = False) -> Score:
+        """Raise our own errors only: at a TypeError DeepEval measures again, unguarded."""
+        return super().failed(error, strict=strict and isinstance(error, CtxMetricsError))
+
+    def _check_texts(self, values: dict[str, Any]) -> None:
+        for place, value in values.items():
+            if FIELDS.get(place, place) not in (*self.metric.requires, *self.metric.uses):
+                continue  # sources of documents, for their ids
+            listed = isinstance(value, list)
+            for number, item in enumerate(value if listed else [value], 1):
+                text = text_of(item)
+                if isinstance(text, str) and (found := _PICTURE.search(text)):
+                    where = f"field '{place}'" + (f", item {number}" if listed else "")
+                    raise NotTextError(refusal(where, found.group()))
 
 
-def _check_texts(values: dict[str, Any], read: Collection[str]) -> None:
-    for place, value in values.items():
-        if FIELDS.get(place, place) not in read:
-            continue  # sources of documents, for their ids
-        listed = isinstance(value, list)
-        for number, item in enumerate(value if listed else [value], 1):
-            text = text_of(item)
-            if isinstance(text, str) and (found := _PICTURE.search(text)):
-                where = f"field '{place}'" + (f", item {number}" if listed else "")
-                raise NotTextError(refusal(where, found.group()))
+def _test_run(_: object) -> str | None:
+    """Name DeepEval's current run: an ``evaluate()``, or all tests of a process."""
+    run = None if get_is_running_deepeval() else global_test_run_manager.test_run
+    return None if run is None else unique_name(run)
+
+
+SCHEMA = replace(
+    SCHEMAS["deepeval"], package="ctxmetrics_deepeval", judge_option="model=", evaluation=_test_run
+)

@@ -1,35 +1,39 @@
-"""The evaluator for LangSmith: one wrapper around metrics of the core, and its other forms."""
+"""The evaluator for LangSmith: metrics of the core, and the evaluator's other forms."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import set_config_context
 from langsmith import EvaluationResult, RunEvaluator, trace
 
-from ctxmetrics.adapting.judge import as_judge
-from ctxmetrics.adapting.scorer import Scorer, compact, is_failure
+from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._runtime.background import run_sync
+from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, as_judge, compact
+from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 from ctxmetrics_langchain.documents import SCHEMA, VALUES, to_record
 from ctxmetrics_langchain.models import ChatModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from uuid import UUID
 
     from langsmith.evaluation.evaluator import EvaluationResults
     from langsmith.schemas import Example, Run
     from typing_extensions import Unpack
 
-    from ctxmetrics.adapting.scorer import WrapperParams
+    from ctxmetrics.adapting.wrapper import WrapperParams
     from ctxmetrics.fields import KeyParams
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics import Metric
     from ctxmetrics.models.base import Model
-    from ctxmetrics.scores import Score
     from ctxmetrics_langchain.strings import MetricStringEvaluator
 
     JudgeLike: TypeAlias = Judge | Model | BaseChatModel | None
@@ -57,21 +61,54 @@ class RetrievalEvaluator(RunEvaluator):
         **keys: Where things stand in runs and examples: see `ctxmetrics.fields.KeyParams`.
 
     Attributes:
-        scorer: The core metrics by feedback key, and the keys. Two evaluators are equal when these are.
+        wrappers: The wrapped core metrics by feedback key. Two evaluators are equal when these are.
 
     Raises:
         ParameterError: Two metrics have one name, or a parameter is unknown or of the wrong type.
     """
 
-    scorer: Scorer
+    wrappers: Mapping[str, Wrapper]
 
     def __init__(self, metrics: Metrics, *, judge: JudgeLike = None, **keys: Unpack[KeyParams]) -> None:
-        self.scorer = Scorer.of(metrics, as_judge(judge, BaseChatModel, ChatModel), keys, SCHEMA)
+        named = metrics if isinstance(metrics, Mapping) else {metric.name: metric for metric in metrics}
+        if not named or len(named) != len(metrics):
+            raise ParameterError(
+                "metrics= needs metrics of different names. Give a mapping to name them yourself."
+            )
+        judged = as_judge(judge, BaseChatModel, ChatModel)
+        self.wrappers = FrozenDict(
+            {name: Wrapper.of(metric, judged, keys, SCHEMA) for name, metric in named.items()}
+        )
+
+    @property
+    def _name(self) -> str:
+        return ", ".join(self.wrappers)
 
     @property
     def feedback_keys(self) -> list[str]:
         """One key a metric: its name, unless another was given."""
-        return list(self.scorer.metrics)
+        return list(self.wrappers)
+
+    async def _ascores(self, record: Mapping[str, Any], *, strict: bool = True) -> dict[str, Score]:
+        """Score a record, one score a key; a metric that fails leaves the others alone.
+
+        Args:
+            record: A mapping with sides, or with the fields themselves.
+            strict: Raise the first failure when all fail.
+        """
+        scoring = [wrapper.ascore(record) for wrapper in self.wrappers.values()]
+        outcomes = await asyncio.gather(*scoring, return_exceptions=True)
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        if strict and len(failures) == len(outcomes):
+            raise failures[0]
+        return {
+            name: outcome if isinstance(outcome, Score) else wrapper.failed(outcome)
+            for (name, wrapper), outcome in zip(self.wrappers.items(), outcomes, strict=True)
+        }
+
+    def _scores(self, record: Mapping[str, Any], *, strict: bool = True) -> dict[str, Score]:
+        """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `_ascores`."""
+        return run_sync(lambda: self._ascores(record, strict=strict))
 
     def evaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
@@ -79,7 +116,7 @@ class RetrievalEvaluator(RunEvaluator):
         """Evaluate a run, in a trace of its own."""
         record = to_record(run, example)
         with self._trace(record, evaluator_run_id) as own:
-            return _ended(own, self.scorer.scores(record))
+            return _ended(own, self._scores(record))
 
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
@@ -87,26 +124,26 @@ class RetrievalEvaluator(RunEvaluator):
         """Evaluate a run in this loop, in a trace of its own."""
         record = to_record(run, example)
         async with self._trace(record, evaluator_run_id) as own:
-            return _ended(own, await self.scorer.ascores(record))
+            return _ended(own, await self._ascores(record))
 
     def _trace(self, record: Mapping[str, Any], run_id: UUID | None) -> trace:
         sides = {name: record[name] for name in ("inputs", "outputs", "reference_outputs")}
         target = {"target_run_id": str(record["run"].id)}
-        return trace(self.scorer.name, inputs=sides, run_id=run_id, metadata=target)
+        return trace(self._name, inputs=sides, run_id=run_id, metadata=target)
 
     def as_runnable(self) -> RunnableLambda[dict[str, Any], Any]:
         """Return it for LCEL: takes a mapping with the fields, gives ``key``, ``score``, ``comment`` and so on.
 
         Several metrics give ``{"results": [..]}``. Invoking raises what `evaluate_run` raises.
         """
-        return RunnableLambda(self._invoke, self._ainvoke, name=self.scorer.name)
+        return RunnableLambda(self._invoke, self._ainvoke, name=self._name)
 
     def _invoke(self, fields: dict[str, Any]) -> Any:
-        return _one_or_all(to_rows(self.scorer.scores(fields)))
+        return _one_or_all(to_rows(self._scores(fields)))
 
     async def _ainvoke(self, fields: dict[str, Any], config: RunnableConfig) -> Any:
         with set_config_context(config) as context:  # before Python 3.11, LangChain cannot for a coroutine
-            return _one_or_all(to_rows(await context.run(asyncio.ensure_future, self.scorer.ascores(fields))))
+            return _one_or_all(to_rows(await context.run(asyncio.ensure_future, self._ascores(fields))))
 
     def as_string_evaluator(self) -> MetricStringEvaluator:
         """Return it for langchain-classic: ``RunEvalConfig(custom_evaluators=[..])``.
@@ -117,7 +154,9 @@ class RetrievalEvaluator(RunEvaluator):
         """
         from ctxmetrics_langchain.strings import MetricStringEvaluator
 
-        return MetricStringEvaluator(self.scorer)
+        if len(self.wrappers) > 1:
+            raise ParameterError(f"A string evaluator has one score. Make one each of: {self._name}.")
+        return MetricStringEvaluator(self._name, self.wrappers[self._name])
 
     def as_function(self) -> Callable[..., Any]:
         """Return it the way openevals writes evaluators: ``f(inputs=, outputs=, reference_outputs=, **fields)``.
@@ -129,9 +168,9 @@ class RetrievalEvaluator(RunEvaluator):
             *, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **fields: Any
         ) -> Any:
             record = {**fields, "inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
-            return _one_or_all(to_rows(self.scorer.scores(record, strict=False)))
+            return _one_or_all(to_rows(self._scores(record, strict=False)))
 
-        evaluator.__name__ = self.scorer.name
+        evaluator.__name__ = self._name
         return evaluator
 
     def as_summary_evaluator(self) -> Callable[..., dict[str, Any]]:
@@ -139,46 +178,65 @@ class RetrievalEvaluator(RunEvaluator):
 
         Keys are ``<key>_mean``. It scores by itself; a judge's finished judgements are remembered, not paid again.
         """
+        from ctxmetrics.evaluation.engine import evaluate
 
         def evaluator(runs: Sequence[Run], examples: Sequence[Example]) -> dict[str, Any]:
-            told = self.scorer.summaries([to_record(*pair) for pair in zip(runs, examples, strict=True)])
-            return {"results": [_to_mean(key, *summary) for key, summary in told.items()]}
+            records = [to_record(*pair) for pair in zip(runs, examples, strict=True)]
+            results = []
+            for key, wrapper in self.wrappers.items():
+                samples = [_lenient(record, wrapper) for record in records]
+                summary = evaluate(samples, [wrapper.metric], progress=False).summary()
+                told = summary[wrapper.metric.name].to_dict()
+                row = {"key": f"{key}_mean", "score": told["mean"], "comment": str(summary)}
+                results.append({**row, "evaluator_info": told})
+            return {"results": results}
 
-        evaluator.__name__ = f"{self.scorer.name} (mean)"
+        evaluator.__name__ = f"{self._name} (mean)"
         return evaluator
+
+
+def _lenient(record: Mapping[str, Any], wrapper: Wrapper) -> Sample:
+    """Read what is there; a record that cannot be read lacks everything, and its score says so."""
+    metric = wrapper.metric
+    try:
+        fields = SCHEMA.read(record, wrapper.keys, (), (*metric.requires, *metric.uses))
+        return Sample(**{**fields, "id": None})  # one example may be run several times
+    except CtxMetricsError:
+        return Sample()
 
 
 def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
     """Write scores with the keys of LangSmith's ``EvaluationResult``."""
+    failures = ("missing_field", "metric_error")  # the metric could not be applied
     return [
         {"key": key, "score": score.value, "value": VALUES[score.passed], "comment": score.reason or None}
-        | {"evaluator_info": compact(score), "extra": {"error": True} if is_failure(score) else None}
+        | {
+            "evaluator_info": compact(score),
+            "extra": {"error": True} if score.reason_code in failures else None,
+        }
         for key, score in scores.items()
     ]
-
-
-def _to_mean(key: str, summary: dict[str, Any], table: str) -> dict[str, Any]:
-    return {"key": f"{key}_mean", "score": summary["mean"], "comment": table, "evaluator_info": summary}
 
 
 def _ended(own: Any, scores: Mapping[str, Score]) -> Result:
     rows = to_rows(scores)
     own.end(outputs={"results": rows})
-    return cast("Result", _one_or_all([EvaluationResult(**row, source_run_id=own.id) for row in rows]))
+    found: Result = _one_or_all([EvaluationResult(**row, source_run_id=own.id) for row in rows])
+    return found
 
 
 def _one_or_all(results: list[Any]) -> Any:
     return results[0] if len(results) == 1 else {"results": results}
 
 
-class MetricEvaluator(RetrievalEvaluator):
+class MetricEvaluator(MetricClass, RetrievalEvaluator):
     """One metric of the core by its parameters; use the subclasses.
 
     Args:
         judge: A judge, a model, or a LangChain chat model; None: the embedded judge.
+        key: The feedback key; None: the metric's name.
         **params: The metric's parameters (``threshold`` is the pass mark on the score's own scale, else the
-            convention's; ``strict`` lets only a perfect score pass), ``key`` for the feedback key, and where things
-            stand (`KeyParams`).
+            convention's; ``strict`` lets only a perfect score pass), and where things stand (`KeyParams`).
 
     Attributes:
         metric: The core metric.
@@ -187,9 +245,10 @@ class MetricEvaluator(RetrievalEvaluator):
         ParameterError: A parameter is unknown or out of range.
     """
 
-    core_class: ClassVar[type[Metric]]
-
-    def __init__(self, *, judge: JudgeLike = None, **params: Unpack[WrapperParams]) -> None:
+    def __init__(
+        self, *, judge: JudgeLike = None, key: str | None = None, **params: Unpack[WrapperParams]
+    ) -> None:
         judged = as_judge(judge, BaseChatModel, ChatModel)
-        self.scorer = Scorer.single(self.core_class, params, SCHEMA, judge=judged)
-        (self.metric,) = self.scorer.metrics.values()
+        wrapper = Wrapper.build(self.core_class, params, SCHEMA, judge=judged)
+        self.metric = wrapper.metric
+        self.wrappers = FrozenDict({key or wrapper.metric.name: wrapper})

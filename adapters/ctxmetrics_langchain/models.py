@@ -9,10 +9,16 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config
 
-from ctxmetrics.errors import JudgeError
-from ctxmetrics.models.frameworks import describe, has_class, langchain_reply, message_reply, unread_reply
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.models.frameworks import (
+    ForeignModel,
+    describe,
+    has_class,
+    langchain_reply,
+    message_reply,
+    unread_reply,
+)
 from ctxmetrics.models.openai.strict_schema import response_format
-from ctxmetrics.models.wrapping import ForeignModel, check_kind
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -20,8 +26,8 @@ if TYPE_CHECKING:
 
     from ctxmetrics.models.base import Prompt, Reply
 
+# Statuses of a server that does not take the request.
 _REFUSED = (400, 422)
-"""Statuses of a server that does not take the request."""
 
 
 class ChatModel(ForeignModel):
@@ -41,11 +47,16 @@ class ChatModel(ForeignModel):
     """
 
     def __init__(self, chat_model: BaseChatModel, *, tools: bool | None = None) -> None:
-        check_kind(chat_model, BaseChatModel, "ChatModel")
+        if not isinstance(chat_model, BaseChatModel):
+            raise ParameterError(
+                f"ChatModel: {type(chat_model).__name__} is no BaseChatModel. Give the object itself, with nothing "
+                "around it."
+            )
         self.chat_model = chat_model
         calls_tools = type(chat_model).bind_tools is not BaseChatModel.bind_tools
         self.tools = calls_tools if tools is None else tools
-        self._takes_format = tools is None and _is_openai(chat_model)
+        # These send ``response_format`` as OpenAI understands it, and return the text unchanged.
+        self._takes_format = tools is None and has_class(chat_model, "BaseChatOpenAI")
         super().__init__(chat_model, describe("langchain", [chat_model]) + ("" if self.tools else " text"))
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
@@ -88,8 +99,3 @@ class ChatModel(ForeignModel):
             raise
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
             return unread_reply(error)
-
-
-def _is_openai(chat_model: BaseChatModel) -> bool:
-    """Whether a class sends ``response_format`` as OpenAI understands it, and returns the text unchanged."""
-    return has_class(chat_model, "BaseChatOpenAI")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables.config import ensure_config, set_config_context
 
-from ctxmetrics.errors import ParameterError, missing_extra
+from ctxmetrics.errors import missing_extra
 from ctxmetrics_langchain.documents import VALUES
 
 try:
@@ -15,7 +15,7 @@ except ModuleNotFoundError as error:
     raise missing_extra("langchain-classic", "langchain-classic") from error
 
 if TYPE_CHECKING:
-    from ctxmetrics.adapting.scorer import Scorer
+    from ctxmetrics.adapting.wrapper import Wrapper
     from ctxmetrics.scores import Score
 
 
@@ -43,40 +43,34 @@ class MetricStringEvaluator(StringEvaluator):
     chain's outputs; ``reference`` a text, or a mapping of the example's outputs; ``input`` the question.
 
     Args:
-        scorer: What scores.
-
-    Raises:
-        ParameterError: It has several metrics.
+        name: The feedback key.
+        wrapper: The wrapped core metric.
     """
 
-    def __init__(self, scorer: Scorer) -> None:
-        if len(scorer.metrics) > 1:
-            raise ParameterError(f"A string evaluator has one score. Make one each of: {scorer.name}.")
-        self.scorer = scorer
-        (self._metric,) = scorer.metrics.values()
+    def __init__(self, name: str, wrapper: Wrapper) -> None:
+        self._name, self._wrapper = name, wrapper
 
     @property
     def evaluation_name(self) -> str:
         """The feedback key."""
-        return self.scorer.name
+        return self._name
 
     @property
     def requires_input(self) -> bool:
         """Whether the metric takes the question along."""
-        return "user_input" in self._metric.uses
+        return "user_input" in self._wrapper.metric.uses
 
     @property
     def requires_reference(self) -> bool:
         """Whether the metric compares with anything of the example."""
-        return any(name.startswith("reference") for name in self._metric.requires)
+        return any(name.startswith("reference") for name in self._wrapper.metric.requires)
 
     def _check_evaluation_args(self, reference: Any = None, input_: Any = None) -> None:
         """Leave it to the metric: it can do without a question, and says what it misses."""
 
     def _evaluate_strings(self, *, callbacks: Any = None, **given: Any) -> Grade:
         with set_config_context(ensure_config({"callbacks": callbacks})) as context:
-            scores = context.run(self.scorer.scores, _record(**given))
-        return Grade(scores[self.evaluation_name])
+            return Grade(context.run(self._wrapper.score, _record(**given)))
 
 
 def _record(prediction: Any, reference: Any = None, input: Any = None, **more: Any) -> dict[str, Any]:  # noqa: A002 - langchain's name

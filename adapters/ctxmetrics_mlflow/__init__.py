@@ -27,73 +27,49 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ContextRecallScorer(ParameterScorer):
+class ContextRecallScorer(ParameterScorer, core=core.ContextRecall):
     """`ctxmetrics.ContextRecall`: the share of the reference's units that the retrieved contexts support."""
 
-    core_class = core.ContextRecall
 
-
-class ContextPrecisionScorer(ParameterScorer):
+class ContextPrecisionScorer(ParameterScorer, core=core.ContextPrecision):
     """`ctxmetrics.ContextPrecision`: whether the contexts that help to give the reference stand first."""
 
-    core_class = core.ContextPrecision
 
-
-class ContextUtilizationScorer(ParameterScorer):
+class ContextUtilizationScorer(ParameterScorer, core=core.ContextUtilization):
     """`ctxmetrics.ContextUtilization`: context precision with the response in place of the reference."""
 
-    core_class = core.ContextUtilization
 
-
-class NonLLMContextRecallScorer(ParameterScorer):
+class NonLLMContextRecallScorer(ParameterScorer, core=core.NonLLMContextRecall):
     """`ctxmetrics.NonLLMContextRecall`: the share of reference contexts that a retrieved one resembles."""
 
-    core_class = core.NonLLMContextRecall
 
-
-class NonLLMContextPrecisionScorer(ParameterScorer):
+class NonLLMContextPrecisionScorer(ParameterScorer, core=core.NonLLMContextPrecision):
     """`ctxmetrics.NonLLMContextPrecision`: whether contexts that resemble a reference context stand first."""
 
-    core_class = core.NonLLMContextPrecision
 
-
-class IDBasedContextRecallScorer(ParameterScorer):
+class IDBasedContextRecallScorer(ParameterScorer, core=core.IDBasedContextRecall):
     """`ctxmetrics.IDBasedContextRecall`: the share of the reference ids that were retrieved."""
 
-    core_class = core.IDBasedContextRecall
 
-
-class IDBasedContextPrecisionScorer(ParameterScorer):
+class IDBasedContextPrecisionScorer(ParameterScorer, core=core.IDBasedContextPrecision):
     """`ctxmetrics.IDBasedContextPrecision`: the share of retrieved ids that are reference ids."""
 
-    core_class = core.IDBasedContextPrecision
 
-
-class IDBasedNDCGScorer(ParameterScorer):
+class IDBasedNDCGScorer(ParameterScorer, core=core.IDBasedNDCG):
     """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
 
-    core_class = core.IDBasedNDCG
 
-
-class IDBasedReciprocalRankScorer(ParameterScorer):
+class IDBasedReciprocalRankScorer(ParameterScorer, core=core.IDBasedReciprocalRank):
     """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
 
-    core_class = core.IDBasedReciprocalRank
 
-
-class IDBasedHitRateScorer(ParameterScorer):
+class IDBasedHitRateScorer(ParameterScorer, core=core.IDBasedHitRate):
     """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
 
-    core_class = core.IDBasedHitRate
 
-
-class IDBasedPrecisionAtKScorer(ParameterScorer):
+class IDBasedPrecisionAtKScorer(ParameterScorer, core=core.IDBasedPrecisionAtK):
     """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
 
-    core_class = core.IDBasedPrecisionAtK
 
-
-class IDBasedRecallAtKScorer(ParameterScorer):
+class IDBasedRecallAtKScorer(ParameterScorer, core=core.IDBasedRecallAtK):
     """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
-
-    core_class = core.IDBasedRecallAtK

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from mlflow.entities import AssessmentError, AssessmentSource, Feedback
 from mlflow.genai.scorers import Scorer
 from pydantic import PrivateAttr
 
-from ctxmetrics.adapting.judge import as_judge
-from ctxmetrics.adapting.scorer import Scorer as CoreScorer
-from ctxmetrics.adapting.scorer import compact
+from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, as_judge, compact
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.models.base import Model
 from ctxmetrics.scores import Score
 from ctxmetrics_mlflow.traces import SCHEMA, to_record
 
@@ -26,15 +23,16 @@ if TYPE_CHECKING:
     from mlflow.entities import Trace
     from typing_extensions import Unpack
 
-    from ctxmetrics.adapting.scorer import WrapperParams
+    from ctxmetrics.adapting.wrapper import WrapperParams
     from ctxmetrics.fields import KeyParams
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics import Metric
+    from ctxmetrics.models.base import Model
 
     Aggregations: TypeAlias = list[Any] | None
 
+# Characters with which MLflow refuses to log a metric: at the end of a run, when all judging is paid.
 _NOT_IN_A_NAME = re.compile(r"[^\w.\- ]")
-"""Characters with which MLflow refuses to log a metric: at the end of a run, when all judging is paid."""
 
 
 class MetricScorer(Scorer):
@@ -62,7 +60,7 @@ class MetricScorer(Scorer):
     """
 
     definition: str = ""
-    _scorer: CoreScorer = PrivateAttr()
+    _wrapper: Wrapper = PrivateAttr()
 
     def __init__(
         self,
@@ -73,25 +71,19 @@ class MetricScorer(Scorer):
         aggregations: Aggregations = None,
         **keys: Unpack[KeyParams],
     ) -> None:
-        judged = as_judge(judge, Model, lambda model: model)
-        scorer = CoreScorer.of([metric], judged, keys, SCHEMA)
-        self._begin(scorer, name, aggregations)
-
-    def _begin(self, scorer: CoreScorer, name: str | None, aggregations: Aggregations) -> None:
         if name is not None and (_NOT_IN_A_NAME.search(name) or not name.strip()):
             raise ParameterError(
                 f"name={name!r}: MLflow logs letters, digits, '_', '-', '.' and spaces only."
             )
-        loggable = name or " ".join(_NOT_IN_A_NAME.sub(" ", scorer.name).split())
-        (metric,) = scorer.metrics.values()
+        wrapper = Wrapper.of(metric, as_judge(judge), keys, SCHEMA)
+        loggable = name or " ".join(_NOT_IN_A_NAME.sub(" ", metric.name).split())
         super().__init__(name=loggable, aggregations=aggregations)
-        self._scorer, self.definition = scorer, repr(metric)
+        self._wrapper, self.definition = wrapper, repr(wrapper.metric)
 
     @property
     def metric(self) -> Metric:
         """The core metric. Two scorers are equal when this, their name and their keys are."""
-        (metric,) = self._scorer.metrics.values()
-        return metric
+        return self._wrapper.metric
 
     @property
     def pass_if(self) -> Callable[[Any], bool] | None:
@@ -107,48 +99,42 @@ class MetricScorer(Scorer):
         trace: Trace | None = None,
     ) -> Feedback:
         """Score a row or a trace, anywhere; raises nothing for what is wrong with its data."""
-        record = to_record(inputs, outputs, expectations, trace)
-        (score,) = self._scorer.scores(record, strict=False).values()
-        return _feedback(self.name, score)
+        score = self._wrapper.score(to_record(inputs, outputs, expectations, trace), strict=False)
+        error = None
+        if score.value is None:
+            error = AssessmentError(
+                error_code=str(score.reason_code), error_message=f"{score.reason_code}: {score.message}"
+            )
+        return Feedback(
+            name=self.name,
+            value=score.value,
+            error=error,
+            rationale=score.reason or None,
+            source=AssessmentSource(
+                source_type="LLM_JUDGE" if score.provenance.prompt else "CODE",
+                source_id=score.provenance.judge or score.metric,
+            ),
+            metadata={
+                key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                for key, value in compact(score).items()
+                if value not in (None, {})
+            },
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MetricScorer) or type(other) is not type(self):
             return NotImplemented
-        return self.name == other.name and self._scorer == other._scorer
+        return self.name == other.name and self._wrapper == other._wrapper
 
     def __hash__(self) -> int:
-        return hash((self.name, self._scorer))
-
-
-def _feedback(name: str, score: Score) -> Feedback:
-    error = None
-    if score.value is None:
-        error = AssessmentError(
-            error_code=str(score.reason_code), error_message=f"{score.reason_code}: {score.message}"
-        )
-    told = compact(score).items()
-    return Feedback(
-        name=name,
-        value=score.value,
-        error=error,
-        rationale=score.reason or None,
-        source=AssessmentSource(
-            source_type="LLM_JUDGE" if score.provenance.prompt else "CODE",
-            source_id=score.provenance.judge or score.metric,
-        ),
-        metadata={
-            key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            for key, value in told
-            if value not in (None, {})
-        },
-    )
+        return hash((self.name, self._wrapper))
 
 
 def _passes(mark: float, value: float) -> bool:
     return Score(metric="", value=value, threshold=mark).passed is True
 
 
-class ParameterScorer(MetricScorer):
+class ParameterScorer(MetricClass, MetricScorer):
     """One metric of the core by its parameters; use the subclasses.
 
     Args:
@@ -162,8 +148,6 @@ class ParameterScorer(MetricScorer):
         ParameterError: A parameter is unknown or out of range.
     """
 
-    core_class: ClassVar[type[Metric]]
-
     def __init__(
         self,
         *,
@@ -172,6 +156,5 @@ class ParameterScorer(MetricScorer):
         aggregations: Aggregations = None,
         **params: Unpack[WrapperParams],
     ) -> None:
-        judged = as_judge(judge, Model, lambda model: model)
-        scorer = CoreScorer.single(self.core_class, params, SCHEMA, judge=judged)
-        self._begin(scorer, name, aggregations)
+        built = Wrapper.build(self.core_class, params, SCHEMA, judge=as_judge(judge))
+        super().__init__(built.metric, name=name, aggregations=aggregations, **built.keys)

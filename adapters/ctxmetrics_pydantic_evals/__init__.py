@@ -30,82 +30,53 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ContextRecallEvaluator(MetricEvaluator):
+class ContextRecallEvaluator(MetricEvaluator, core=core.ContextRecall):
     """`ctxmetrics.ContextRecall`: the share of the reference's units that the retrieved contexts support."""
 
-    core_class = core.ContextRecall
 
-
-class ContextPrecisionEvaluator(MetricEvaluator):
+class ContextPrecisionEvaluator(MetricEvaluator, core=core.ContextPrecision):
     """`ctxmetrics.ContextPrecision`: whether the contexts that help to give the reference stand first."""
 
-    core_class = core.ContextPrecision
 
-
-class ContextUtilizationEvaluator(MetricEvaluator):
+class ContextUtilizationEvaluator(MetricEvaluator, core=core.ContextUtilization):
     """`ctxmetrics.ContextUtilization`: context precision with the response in place of the reference."""
 
-    core_class = core.ContextUtilization
 
-
-class NonLLMContextRecallEvaluator(MetricEvaluator):
+class NonLLMContextRecallEvaluator(MetricEvaluator, core=core.NonLLMContextRecall):
     """`ctxmetrics.NonLLMContextRecall`: the share of reference contexts that a retrieved one resembles."""
 
-    core_class = core.NonLLMContextRecall
 
-
-class NonLLMContextPrecisionEvaluator(MetricEvaluator):
+class NonLLMContextPrecisionEvaluator(MetricEvaluator, core=core.NonLLMContextPrecision):
     """`ctxmetrics.NonLLMContextPrecision`: whether contexts that resemble a reference context stand first."""
 
-    core_class = core.NonLLMContextPrecision
 
-
-class IDBasedContextRecallEvaluator(MetricEvaluator):
+class IDBasedContextRecallEvaluator(MetricEvaluator, core=core.IDBasedContextRecall):
     """`ctxmetrics.IDBasedContextRecall`: the share of the reference ids that were retrieved."""
 
-    core_class = core.IDBasedContextRecall
 
-
-class IDBasedContextPrecisionEvaluator(MetricEvaluator):
+class IDBasedContextPrecisionEvaluator(MetricEvaluator, core=core.IDBasedContextPrecision):
     """`ctxmetrics.IDBasedContextPrecision`: the share of retrieved ids that are reference ids."""
 
-    core_class = core.IDBasedContextPrecision
 
-
-class IDBasedNDCGEvaluator(MetricEvaluator):
+class IDBasedNDCGEvaluator(MetricEvaluator, core=core.IDBasedNDCG):
     """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
 
-    core_class = core.IDBasedNDCG
 
-
-class IDBasedReciprocalRankEvaluator(MetricEvaluator):
+class IDBasedReciprocalRankEvaluator(MetricEvaluator, core=core.IDBasedReciprocalRank):
     """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
 
-    core_class = core.IDBasedReciprocalRank
 
-
-class IDBasedHitRateEvaluator(MetricEvaluator):
+class IDBasedHitRateEvaluator(MetricEvaluator, core=core.IDBasedHitRate):
     """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
 
-    core_class = core.IDBasedHitRate
 
-
-class IDBasedPrecisionAtKEvaluator(MetricEvaluator):
+class IDBasedPrecisionAtKEvaluator(MetricEvaluator, core=core.IDBasedPrecisionAtK):
     """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
 
-    core_class = core.IDBasedPrecisionAtK
 
-
-class IDBasedRecallAtKEvaluator(MetricEvaluator):
+class IDBasedRecallAtKEvaluator(MetricEvaluator, core=core.IDBasedRecallAtK):
     """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
 
-    core_class = core.IDBasedRecallAtK
 
-
-EVALUATORS = (
-    ContextRecallEvaluator, ContextPrecisionEvaluator, ContextUtilizationEvaluator, NonLLMContextRecallEvaluator,
-    NonLLMContextPrecisionEvaluator, IDBasedContextRecallEvaluator, IDBasedContextPrecisionEvaluator,
-    IDBasedNDCGEvaluator, IDBasedReciprocalRankEvaluator, IDBasedHitRateEvaluator, IDBasedPrecisionAtKEvaluator,
-    IDBasedRecallAtKEvaluator,
-)  # fmt: skip
-"""All of them, for ``custom_evaluator_types=`` of `Dataset.from_file` and `Dataset.to_file`."""
+# All of them, for ``custom_evaluator_types=`` of `Dataset.from_file` and `Dataset.to_file`.
+EVALUATORS = tuple(MetricEvaluator.__subclasses__())

@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
 
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._version import __version__
-from ctxmetrics.adapting.scorer import Scorer
-from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.adapting.wrapper import MetricClass, Wrapper
+from ctxmetrics.conventions import Unit
+from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics.fields import OPTIONS, Place, Schema
+from ctxmetrics.metrics.base import check_parameters
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from typing_extensions import Unpack
 
-    from ctxmetrics.adapting.scorer import WrapperParams
+    from ctxmetrics.adapting.wrapper import WrapperParams
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics import Metric
     from ctxmetrics.scores import Score
 
+# What a data set's file may say for a parameter. In code, ``judge``, ``similarity`` and keys may be objects.
 _IN_FILES: Mapping[str, Any] = {
     "convention": str,
     "threshold": float | None,
     "strict": bool,
     "top_k": int | None,
     "judge": str | None,
-    "unit": Literal["sentence", "claim"] | None,
+    "unit": Unit | None,
     "language": str | None,
     "relevance": Literal["useful", "supports"],
     "formula": Literal["average_precision", "share"],
     "min_similarity": float,
     "similarity": str,
 }
-"""What a data set's file may say for a parameter. In code, ``judge``, ``similarity`` and keys may be objects."""
 _KEYS = (*OPTIONS.values(), "id_key")
+# What Rich takes for a tag. Before some 2.x, pydantic-evals prints reasons and failures as markup, and a chunk that says
+# ``[/INST]`` ends the report with an error; a word joiner, which shows nothing, breaks it.
 _TAG = re.compile(r"\[(?=[A-Za-z#/@])")
-"""What Rich takes for a tag. Before some 2.x, pydantic-evals prints reasons and failures as markup, and a chunk that says
-``[/INST]`` ends the report with an error; a word joiner, which shows nothing, breaks it."""
 
 
 class NoScoreError(CtxMetricsError):
@@ -62,7 +63,7 @@ class NoScoreError(CtxMetricsError):
         self.score = score
 
 
-class MetricEvaluator(Evaluator[Any, Any, Any]):
+class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
     """One metric of the core by its parameters; use the subclasses.
 
     Gives a score with its reason; and, where there is a pass mark, an assertion ``<name>_pass``. A score that cannot be
@@ -83,7 +84,6 @@ class MetricEvaluator(Evaluator[Any, Any, Any]):
         ParameterError: A parameter is unknown or out of range.
     """
 
-    core_class: ClassVar[type[Metric]]
     judge: Judge | Model | str | None
     evaluation_name: str | None
 
@@ -111,32 +111,27 @@ class MetricEvaluator(Evaluator[Any, Any, Any]):
         evaluation_name: str | None = None,
         **params: Unpack[WrapperParams],
     ) -> None:
-        known = [item.name for item in fields(self)]
-        for name in params:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-                hint = f" Did you mean '{near[0]}'?" if near else ""
-                raise ParameterError(f"{type(self).__name__} has no parameter '{name}'.{hint}")
+        also = (*_KEYS, "evaluation_name")
+        check_parameters(self.core_class, [name for name in params if name not in _KEYS], also=also)
         vars(self).update(params, judge=judge, evaluation_name=evaluation_name)
         if not isinstance(judge, str):
-            self._scorer(to_judge(judge))
+            self._wrapper(to_judge(judge))
 
     @property
     def metric(self) -> Metric:
         """The core metric."""
-        (metric,) = self._scorer(to_judge(self.judge)).metrics.values()
-        return metric
+        return self._wrapper(to_judge(self.judge)).metric
 
-    def _scorer(self, judge: Judge | None) -> Scorer:
+    def _wrapper(self, judge: Judge | None) -> Wrapper:
         """Build the metric of what the attributes say now: they may be changed."""
         given = {item.name: getattr(self, item.name) for item in fields(self)}
-        params = {item.name: given[item.name] for item in fields(self.core_class) if item.name != "judge"}
-        keys = {name: given[name] for name in _KEYS if given[name] is not None}
-        return Scorer.single(self.core_class, {**params, **keys}, SCHEMA, judge=judge)
+        names = [item.name for item in fields(self.core_class) if item.name != "judge"]
+        names += [name for name in _KEYS if given[name] is not None]
+        return Wrapper.build(self.core_class, {name: given[name] for name in names}, SCHEMA, judge=judge)
 
     def get_default_evaluation_name(self) -> str:
         """Return what the report calls the score."""
-        return self.evaluation_name or self._scorer(None).name
+        return self.evaluation_name or self._wrapper(None).metric.name
 
     def get_evaluator_version(self) -> str:
         """Return the library's version."""
@@ -164,7 +159,7 @@ class MetricEvaluator(Evaluator[Any, Any, Any]):
             SampleError: A field has the wrong type.
         """
         with part_of(self):  # the metric is another object each time
-            (score,) = (await self._scorer(to_judge(self.judge)).ascores(_record(ctx))).values()
+            score = await self._wrapper(to_judge(self.judge)).ascore(_record(ctx))
         if score.value is None:
             raise NoScoreError(score)
         name = self.get_default_evaluation_name()
@@ -199,6 +194,7 @@ SCHEMA = Schema(
         "retrieved_contexts": Place.of("output", "documents contexts context source_documents"),
         "retrieved_context_ids": Place.of("output", "retrieved_ids"),
         "reference": Place.of("expected_output", "ground_truth answer response output result"),
+        "reference_facts": Place.of("expected_output", "expected_facts"),
         "reference_contexts": Place.of("expected_output", "retrieved_contexts documents contexts context"),
         "reference_context_ids": Place.of(
             "expected_output", "reference_ids retrieved_context_ids retrieved_ids"

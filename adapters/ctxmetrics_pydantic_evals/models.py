@@ -12,12 +12,17 @@ from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.tools import ToolDefinition
 
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.adapting.judge import as_judge
+from ctxmetrics.adapting.wrapper import as_judge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.lexical.judge import LexicalJudge
 from ctxmetrics.models.base import Reply
-from ctxmetrics.models.frameworks import check_finished, describe, token_usage, unread_reply
-from ctxmetrics.models.wrapping import ForeignModel
+from ctxmetrics.models.frameworks import (
+    ForeignModel,
+    check_finished,
+    describe,
+    token_usage,
+    unread_reply,
+)
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -71,9 +76,9 @@ def to_judge(given: Judge | Model | str | None) -> Judge | None:
     Raises:
         ParameterError: It is none, or no model has that name.
     """
-    if not isinstance(given, str):
-        return as_judge(given, Model, PydanticAIModel)
-    return LexicalJudge() if given == LexicalJudge().name else as_judge(_model(given), Model, PydanticAIModel)
+    lexical = LexicalJudge()
+    found = lexical if given == lexical.name else _model(given) if isinstance(given, str) else given
+    return as_judge(found, Model, PydanticAIModel)
 
 
 def name_of(judge: object) -> str:

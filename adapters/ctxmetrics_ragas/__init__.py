@@ -40,76 +40,56 @@ __all__ = [
 _CUT = {"threshold": "min_similarity=0.5", "distance_measure": "similarity='levenshtein'"}
 
 
-class ContextRecall(JudgedMetric):
+class ContextRecall(JudgedMetric, core=core.ContextRecall):
     """The share of the reference's sentences (or claims) that the contexts support; see `ctxmetrics.ContextRecall`."""
 
-    core_class = core.ContextRecall
 
-
-class ContextPrecision(JudgedMetric):
+class ContextPrecision(JudgedMetric, core=core.ContextPrecision):
     """Whether contexts useful for the reference stand first; see `ctxmetrics.ContextPrecision`."""
 
-    core_class = core.ContextPrecision
 
-
-class ContextUtilization(JudgedMetric):
+class ContextUtilization(JudgedMetric, core=core.ContextUtilization):
     """Whether contexts useful for the response stand first; see `ctxmetrics.ContextUtilization`."""
 
-    core_class = core.ContextUtilization
 
-
-class NonLLMContextRecall(RagasMetric):
+class NonLLMContextRecall(RagasMetric, core=core.NonLLMContextRecall):
     """The share of the reference contexts that were retrieved; see `ctxmetrics.NonLLMContextRecall`."""
 
-    core_class, renamed = core.NonLLMContextRecall, _CUT
+    renamed = _CUT
 
 
-class NonLLMContextPrecision(RagasMetric):
+class NonLLMContextPrecision(RagasMetric, core=core.NonLLMContextPrecision):
     """Whether contexts like a reference context stand first; see `ctxmetrics.NonLLMContextPrecision`."""
 
-    core_class, renamed = core.NonLLMContextPrecision, _CUT
+    renamed = _CUT
 
 
-class IDBasedContextRecall(RagasMetric):
+class IDBasedContextRecall(RagasMetric, core=core.IDBasedContextRecall):
     """The share of the reference ids that were retrieved; see `ctxmetrics.IDBasedContextRecall`."""
 
-    core_class = core.IDBasedContextRecall
 
-
-class IDBasedContextPrecision(RagasMetric):
+class IDBasedContextPrecision(RagasMetric, core=core.IDBasedContextPrecision):
     """How many of the retrieved ids are reference ids; see `ctxmetrics.IDBasedContextPrecision`."""
 
-    core_class = core.IDBasedContextPrecision
 
-
-class IDBasedNDCG(RagasMetric):
+class IDBasedNDCG(RagasMetric, core=core.IDBasedNDCG):
     """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
 
-    core_class = core.IDBasedNDCG
 
-
-class IDBasedReciprocalRank(RagasMetric):
+class IDBasedReciprocalRank(RagasMetric, core=core.IDBasedReciprocalRank):
     """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
 
-    core_class = core.IDBasedReciprocalRank
 
-
-class IDBasedHitRate(RagasMetric):
+class IDBasedHitRate(RagasMetric, core=core.IDBasedHitRate):
     """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
 
-    core_class = core.IDBasedHitRate
 
-
-class IDBasedPrecisionAtK(RagasMetric):
+class IDBasedPrecisionAtK(RagasMetric, core=core.IDBasedPrecisionAtK):
     """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
 
-    core_class = core.IDBasedPrecisionAtK
 
-
-class IDBasedRecallAtK(RagasMetric):
+class IDBasedRecallAtK(RagasMetric, core=core.IDBasedRecallAtK):
     """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
-
-    core_class = core.IDBasedRecallAtK
 
 
 class LLMContextRecall(ContextRecall):
@@ -148,7 +128,6 @@ class NonLLMContextPrecisionWithReference(NonLLMContextPrecision):
     framework_name = "non_llm_context_precision_with_reference"
 
 
+# Ragas' instances: judged by the LLM of ``evaluate(llm=..)``.
 context_recall = ContextRecall(judge="framework")
-"""Ragas' instance: judged by the LLM of ``evaluate(llm=..)``."""
 context_precision = ContextPrecision(judge="framework")
-"""Ragas' instance: judged by the LLM of ``evaluate(llm=..)``."""

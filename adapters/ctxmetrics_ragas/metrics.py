@@ -7,28 +7,29 @@ import logging
 import sys
 from contextvars import ContextVar
 from dataclasses import fields, replace
-from functools import cache, partial
-from inspect import Parameter, Signature
+from functools import cache, partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeAlias, TypeVar
 
+from ragas.callbacks import RagasTracer
 from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
 from ctxmetrics._runtime.background import run_sync
-from ctxmetrics._runtime.run import Run, current_run, part_of, using
-from ctxmetrics.adapting.embedded import RunNotice, notice_of
-from ctxmetrics.adapting.params import MetricParams, build_metric
-from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics._runtime.run import Run, current_run, using
+from ctxmetrics.adapting.wrapper import FrameworkRun, MetricClass, MetricParams, Wrapper, build_metric
+from ctxmetrics.errors import InputFileError, ParameterError, SampleError
+from ctxmetrics.evaluation.engine import aevaluate
+from ctxmetrics.evaluation.sources import check_id
+from ctxmetrics.fields import SCHEMAS
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.samples import Sample
-from ctxmetrics_ragas.batch import score_each
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Coroutine, Mapping
     from os import PathLike
 
     from ragas.dataset_schema import SingleTurnSample
@@ -42,12 +43,47 @@ if TYPE_CHECKING:
 
     Judges: TypeAlias = Judge | Literal["framework"] | None
 
-_FRAMEWORK: Literal["framework"] = "framework"
-_FORMAT = "1.0"
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
-_SOURCE = ("ctxmetrics_ragas", 'llm=, or judge="framework" for the LLM of evaluate(llm=..)')
-_notice: ContextVar[RunNotice | None] = ContextVar("ctxmetrics_ragas_notice", default=None)
+
+
+def _evaluation(_: object) -> str | None:
+    """Name the `evaluate()` that is under way by the first run that its tracer knows; a metric by itself has none."""
+    handlers = getattr(CALLBACKS.get(), "handlers", ())
+    tracers = [handler for handler in handlers if isinstance(handler, RagasTracer)]
+    return next(iter(tracers[-1].traces), None) if tracers else None
+
+
+SCHEMA = replace(
+    SCHEMAS["ragas"],
+    package="ctxmetrics_ragas",
+    judge_option='llm=, or judge="framework" for the LLM of evaluate(llm=..)',
+    evaluation=_evaluation,
+)
+
+
+class _Samples(Wrapper):
+    """A metric that scores samples: ours as they are, and of Ragas' the fields that it looks at."""
+
+    def read(self, record: Sample | SingleTurnSample) -> Sample:
+        """Return the sample."""
+        if isinstance(record, Sample):
+            return record
+        columns = (*self.metric.requires, *self.metric.uses)
+        return Sample(**{name: getattr(record, name, None) for name in columns})
+
+
+def _sync(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Return the sync form of an async method: for a script, a notebook, inside a running loop, any thread."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run_sync(partial(function, *args, **kwargs))
+
+    return call
 
 
 class ContextResult(MetricResult):
@@ -76,7 +112,7 @@ class Settings(MetricParams, total=False):
     strict: bool
 
 
-class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its bases disagree on a type
+class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its bases disagree on a type
     """A core metric as a metric of Ragas; use its subclasses.
 
     Works in ``ragas.evaluate()`` and ``aevaluate()``, by ``single_turn_ascore`` and ``single_turn_score``, and as a
@@ -95,19 +131,15 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         ParameterError: A parameter is unknown, was given by position, or its value is wrong.
     """
 
-    core_class: ClassVar[type[Metric]]
     # Ragas' own name for the metric, where it is not the core metric's.
     framework_name: ClassVar[str | None] = None
     # Parameters of Ragas' own metric, and what to write instead.
     renamed: ClassVar[Mapping[str, str]] = {}
     # The class to make it by, where that is another one than its own.
     public: ClassVar[Any] = None
-    # The ``judge=`` to make it with again, where the core metric has none.
-    judge_label: ClassVar[str | None] = None
 
     core: Metric
     output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
-    _model: RagasModel | None = None  # the one that was set, where this is a metric that is judged
 
     def __init__(self, *positional: Never, **settings: Unpack[Settings]) -> None:
         if positional or settings.keys() & self.renamed.keys():
@@ -148,7 +180,7 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         return hash(self.core)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        judging = {} if self.judge_label is None else {"judge": self.judge_label}
+        judging: Any = {"judge": "framework"} if isinstance(self, MetricWithLLM) else {}
         kind: Any = self.public or type(self)
         return partial(kind, core=self.core, name=self.name, **judging), ()
 
@@ -165,7 +197,7 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         Raises:
             ParameterError: A parameter is a function.
         """
-        judge = self.judge_label if getattr(self.core, "judge", None) is None else "given"
+        given = "given" if getattr(self.core, "judge", None) is not None else None
         config = {
             item.name: value
             for item in fields(self.core)
@@ -182,10 +214,10 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         elif not file.suffix:
             file = file.with_suffix(".json")
         data = {
-            "format_version": _FORMAT,
+            "format_version": "1.0",
             "metric_type": type(self).__name__,
             "name": self.name,
-            "judge": judge,
+            "judge": "framework" if isinstance(self, MetricWithLLM) else given,
             "config": config,
         }
         file.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -219,13 +251,12 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
         # As in Ragas, the first try is one of the "retries".
         _run.set(Run(max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries))
-        _notice.set(RunNotice(*_SOURCE))
-        if self._model is not None and isinstance(self._model.llm, BaseRagasLLM):
-            self._model.llm.set_run_config(run_config)
+        model = getattr(getattr(self._judging(), "judge", None), "model", None)
+        if isinstance(model, RagasModel) and isinstance(model.llm, BaseRagasLLM):
+            model.llm.set_run_config(run_config)
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
-        columns = (*self.core.requires, *self.core.uses)
-        score = await self._score(Sample(**{name: getattr(sample, name) for name in columns}), callbacks)
+        score = await self._score(sample, callbacks)
         if score.value is None:
             _log.warning("%s: %s: %s", self.name, score.reason_code, score.message)
         judge, start = score.provenance.judge, getattr(callbacks, "on_chain_start", None)
@@ -236,22 +267,46 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         return _number(score)
 
     def single_turn_score(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
-        """Score one of Ragas' samples, anywhere; nobody's loop is patched."""
+        """Score one of Ragas' samples, anywhere; no running loop is patched."""
         return run_sync(self.single_turn_ascore, sample, callbacks)
 
-    async def ascore(self, **sample: Any) -> ContextResult:
-        """Score one sample, given by its fields.
+    async def ascore(
+        self,
+        *,
+        id: Any = None,  # noqa: A002 - the field's name
+        user_input: Any = None,
+        response: Any = None,
+        reference: Any = None,
+        reference_facts: Any = None,
+        retrieved_contexts: Any = None,
+        reference_contexts: Any = None,
+        retrieved_context_ids: Any = None,
+        reference_context_ids: Any = None,
+        labels: Any = None,
+        metadata: Any = None,
+        **others: Any,
+    ) -> ContextResult:
+        """Score one sample, given by its fields: integrations read off the parameters what to pass.
 
         Raises:
             MissingFieldError: A field that the metric needs is not there.
             UnknownFieldError: There is no such field; the message names the nearest one.
             SampleError: A field has the wrong type.
         """
-        return ContextResult(await self._score(Sample.from_dict(sample)))
-
-    def score(self, **sample: Any) -> ContextResult:
-        """Score one sample, anywhere. Raises as `ascore` does."""
-        return run_sync(partial(self.ascore, **sample))
+        sample = {
+            "id": id,
+            "user_input": user_input,
+            "response": response,
+            "reference": reference,
+            "reference_facts": reference_facts,
+            "retrieved_contexts": retrieved_contexts,
+            "reference_contexts": reference_contexts,
+            "retrieved_context_ids": retrieved_context_ids,
+            "reference_context_ids": reference_context_ids,
+            "labels": labels,
+            "metadata": metadata,
+        }
+        return ContextResult(await self._score(Sample.from_dict({**sample, **others})))
 
     async def abatch_score(
         self, inputs: list[dict[str, Any]], **options: Unpack[RunOptions]
@@ -269,31 +324,31 @@ class RagasMetric(SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its ba
         """
         options.setdefault("progress", False)
         options.setdefault("timeout", (_run.get() or current_run()).timeout)
-        scores, notice = await score_each(self._judging(), inputs, **options), RunNotice(*_SOURCE)
+        wrapper, run = _Samples(self._judging(), SCHEMA), FrameworkRun()
+        places: dict[str, int] = {}
+        found = [_checked(given, number, places) for number, given in enumerate(inputs, 1)]
+        samples = [item for item in found if isinstance(item, Sample)]
+        if found and not samples:
+            raise next(item for item in found if isinstance(item, SampleError))
+        rows = iter(await aevaluate(samples, [wrapper.metric], **options))
+        scores = [
+            next(rows)[wrapper.metric.name] if isinstance(item, Sample) else wrapper.failed(item)
+            for item in found
+        ]
         for score in scores:
-            notice.check(self._judging(), score)
+            run.warn(wrapper, score)
         return [ContextResult(score) for score in scores]
 
-    def batch_score(self, inputs: list[dict[str, Any]], **options: Unpack[RunOptions]) -> list[MetricResult]:
-        """Score samples, anywhere. See `abatch_score`."""
-        return run_sync(partial(self.abatch_score, inputs, **options))
+    score = _sync(ascore)  # type: ignore[arg-type]  # mypy expects a function of the base class here, and below
+    batch_score = _sync(abatch_score)  # type: ignore[arg-type]
 
-    async def _score(self, sample: Sample, callbacks: Any = None) -> Score:
+    async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
         CALLBACKS.set(callbacks)
-        # A tracer among the callbacks stands for one evaluate(); without one, the metric is called by itself.
-        # The last handler is one that evaluate() makes for itself; a metric that is called by itself has none.
-        with using(_run.get() or current_run()), part_of([None, *getattr(callbacks, "handlers", ())][-1]):
-            score = await self._judging().ascore(sample)
-        (_notice.get() or notice_of(*_SOURCE)).check(self._judging(), score)
-        return score
+        with using(_run.get() or current_run()):
+            return await _Samples(self._judging(), SCHEMA).ascore(sample)
 
     def _judging(self) -> Metric:
         return self.core
-
-
-_FIELDS = [Parameter(item.name, Parameter.KEYWORD_ONLY, default=None) for item in fields(Sample)]
-for _method in (RagasMetric.ascore, RagasMetric.score):  # integrations look there for what to pass
-    _method.__signature__ = Signature([Parameter("self", Parameter.POSITIONAL_ONLY), *_FIELDS])  # type: ignore[union-attr]  # any function has it
 
 
 class JudgedMetric(RagasMetric):
@@ -306,17 +361,18 @@ class JudgedMetric(RagasMetric):
         **settings: See `RagasMetric`.
     """
 
+    # The ``judge=`` of a metric that is given neither a judge nor an LLM.
     judged_by: ClassVar[Literal["framework"] | None] = None
-    """The ``judge=`` of a metric that is given neither a judge nor an LLM."""
+
+    core: Any
 
     def __new__(cls, *_: Any, judge: Any = None, llm: Any = None, core: Any = None, **__: Any) -> Self:
         """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
         if judge is None and llm is None and getattr(core, "judge", None) is None:
             judge = cls.judged_by
-        kind: Any = _waiting(cls.public or cls) if isinstance(judge, str) and judge == _FRAMEWORK else cls
+        kind: Any = _waiting(cls.public or cls) if isinstance(judge, str) and judge == "framework" else cls
         metric: Self = super().__new__(kind)
-        vars(metric)["_given"] = ContextVar("ctxmetrics_ragas_model", default=None)
-        vars(metric)["_looked"] = ContextVar("ctxmetrics_ragas_looked", default=False)
+        vars(metric)["_lent"] = ContextVar("ctxmetrics_ragas_lent", default=None)
         return metric
 
     def __init__(
@@ -326,84 +382,80 @@ class JudgedMetric(RagasMetric):
         if judge is not None and llm is not None:
             raise ParameterError(f"{type(self).__name__}: give judge= or llm=, not both.")
         if judge is not None and not isinstance(self, MetricWithLLM):
-            self.core = self._judged_by(judge)
+            self.core = replace(self.core, judge=judge)
         if llm is not None:
             self.llm = llm
 
     @property
     def llm(self) -> Any:
         """The LLM that judges, or None. Setting it makes it the judge."""
-        return self._model and self._model.llm
+        model = getattr(self.core.judge, "model", None)
+        return model.llm if isinstance(model, RagasModel) else None
 
     @llm.setter
     def llm(self, llm: Any) -> None:
-        self._model = None if llm is None else RagasModel(llm)
-        self.core = self._judged_by(None if self._model is None else LLMJudge(self._model))
+        self.core = self._judged_by(llm)
 
-    def _judged_by(self, judge: Any) -> Any:
-        return replace(cast("Any", self.core), judge=judge)
+    def _judged_by(self, llm: Any) -> Any:
+        return replace(self.core, judge=None if llm is None else LLMJudge(RagasModel(llm)))
 
 
 class _Waiting(JudgedMetric, MetricWithLLM):  # type: ignore[misc]  # as above
-    """A judged metric that waits for ``evaluate()`` to set its ``llm``.
+    """A judged metric that waits for ``evaluate()`` to lend it an LLM.
 
-    ``evaluate()`` reads ``llm``, sets it where it is None, calls ``init``, submits ``single_turn_ascore`` for every
-    sample, and sets ``llm`` back to None at its end, also while another ``evaluate()`` uses the same object. So an LLM
-    that is set after it was read belongs to that run: it is kept in the run's context and with what the run submits,
-    and the object waits for the next one. An LLM that is set by hand, without a look at the old one, stays.
+    ``evaluate()`` sets ``llm`` where it is None, calls ``init``, submits ``single_turn_ascore`` for every sample, and
+    sets ``llm`` back to None at its end, also while another ``evaluate()`` uses the same object. So what it lends belongs
+    to the run: it is kept in the run's context and with what the run submits. An LLM that is set by hand stays.
     """
 
-    judge_label = _FRAMEWORK
-    _given: ContextVar[RagasModel | None]
-    _looked: ContextVar[bool]
-    _lent = False
+    _lent: ContextVar[Any]  # the core metric with the LLM of the run
 
-    @property
-    def llm(self) -> Any:
-        self._looked.set(self._model is None)
-        return self._model and self._model.llm
-
-    @llm.setter
-    def llm(self, llm: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]  # an attribute there
-        self._lent = self._looked.get()
-        self._model = None if llm is None else RagasModel(llm)
-        self._given.set(None)
-        self._looked.set(False)
-
-    def init(self, run_config: RunConfig) -> None:
-        super().init(run_config)
-        self._given.set(self._model)
-        if self._lent:
-            self._model = None
+    def __setattr__(self, name: str, value: Any) -> None:
+        # ragas/evaluation.py lends and takes back by setting this attribute (lines 180 and 332), as people give an LLM by
+        # hand: only its module tells one from the other.
+        lends = name == "llm" and sys._getframe(1).f_globals.get("__name__") == "ragas.evaluation"  # noqa: SLF001
+        if name == "llm":
+            self._lent.set(self._judged_by(value) if lends and value is not None else None)
+        if not lends:
+            super().__setattr__(name, value)
 
     @property
     def single_turn_ascore(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # a method there
         """Score one of Ragas' samples with the LLM of the run that asks for this, in whichever context it is called."""
-        model, score = self._given.get(), super().single_turn_ascore
+        lent, score = self._lent.get(), super().single_turn_ascore
 
         async def single_turn_ascore(
             sample: SingleTurnSample, callbacks: Any = None, timeout: Any = None
         ) -> float:
-            if model is not None:
-                self._given.set(model)
+            self._lent.set(lent or self._lent.get())
             return await score(sample, callbacks, timeout)
 
         return single_turn_ascore
 
     def _judging(self) -> Any:
-        model = self._given.get() or self._model
-        if model is None:
+        metric = self._lent.get() or self.core
+        if metric.judge is None:
             raise ParameterError(
                 f"{self.name} has no LLM yet. Give llm= to {type(self).__name__}(..), or score it in "
                 "ragas.evaluate(.., llm=..); judge=LexicalJudge() takes the embedded judge, which needs none."
             )
-        return self._judged_by(LLMJudge(model))
+        return metric
 
 
 @cache
 def _waiting(cls: type[JudgedMetric]) -> type[JudgedMetric]:
     body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls}
     return type(cls.__name__, (_Waiting, cls), body)
+
+
+def _checked(given: Mapping[str, Any], number: int, places: dict[str, int]) -> Sample | SampleError:
+    """Read a sample, or return what is wrong with it: unlike `aevaluate`, a batch refuses none but that one."""
+    try:
+        sample = Sample.from_dict(given, where=f"Sample {number}")
+        check_id(sample, number, places)
+    except SampleError as error:
+        return error
+    return sample
 
 
 def _number(score: Score) -> float:

@@ -15,11 +15,9 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
 from ctxmetrics._runtime.failures import classify
 from ctxmetrics._secrets import mask_logs_of
-from ctxmetrics.adapting.raw import any_reply, content_of
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.models import frameworks as foreign
+from ctxmetrics.models import frameworks
 from ctxmetrics.models.base import Reply, checked_usage
-from ctxmetrics.models.wrapping import ForeignModel
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -27,15 +25,15 @@ if TYPE_CHECKING:
     from ctxmetrics.models.base import Prompt
     from ctxmetrics.verdicts import Usage
 
+# Where Ragas' wrappers keep the LLM they wrap.
 _WRAPPED = ("langchain_llm", "llm", "generator")
-"""Where Ragas' wrappers keep the LLM they wrap."""
+# What a wrapper sets on that LLM for the time of a call, from a constant of its own.
 _SET_BY_WRAPPER = ("temperature", "n")
-"""What a wrapper sets on that LLM for the time of a call, from a constant of its own."""
+# Ragas' callbacks for what is being scored: its tracers and token counters.
 CALLBACKS: ContextVar[Any] = ContextVar("ctxmetrics_ragas_callbacks", default=None)
-"""Ragas' callbacks for what is being scored: its tracers and token counters."""
 
 
-class RagasModel(ForeignModel):
+class RagasModel(frameworks.ForeignModel):
     """A Ragas LLM as a model: ``LLMJudge(RagasModel(llm))``.
 
     Temperature and everything else stays as the LLM has it; a client that is not async is called in a thread.
@@ -65,7 +63,7 @@ class RagasModel(ForeignModel):
             self._asked.model_args = {"max_retries": 0, **llm.model_args}
         layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
         skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER
-        super().__init__(llm, foreign.describe("ragas", layers, name=name, skip=skip))
+        super().__init__(llm, frameworks.describe("ragas", layers, name=name, skip=skip))
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the LLM, in the loop this runs in.
@@ -80,8 +78,8 @@ class RagasModel(ForeignModel):
         except JudgeError:
             raise
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
-            return foreign.unread_reply(error)
-        return foreign.langchain_reply(result)
+            return frameworks.unread_reply(error)
+        return frameworks.langchain_reply(result)
 
     async def _ask_langchain(self, value: StringPromptValue) -> Any:
         if not isinstance(self.llm, BaseRagasLLM):
@@ -96,7 +94,7 @@ class RagasModel(ForeignModel):
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
         from anyio import to_thread
 
-        asking: dict[str, Any] = {"prompt": text, "response_model": any_reply(schema)}
+        asking: dict[str, Any] = {"prompt": text, "response_model": frameworks.any_reply(schema)}
         try:
             if getattr(self.llm, "is_async", True):
                 found = await self._asked.agenerate(**asking)
@@ -104,13 +102,13 @@ class RagasModel(ForeignModel):
                 ask = partial(self._asked.generate, **asking)
                 found = await to_thread.run_sync(ask, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - it is raised again, unless the judge can read the reply itself
-            return foreign.unread_reply(error)
+            return frameworks.unread_reply(error)
         answer = getattr(found, "_raw_response", None)
         if getattr(answer, "choices", None):
-            reply = foreign.completion_reply(answer)
+            reply = frameworks.completion_reply(answer)
         else:  # of another form than OpenAI's
-            counted = foreign.token_usage(getattr(answer, "usage", None))
-            reply = Reply(content=content_of(found), usage=counted)
+            counted = frameworks.token_usage(getattr(answer, "usage", None))
+            reply = Reply(content=frameworks.content_of(found), usage=counted)
         said = str(reply.content)
         usage = checked_usage(reply.usage, sent=text, received=said)
         self._report(text, said, usage)

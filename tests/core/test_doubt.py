@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, Sample, evaluate
-from ctxmetrics.adapting.scorer import compact
+from ctxmetrics.adapting.wrapper import compact
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.verdicts import DOUBTFUL, Evidence, Verdict
 

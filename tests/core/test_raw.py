@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.adapting.raw import any_reply, content_of, validated_texts
+from ctxmetrics.models.frameworks import any_reply, content_of, validated_texts
 from ctxmetrics.prompts import schema_of
 
 SCHEMA = schema_of("joint")

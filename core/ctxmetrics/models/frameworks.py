@@ -1,43 +1,86 @@
-"""What model objects of other libraries tell when one wraps them: who they are, what they said, what it cost.
+"""What frameworks' models have in common as models of `LLMJudge`: who they are, what they said, what it cost.
 
 Nothing here knows a library: attributes are read by the names that clients give them.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import weakref
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from ctxmetrics.errors import JudgeError
+from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Reply, served_name
-from ctxmetrics.models.wrapping import fingerprint
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from pydantic import BaseModel
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
 _CLIENTS = ("root_client", "client", "async_client")
+# Names of attributes that hold a secret, or change no answer.
 _NO_PARAMETER = re.compile(
     r"key|secret|passw|credential|auth|header|cookie|token$"
     r"|timeout|retr|cache|callback|verbose|client|run_config|^metadata$|^tags$",
     re.IGNORECASE,
 )
-"""Names of attributes that hold a secret, or change no answer."""
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
+# How messages begin with which libraries report a body that is no chat completion.
 _NO_COMPLETION = (
     "Unexpected response type from OpenAI-compatible endpoint",  # langchain-openai
     "No choices in OpenAI response",  # Instructor
     "Invalid response from openai",  # pydantic-ai
 )
-"""How messages begin with which libraries report a body that is no chat completion."""
 _PLAIN = (str, int, float, bool, type(None))
 
+# The names of what has none of its own, by its id, for as long as it lives: see `unique_name`.
 _unnamed: dict[int, str] = {}
+_validated: ContextVar[list[str]] = ContextVar("ctxmetrics_validated")
+
+
+class ForeignModel:
+    """A `Model` around another library's: equal by identity, shared by copies, never pickled.
+
+    Args:
+        inner: The other library's model.
+        identity: See `Model`.
+
+    Attributes:
+        identity: What is part of every cache key; see `Model`.
+    """
+
+    def __init__(self, inner: object, identity: str) -> None:
+        self._inner, self.identity = inner, identity
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ForeignModel) and type(other) is type(self) and other.identity == self.identity
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.identity!r})"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ForeignModel:
+        return self  # clients hold connections and locks
+
+    def __reduce__(self) -> NoReturn:
+        raise ParameterError(
+            f"{type(self).__name__} holds the client and key of {type(self._inner).__name__}, which must not be "
+            "pickled. Build it in the process that uses it, or judge with OpenAIModel."
+        )
 
 
 def describe(
@@ -56,11 +99,12 @@ def describe(
         skip: Attributes of the wrapped layers that the wrapper sets itself, for the time of a call.
     """
     parameters = [_parameters(layer, skip if depth else ()) for depth, layer in enumerate(layers)]
-    model = name or next((found for layer in layers if (found := _model_name(layer))), None)
+    told = (getattr(layer, attribute, None) for layer in layers for attribute in _NAMES)
+    model = name or next((found for found in told if isinstance(found, str) and found), None)
     address = next((found for layer in layers if (found := _address(layer))), "")
     kinds = ">".join(type(layer).__qualname__ for layer in layers)
-    digest = fingerprint({"parameters": parameters})
-    return f"{family}:{kinds}/{model or _unique(layers[-1])}{address} #{digest}"
+    digest = hashlib.sha256(json.dumps({"parameters": parameters}, sort_keys=True).encode()).hexdigest()
+    return f"{family}:{kinds}/{model or unique_name(layers[-1])}{address} #{digest[:12]}"
 
 
 def token_usage(counted: object, *, calls: int = 1) -> Usage:
@@ -68,7 +112,7 @@ def token_usage(counted: object, *, calls: int = 1) -> Usage:
 
     They are as they came, and may be anything: a `Run` checks them (`ctxmetrics.models.base.checked_usage`).
     """
-    found: Any = counted if isinstance(counted, dict) else _attributes(counted)
+    found: Any = counted if isinstance(counted, dict) else getattr(counted, "__dict__", {})
     sent, received = (
         next((count for name in names if (count := found.get(name)) is not None), None)
         for names in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
@@ -143,12 +187,10 @@ def langchain_reply(result: Any, *, asked: int = 1) -> Reply:
     """
     generation = only_choice(result.generations[0], asked)
     message = getattr(generation, "message", None)
-    if message is not None and getattr(message, "usage_metadata", None):
-        return message_reply(message)
-    usage = token_usage((result.llm_output or {}).get("token_usage"))
-    if message is None:
-        return Reply(content=generation.text, usage=usage)
-    return replace(message_reply(message), usage=usage)
+    reply = Reply(content=generation.text) if message is None else message_reply(message)
+    if getattr(message, "usage_metadata", None):
+        return reply
+    return replace(reply, usage=token_usage((result.llm_output or {}).get("token_usage")))
 
 
 def message_reply(message: Any) -> Reply:
@@ -159,8 +201,6 @@ def message_reply(message: Any) -> Reply:
     Raises:
         JudgeError: It was cut off by a length limit, or the model declined.
     """
-    import json
-
     told = message.response_metadata
     check_finished(
         told.get("finish_reason", told.get("stop_reason")), message.additional_kwargs.get("refusal")
@@ -191,23 +231,16 @@ def unread_reply(error: Exception) -> Reply:
     if kind == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
         check_finished("content_filter")
     cause = error.__cause__ or error
-    if _is_no_answer(cause):
+    # OpenAI's client returns a body that is no chat completion as a string; what uses it expects an object with a choice.
+    if (
+        isinstance(cause, IndexError)
+        or (isinstance(cause, AttributeError) and isinstance(cause.obj, str))
+        or str(cause).startswith(_NO_COMPLETION)
+    ):
         raise JudgeError(
             "the server's answer is no chat completion", reason_code="server_error", retryable=True
         ) from None
     raise cause
-
-
-def _is_no_answer(error: BaseException) -> bool:
-    """Whether a client tripped over a body that is no chat completion.
-
-    OpenAI's client returns such a body as a string, and what uses it then expects an object with a first choice.
-    """
-    return (
-        isinstance(error, IndexError)
-        or (isinstance(error, AttributeError) and isinstance(error.obj, str))
-        or str(error).startswith(_NO_COMPLETION)
-    )
 
 
 def _text(content: Any) -> str:
@@ -221,17 +254,12 @@ def _text(content: Any) -> str:
     return "".join(filter(None, texts))
 
 
-def _attributes(layer: object) -> dict[str, Any]:
-    return getattr(layer, "__dict__", {})
-
-
 def _parameters(layer: object, skip: Collection[str]) -> dict[str, Any]:
-    declared = getattr(
-        type(layer), "model_fields", None
-    )  # a pydantic object also keeps what it has worked out
+    # A pydantic object also keeps what it has worked out.
+    declared = getattr(type(layer), "model_fields", None)
     return {
         name: value
-        for name, value in _attributes(layer).items()
+        for name, value in getattr(layer, "__dict__", {}).items()
         if (declared is None or name in declared)
         and name not in skip
         and not _NO_PARAMETER.search(name)
@@ -247,11 +275,6 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, _PLAIN)
 
 
-def _model_name(layer: object) -> str | None:
-    values = (getattr(layer, name, None) for name in _NAMES)
-    return next((value for value in values if isinstance(value, str) and value), None)
-
-
 def _address(layer: object) -> str:
     """Return where the requests go, without user names, passwords and queries."""
     client = next((found for name in _CLIENTS if (found := getattr(layer, name, None)) is not None), None)
@@ -262,13 +285,76 @@ def _address(layer: object) -> str:
     return ""
 
 
-def _unique(model: object) -> str:
-    if id(model) not in _unnamed:
-        weakref.finalize(model, _unnamed.pop, id(model), None)
-        _unnamed[id(model)] = f"unnamed-{uuid4().hex[:12]}"
-    return _unnamed[id(model)]
+def unique_name(thing: object) -> str:
+    """Return a name that nothing else has, in this process or another, for as long as the thing lives."""
+    if id(thing) not in _unnamed:
+        weakref.finalize(thing, _unnamed.pop, id(thing), None)
+        _unnamed[id(thing)] = f"unnamed-{uuid4().hex[:12]}"
+    return _unnamed[id(thing)]
 
 
 def has_class(value: object, name: str) -> bool:
     """Whether a value is of a class, or of a subclass of one, with this name: its library need not be imported."""
     return any(kind.__name__ == name for kind in type(value).__mro__)
+
+
+@contextmanager
+def validated_texts() -> Iterator[list[str]]:
+    """Collect the texts that clients validate in the block: OpenAI's client validates every choice of an answer."""
+    texts: list[str] = []
+    token = _validated.set(texts)
+    try:
+        yield texts
+    finally:
+        _validated.reset(token)
+
+
+@cache
+def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
+    """Return a class to give to a client in place of a reply's schema.
+
+    The client sends it as it would send the schema: name and JSON schema are the same. But it takes any reply, changes
+    no value (a pydantic boolean takes "on" and 1), and what was validated from text keeps the text. So the judge reads
+    what the model wrote, and a client never asks again on its own about a reply that does not fit.
+
+    Args:
+        schema: The schema of a reply.
+    """
+    from pydantic import BaseModel, ConfigDict, PrivateAttr, create_model
+
+    class AnyReply(BaseModel):
+        model_config = ConfigDict(extra="allow")
+
+        _raw: str | None = PrivateAttr(None)
+
+        @classmethod
+        def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
+            return schema.model_json_schema(*args, **options)
+
+        @classmethod
+        def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:
+            text = json_data if isinstance(json_data, str) else json_data.decode(errors="replace")
+            found = cls.model_validate(_object_in(text))
+            found._raw = text  # noqa: SLF001 - its own
+            _validated.get([]).append(text)
+            return found
+
+    fields: dict[str, Any] = dict.fromkeys(schema.model_fields, (Any, None))
+    return create_model(schema.__name__, __base__=AnyReply, **fields)
+
+
+def content_of(found: Any) -> Any:
+    """Return what an object of `any_reply` was made from: the text, else its fields; anything else as it is."""
+    if not hasattr(type(found), "model_validate_json"):
+        return found
+    text = getattr(found, "_raw", None)
+    return found.model_dump(exclude_unset=True) if text is None else text
+
+
+def _object_in(text: str) -> Mapping[str, Any]:
+    """Return the JSON object that a text is, for code that looks at the fields; empty where it is none."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}

@@ -99,13 +99,13 @@ from ctxmetrics_deepeval import wrapper
 
 SETTINGS = json.loads(Path("settings.json").read_text())
 measured = []
-read = wrapper._sample
+read = wrapper._TestCases.read
 
-def counting(test_case, metric, places):
-    measured.append(f"{test_case.input} {metric.name}")
-    return read(test_case, metric, places)
+def counting(self, test_case):
+    measured.append(f"{test_case.input} {self.metric.name}")
+    return read(self, test_case)
 
-wrapper._sample = counting
+wrapper._TestCases.read = counting
 
 class ForeignJudge:
     name, warnings = "foreign", ()

@@ -16,6 +16,7 @@ from deepeval.evaluate.configs import ErrorConfig
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
 
+from ctxmetrics import LexicalJudge
 from ctxmetrics.errors import SampleError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.verdicts import Verdict
@@ -330,6 +331,22 @@ def test_a_timeout_of_another_metric_reports_no_score_of_the_test_case_before(
     if not run.is_async:  # the async runner had already measured it
         assert results[1].metrics_data[1].score is None
         assert results[1].metrics_data[1].success is False
+
+
+@pytest.mark.parametrize("key", ["reference_facts", "expected_facts"])
+def test_facts_in_the_metadata_are_counted(
+    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase], key: str
+) -> None:
+    facts = ["The Eiffel Tower stands in Paris.", {"text": "It is red.", "id": "colour"}]
+    case = make_case(expected_output=None, metadata={key: facts})
+    (result,) = run([case], [ContextRecallMetric(unit="fact", judge=LexicalJudge())])
+    assert result.metrics_data[0].score == 0.5
+    with pytest.raises(
+        MissingTestCaseParamsError, match=r"'expected_output' .* Count its facts with unit='fact'"
+    ):
+        run([case], [ContextRecallMetric(judge=LexicalJudge())])
+    with pytest.raises(MissingTestCaseParamsError, match=r"'metadata\.reference_facts' cannot be None"):
+        run([make_case()], [ContextRecallMetric(unit="fact", judge=LexicalJudge())])
 
 
 @pytest.mark.usefixtures("short_timeouts")

@@ -63,6 +63,18 @@ def test_misuse_raises_at_once(make: Any, message: str) -> None:
         make()
 
 
+@pytest.mark.parametrize("place", ["expected_output", "metadata"])
+def test_facts_of_a_case_are_counted(place: str) -> None:
+    """Beside what else is expected, or in the case's metadata."""
+    facts: dict[str, Any] = {place: {"expected_facts": ["Paris is big.", "Rome is old."]}}
+    case = Case(name="a", inputs="?", **facts)
+    dataset = AnyDataset(
+        name="test", cases=[case], evaluators=[ContextRecallEvaluator(unit="fact", judge="lexical")]
+    )
+    report = dataset.evaluate_sync(lambda _: {"documents": ["Paris is big."]}, progress=False)
+    assert report.cases[0].scores["context_recall(unit=fact)"].value == 0.5
+
+
 def test_every_metric_has_its_class() -> None:
     for metric in ALL_METRICS.values():
         evaluator = getattr(ctxmetrics_pydantic_evals, f"{metric.__name__}Evaluator")()

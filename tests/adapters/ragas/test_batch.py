@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ctxmetrics import ContextRecall, IDBasedContextRecall
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, SampleError
-from ctxmetrics_ragas.batch import score_each
+from ctxmetrics_ragas import ContextRecall, IDBasedContextRecall
 
 
-def _scores(inputs: list[Any], **options: Any) -> list[Any]:
-    return asyncio.run(score_each(IDBasedContextRecall(), inputs, progress=False, **options))
+def _scores(inputs: list[Any], metric: Any = None, **options: Any) -> list[Any]:
+    results = asyncio.run((metric or IDBasedContextRecall()).abatch_score(inputs, **options))
+    return [result.details for result in results]
 
 
 GOOD = {"retrieved_context_ids": [1], "reference_context_ids": [1, 2]}
@@ -31,7 +31,7 @@ def test_order_and_isolation() -> None:
     assert [score.value for score in scores] == [0.5, None, None, 0.5, None]
     codes = [score.reason_code for score in scores]
     assert codes == [None, "metric_error", "missing_field", None, "metric_error"]
-    assert scores[1].message.startswith("Sample 2: unknown field 'unheard_of'")
+    assert scores[1].message.startswith("UnknownFieldError: Sample 2: unknown field 'unheard_of'")
     assert scores[3].sample_id == "x"
     assert "Sample 5 must be a mapping" in scores[4].message
     assert {score.metric for score in scores} == {"id_based_context_recall"}
@@ -57,5 +57,4 @@ def test_options_are_those_of_evaluate() -> None:
     with pytest.raises(CtxMetricsError, match="max_concurrency=0"):
         _scores([GOOD], max_concurrency=0)
     rows = [{"reference": "It is red.", "retrieved_contexts": ["It is red."]}] * 3
-    scores = asyncio.run(score_each(ContextRecall(), rows, progress=False, max_concurrency=2))
-    assert [score.value for score in scores] == [1.0] * 3
+    assert [score.value for score in _scores(rows, ContextRecall(), max_concurrency=2)] == [1.0] * 3

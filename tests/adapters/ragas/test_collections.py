@@ -10,6 +10,7 @@ import math
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
 import ctxmetrics_ragas as ours
-from ctxmetrics import Sample, ScriptedJudge
+from ctxmetrics import LexicalJudge, Sample, ScriptedJudge
 from ctxmetrics.errors import MissingFieldError, SampleError, UnknownFieldError
 
 Row = dict[str, Any]
@@ -167,21 +168,10 @@ def test_allowed_values_are_the_scale(row: Row) -> None:
 
 
 def test_signature_shows_the_fields() -> None:
-    """Integrations pass what they find there; notebooks complete it."""
+    """Integrations pass what they find there; notebooks complete it. The fields are those of a sample."""
     for method in (ours.ContextRecall().ascore, ours.IDBasedContextRecall().score, ours.ContextRecall.score):
         names = [name for name in inspect.signature(method).parameters if name != "self"]
-        assert names == [
-            "id",
-            "user_input",
-            "response",
-            "reference",
-            "retrieved_contexts",
-            "reference_contexts",
-            "retrieved_context_ids",
-            "reference_context_ids",
-            "labels",
-            "metadata",
-        ]
+        assert names == [*(item.name for item in fields(Sample)), "others"]
 
 
 def test_fields_of_a_ragas_sample_are_all_taken(row: Row) -> None:
@@ -205,6 +195,16 @@ def test_fields_of_a_ragas_sample_are_all_taken(row: Row) -> None:
 def test_wrong_fields_raise_at_once(row: Row, change: Row, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         ours.ContextRecall().score(**{**row, **change})
+
+
+def test_facts_are_counted(row: Row) -> None:
+    metric = ours.ContextRecall(unit="fact", judge=LexicalJudge())
+    facts = ["The tower is in Paris.", {"text": "It was built in 1889.", "id": "year"}]
+    given = {"reference_facts": facts, "retrieved_contexts": row["retrieved_contexts"]}
+    assert metric.score(**given).value == 0.5
+    assert metric.batch_score([given])[0].value == 0.5
+    with pytest.raises(MissingFieldError, match="has no reference_facts"):  # Ragas' samples hold none
+        metric.single_turn_score(SingleTurnSample(**row))
 
 
 # ---- batches ----

@@ -1,0 +1,291 @@
+"""The one wrapper: a metric of the core in a framework.
+
+An adapter says where its framework's fields are (a `Schema`, or a `Wrapper` with a `read` of its own) and what the
+framework's results look like; here are the parameters, the judge, reading, scoring, and what a failure becomes.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
+
+from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._runtime.run import part_of
+from ctxmetrics._secrets import safe_text
+from ctxmetrics.errors import EmbeddedJudgeWarning, MissingFieldError, NotTextError, ParameterError
+from ctxmetrics.fields import KeyParams
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.llm.judge import LLMJudge
+from ctxmetrics.metrics.base import check_parameters
+from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.models.base import Model
+from ctxmetrics.samples import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from ctxmetrics.conventions import Unit
+    from ctxmetrics.fields import Schema
+    from ctxmetrics.metrics.base import Formula, Metric
+    from ctxmetrics.metrics.similarity import Measure
+    from ctxmetrics.scores import Score
+
+_KEYS = KeyParams.__optional_keys__
+_TOLD = (
+    "metric", "reason_code", "threshold", "passed", "band", "doubtful", "signals", "metadata", "usage", "provenance",
+)  # fmt: skip
+
+
+class MetricParams(TypedDict, total=False):
+    """Parameters of the metrics that no framework has a word of its own for.
+
+    A wrapper that names ``judge``, ``threshold`` and ``strict`` itself, under its framework's names, takes these as
+    ``**params: Unpack[MetricParams]``. Which of them a metric has, `build_metric` knows.
+    """
+
+    convention: str
+    top_k: int | None
+    unit: Unit | None
+    language: str | None
+    relevance: Literal["useful", "supports"]
+    formula: Formula
+    min_similarity: float
+    similarity: Measure
+
+
+class WrapperParams(MetricParams, KeyParams, total=False):
+    """What a wrapper of one metric takes beside a judge.
+
+    The metric's parameters, ``threshold`` and ``strict`` among them, and where things stand (`KeyParams`).
+    """
+
+    threshold: float | None
+    strict: bool
+
+
+class MetricClass:
+    """A framework's class for one metric of the core, which the class statement names.
+
+    ``class ContextRecallScorer(ParameterScorer, core=ContextRecall)``; a subclass that names none keeps its parent's.
+
+    Attributes:
+        core_class: The core metric's class.
+    """
+
+    core_class: ClassVar[type[Metric]]
+
+    def __init_subclass__(cls, *, core: type[Metric] | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if core is not None:
+            cls.core_class = core
+
+
+def build_metric(
+    metric: type[Metric], params: Mapping[str, Any], *, also: Iterable[str] = (), **settings: Any
+) -> Metric:
+    """Make a metric from keywords.
+
+    Args:
+        metric: Its class.
+        params: What the caller gave.
+        also: Names the caller's own signature has, to suggest where a keyword is misspelt.
+        **settings: Further parameters; those that are None are left to the metric.
+
+    Raises:
+        ParameterError: The metric has no such parameter; the message names the nearest one. Or a value is wrong.
+    """
+    given = {**params, **{name: value for name, value in settings.items() if value is not None}}
+    check_parameters(metric, given, also=also)
+    return metric(**given)
+
+
+def as_judge(
+    given: object, foreign: type = Model, wrap: Callable[[Any], Model] = lambda model: model
+) -> Judge | None:
+    """Return the judge that a judge, a model, or another library's model stands for; None for None.
+
+    Args:
+        given: What a caller gave as ``judge=``.
+        foreign: The other library's class.
+        wrap: Makes a `Model` of an object of that class.
+
+    Raises:
+        ParameterError: It is none of these.
+    """
+    if given is None or isinstance(given, Judge):
+        return given
+    model = wrap(given) if isinstance(given, foreign) else given
+    if not isinstance(model, Model):
+        raise ParameterError(
+            f"judge={type(given).__name__} is no judge. Give LexicalJudge(), LLMJudge(model), a model, or a "
+            f"{foreign.__name__} with nothing around it."
+        )
+    return LLMJudge(model)
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """A metric that scores the records of a framework.
+
+    Attributes:
+        metric: The metric.
+        schema: Reads the records of one framework, and names its package in warnings.
+        keys: Where things stand in records: see `KeyParams`.
+    """
+
+    metric: Metric
+    schema: Schema = field(compare=False, repr=False)
+    keys: Mapping[str, Any] = field(default=FrozenDict({}))
+
+    @classmethod
+    def of(cls, metric: Metric, judge: Judge | None, keys: Mapping[str, Any], schema: Schema) -> Wrapper:
+        """Wrap a metric.
+
+        Args:
+            metric: The metric.
+            judge: For a judged metric that has none.
+            keys: Where things stand.
+            schema: Reads the records.
+
+        Raises:
+            ParameterError: A key is unknown or of the wrong type.
+        """
+        schema.check(keys)
+        if judge is not None and isinstance(metric, JudgedMetric):
+            metric = metric.with_judge(judge)
+        return cls(metric, schema, FrozenDict(keys))
+
+    @classmethod
+    def build(
+        cls, metric: type[Metric], params: Mapping[str, Any], schema: Schema, **settings: Any
+    ) -> Wrapper:
+        """Make a metric from keywords and wrap it.
+
+        Args:
+            metric: Its class.
+            params: Its parameters, and where things stand.
+            schema: Reads the records.
+            **settings: Further parameters; those that are None are left to the metric.
+
+        Raises:
+            ParameterError: A parameter is unknown or out of range.
+        """
+        keys = {name: value for name, value in params.items() if name in _KEYS}
+        rest = {name: value for name, value in params.items() if name not in _KEYS}
+        return cls.of(build_metric(metric, rest, also=_KEYS, **settings), None, keys, schema)
+
+    def read(self, record: Any) -> Sample:
+        """Read what the metric looks at out of a record: a mapping with sides, or with the fields themselves.
+
+        Raises:
+            MissingFieldError: The record lacks a field.
+            SampleError: A field has the wrong type.
+        """
+        return Sample(**self.schema.read(record, self.keys, self.metric.requires, self.metric.uses))
+
+    async def ascore(self, record: Any, *, strict: bool = True) -> Score:
+        """Score a record.
+
+        A picture where the metric reads text gives a score without a value (``not_text``). Any other failure is raised.
+
+        Args:
+            record: See `read`.
+            strict: False: a failure gives a score without a value, too (``missing_field``, ``metric_error``).
+        """
+        with self._run(record) as run:
+            try:
+                score = await self.metric.ascore(self.read(record))
+            except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
+                score = self.failed(error, strict=strict)
+            run.warn(self, score)
+        return score
+
+    def score(self, record: Any, *, strict: bool = True) -> Score:
+        """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `ascore`."""
+        with self._run(record) as run:
+            try:
+                score = self.metric.score(self.read(record))
+            except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
+                score = self.failed(error, strict=strict)
+            run.warn(self, score)
+        return score
+
+    @contextmanager
+    def _run(self, record: Any) -> Iterator[FrameworkRun]:
+        name = self.schema.evaluation(record) if self.schema.evaluation else None
+        run = framework_run(self.schema.package, name)
+        with part_of(None if name is None else run):  # it lives as long as the evaluation is known
+            yield run
+
+    def failed(self, error: BaseException, *, strict: bool = False) -> Score:
+        """Return the score of a record that could not be scored: no value, and the failure as its reason.
+
+        Raises:
+            BaseException: The failure, where ``strict``, unless it is a picture.
+        """
+        if strict and not isinstance(error, NotTextError):
+            raise error
+        code = error.code if isinstance(error, (MissingFieldError, NotTextError)) else "metric_error"
+        message = safe_text(error) if code == "not_text" else f"{type(error).__name__}: {safe_text(error)}"
+        return self.metric.build(Sample(), None, reason_code=code, message=message)
+
+
+class FrameworkRun:
+    """One run of a framework: a judge that is down is down for it alone, and it is warned once.
+
+    Attributes:
+        warned: Whether it was warned that the embedded judge answers without having been asked for by name.
+    """
+
+    warned = False
+
+    def warn(self, wrapper: Wrapper, score: Score) -> None:
+        """Warn, once, if the verdicts of a score are the embedded judge's although its metric names no judge."""
+        metric, schema = wrapper.metric, wrapper.schema
+        if self.warned or not (isinstance(metric, JudgedMetric) and metric.judge is None and score.verdicts):
+            return
+        with _lock:
+            warned, self.warned = self.warned, True
+        if not warned:
+            text = (
+                f"No judge was given, so ctxmetrics' embedded judge answers: it compares words and understands no "
+                f"meaning. For an LLM, give {schema.judge_option}; for the embedded judge without this warning, "
+                "judge=LexicalJudge()."
+            )
+            # Without a registry Python does not suppress it in the next run.
+            warnings.warn_explicit(text, EmbeddedJudgeWarning, schema.package, 1, module=schema.package)
+
+
+# Two threads must not get two runs of one name, nor both give the warning.
+_lock = threading.Lock()
+
+
+def framework_run(package: str, name: str | None) -> FrameworkRun:
+    """Return an adapter's run by its name; for None, the one that stands for all that the framework shows no run of."""
+    with _lock:
+        return _framework_run(package, name)
+
+
+@lru_cache(maxsize=256)
+def _framework_run(_package: str, _name: str | None) -> FrameworkRun:
+    return FrameworkRun()
+
+
+def forget() -> None:
+    """Forget all runs of all frameworks, as in a new process."""
+    _framework_run.cache_clear()
+
+
+def compact(score: Score) -> dict[str, Any]:
+    """Return what a framework may keep beside the number: JSON-ready data, the verdicts by id only."""
+    told = score.to_dict()
+    return {
+        "count": score.count,
+        "judge": score.provenance.judge,
+        "verdicts": {verdict.id: verdict.value for verdict in score.verdicts},
+        **{name: told[name] for name in _TOLD},
+    }
