@@ -70,7 +70,7 @@ class RetrievalEvaluator(RunEvaluator):
     wrappers: Mapping[str, Wrapper]
 
     def __init__(self, metrics: Metrics, *, judge: JudgeLike = None, **keys: Unpack[KeyParams]) -> None:
-        named = metrics if isinstance(metrics, Mapping) else {metric.name: metric for metric in metrics}
+        named = metrics if isinstance(metrics, Mapping) else {one.name: one for one in metrics}
         if not named or len(named) != len(metrics):
             raise ParameterError(
                 "metrics= needs metrics of different names. Give a mapping to name them yourself."
