@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +113,7 @@ class RagasModel(frameworks.ForeignModel):
         said = str(reply.content)
         usage = checked_usage(reply.usage, sent=text, received=said)
         self._report(text, said, usage)
-        return Reply(content=reply.content, usage=usage)
+        return replace(reply, usage=usage)
 
     def _report(self, text: str, reply: str, usage: Usage) -> None:
         """Tell Ragas' callbacks: they count tokens, and an Instructor LLM tells them nothing."""
