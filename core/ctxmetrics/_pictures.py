@@ -92,13 +92,9 @@ def refusal(where: str, found: str) -> str:
 
 
 def _get(holder: object, key: str) -> Any:
-    if isinstance(holder, Mapping):
-        return _hashable(holder.get(key))
+    """Return what an object or mapping holds under a key, where that is a text, bytes or a list."""
     try:
-        return _hashable(getattr(holder, key, None))
+        value = holder.get(key) if isinstance(holder, Mapping) else getattr(holder, key, None)
     except Exception:  # noqa: BLE001 - a property of a foreign object may raise anything
         return None
-
-
-def _hashable(value: Any) -> Any:
     return value if isinstance(value, (str, bytes, list, tuple)) else None

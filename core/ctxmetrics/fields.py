@@ -28,7 +28,7 @@ from ctxmetrics.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 # See `KeyParams`.
 Key = Union[str, Callable[[Mapping[str, Any]], Any]]  # noqa: UP007 - a runtime alias; `str | Callable[..]` is none on 3.10
@@ -103,6 +103,9 @@ class Place:
         return cls(side, tuple(keys.split()))
 
 
+_NOWHERE = Place("", ())
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Schema:
     """Where one system keeps the fields, and how they are read.
@@ -175,13 +178,17 @@ class Schema:
 
     def row(self, mapping: Mapping[str, Any], schema: str, where: str | None) -> dict[str, Any]:
         """Read all fields out of a row; see `read_row`."""
-        name = next((value for _, value in self._spots(mapping, "id")), None)
+        name = self._find(mapping, {}, "id")
         who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
         check_keys(mapping, self._known, who, schema)
         values = self._all(mapping, who)
         for ids, texts in TEXTS_OF.items():
             if self.single_string and texts in values:
-                values[texts] = self._one(values[texts], f"{who}: field '{texts}'")
+                if isinstance(values[texts], str) and values[texts].lstrip()[:2] in ('["', "[{"):
+                    raise SampleError(
+                        f"{who}: field '{texts}' is a list that is written as a text. Read it with json.loads first."
+                    )
+                values[texts] = listed(values[texts])
             if ids not in values and (found := ids_of(values.get(texts), self.id_keys)):
                 values[ids] = found
         if isinstance(reference := values.get("reference"), list):
@@ -226,67 +233,56 @@ class Schema:
         heads = {key.partition(".")[0] for keys in self.flat_keys.values() for key in keys}
         return frozenset(heads | {place.side for place in self.places.values() if place.side} | self.carried)
 
-    def _spots(
-        self, record: Mapping[str, Any], field: str, key: str | None = None
-    ) -> Iterator[tuple[str, Any]]:
-        """Yield where a field stands and what stands there, in the order in which it counts."""
-        place = self.places.get(field)
+    def _spots(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> list[tuple[str, Any]]:
+        """Return where a field stands and what stands there, in the order in which it counts.
+
+        That is under its keys; else what retrievers found; else a list that is all there is on the field's side, which
+        holds documents and no text.
+        """
+        key, place = keys.get(OPTIONS.get(field, "")), self.places.get(field, _NOWHERE)
+        if callable(key):
+            return [("", key(record))]
         own, flat = (self._keys[field], self.flat_keys[field]) if key is None else ((key,), (key,))
-        if place and place.side:
-            side = record.get(place.side)
-            holder = {"input": side, "output": side} if isinstance(side, str) else side
-            for path in own:
-                value = look_up(holder, path)
-                bare = key is None and path == "output" and isinstance(value, (list, tuple))
-                if value is not None and not bare:
-                    yield f"{place.side}.{path}", value
-        for path in flat:
-            if (value := look_up(record, path)) is not None:
-                yield path, value
+        side = record.get(place.side)
+        holder = {"input": side, "output": side} if isinstance(side, str) else side
+        output = look_up(side, "output") if hasattr(side, "items") else side
+        documents = output if isinstance(output, (list, tuple)) else None
+        spots = [
+            (f"{place.side}.{path}", look_up(holder, path))
+            for path in own
+            if key is not None or path != "output" or documents is None
+        ]
+        spots += [(path, look_up(record, path)) for path in flat]
+        found = [spot for spot in spots if spot[1] is not None]
+        if found or key is not None or field not in TEXTS_OF.values():
+            return found
+        retrieved = self._retrieved(record, keys) if field == "retrieved_contexts" else None
+        others = documents if retrieved is None else retrieved
+        return [] if others is None else [("", others)]
 
     def _all(self, mapping: Mapping[str, Any], who: str) -> dict[str, Any]:
         """Return every field that stands in a row; what stands there twice must be equal."""
         values: dict[str, Any] = {}
         for field in FIELDS:
-            (origin, value), *others = [*self._spots(mapping, field)] or [("", self._bare(mapping, field))]
-            for key, other in others:
-                if other != value:
+            for key, value in self._spots(mapping, {}, field):
+                if values.setdefault(field, value) != value:
+                    first = self._spots(mapping, {}, field)[0][0]
                     raise SampleError(
-                        f"{who}: both '{origin}' and '{key}' are given for '{field}'. Keep one of them."
+                        f"{who}: both '{first}' and '{key}' are given for '{field}'. Keep one of them."
                     )
-            if value is not None:
-                values[field] = value
         return values
-
-    def _bare(self, record: Mapping[str, Any], field: str) -> Any:
-        """Return a list that is all there is on a field's side: it holds documents, and no text."""
-        if field not in TEXTS_OF.values() or field not in self.places:
-            return None
-        side = record.get(self.places[field].side)
-        side = look_up(side, "output") if hasattr(side, "items") else side
-        return side if isinstance(side, (list, tuple)) else None
 
     def _others(self, mapping: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return what the sides of a row hold beside the fields, by side."""
         found: dict[str, dict[str, Any]] = {}
         for side in {place.side for place in self.places.values() if place.side}:
             held: Any = mapping.get(side)
-            if hasattr(held, "items"):
-                known = {
-                    key.partition(".")[0]
-                    for field, place in self.places.items()
-                    if place.side == side
-                    for key in self._keys[field]
-                }
-                if rest := {key: value for key, value in held.items() if key not in known}:
-                    found[side] = rest
+            fields = [field for field, place in self.places.items() if place.side == side]
+            known = {key.partition(".")[0] for field in fields for key in self._keys[field]}
+            items = held.items() if hasattr(held, "items") else ()
+            if rest := {key: value for key, value in items if key not in known}:
+                found[side] = rest
         return found
-
-    def _one(self, value: Any, where: str) -> Any:
-        """Return a single document or text as a list of one."""
-        if isinstance(value, str) and value.lstrip()[:2] in ('["', "[{"):
-            raise SampleError(f"{where} is a list that is written as a text. Read it with json.loads first.")
-        return listed(value)
 
     def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         found = self._find(record, keys, field)
@@ -305,17 +301,7 @@ class Schema:
         return listed(found) if field in TEXTS_OF.values() and found is not None else found
 
     def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
-        """Return what stands under the field's keys; else other documents; else a bare list of its side."""
-        key = keys.get(OPTIONS[field])
-        if callable(key):
-            return key(record)
-        for _, value in self._spots(record, field, key):
-            return value
-        if key is not None or field not in TEXTS_OF.values():
-            return None
-        if field == "retrieved_contexts" and (more := self._retrieved(record, keys)) is not None:
-            return more
-        return self._bare(record, field)
+        return next((value for _, value in self._spots(record, keys, field)), None)
 
     def _retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> list[Any] | None:
         """Join the documents of the retrievers that count."""

@@ -120,10 +120,7 @@ class VerdictCache:
     def get(self, key: str) -> str | None:
         """Return a value or None."""
         row = self._do(lambda c: c.execute("SELECT value FROM verdicts WHERE key = ?", (key,)).fetchone())
-        try:
-            return row[0].decode() if row and isinstance(row[0], bytes) else None
-        except UnicodeDecodeError:  # somebody changed it
-            return None
+        return row[0] if row and isinstance(row[0], str) else None  # else it was changed from outside
 
     def put(self, key: str, value: str) -> None:
         """Keep a value, instead of what was there."""
@@ -137,8 +134,8 @@ class VerdictCache:
     def info(self) -> CacheInfo:
         """Count what is in it."""
         row = self._do(lambda c: c.execute("SELECT COUNT(*) FROM verdicts").fetchone())
-        sizes = (_size(self._beside(ending)) for ending in ("", "-wal"))
-        return CacheInfo(self.path, row[0] if row else 0, sum(sizes))
+        files = [file for file in (self.path, self._beside("-wal")) if file.exists()]
+        return CacheInfo(self.path, row[0] if row else 0, sum(file.stat().st_size for file in files))
 
     def clear(self) -> None:
         """Delete every judgement, and files that were set aside because they cannot be read.
@@ -183,7 +180,7 @@ class VerdictCache:
             except BaseException:
                 connection.close()
                 raise
-            connection.text_factory = bytes
+            connection.text_factory = lambda data: data.decode(errors="replace")  # it may have been changed
             self._connection = connection
         return self._connection
 
@@ -193,22 +190,18 @@ class VerdictCache:
             if time.monotonic() < self._rests_until:
                 return None
             try:
-                return action(self._open())
-            except sqlite3.Error as error:
-                problem = error
-            if _is_useless(problem) and self._set_aside(problem):
                 try:
                     return action(self._open())
                 except sqlite3.Error as error:
-                    problem = error
-            self._rest(problem)
+                    if not (_is_useless(error) and self._set_aside(error)):
+                        raise
+                    return action(self._open())
+            except sqlite3.Error as error:
+                self._rests_until = time.monotonic() + _REST_SECONDS
+                if not self._warned:
+                    self._warned = True
+                    _log.warning("%s: %s; the run goes on, judgements are not kept", self.path, error)
         return None
-
-    def _rest(self, error: sqlite3.Error) -> None:
-        self._rests_until = time.monotonic() + _REST_SECONDS
-        if not self._warned:
-            self._warned = True
-            _log.warning("%s: %s; the run goes on, judgements are not kept", self.path, error)
 
     def _set_aside(self, error: sqlite3.Error) -> bool:
         """Rename a file that cannot be read, unless another process has done so already."""
@@ -344,13 +337,6 @@ def _is_useless(error: sqlite3.Error) -> bool:
     Locks, full disks and missing rights are `OperationalError`.
     """
     return type(error) in (sqlite3.DatabaseError, _OtherVersionError)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 _alive: weakref.WeakSet[VerdictCache] = weakref.WeakSet()

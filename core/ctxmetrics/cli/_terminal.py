@@ -64,29 +64,21 @@ def colored() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-class _Kept(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(record.getMessage())
-
-
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
     """Collect the library's warnings while a run goes on; what is left of them at the end is printed.
 
     They would cut through the progress bar, and one of them may say what the run's last line says.
     """
-    log = logging.getLogger("ctxmetrics")
-    handler, propagate = _Kept(), log.propagate
+    log, texts = logging.getLogger("ctxmetrics"), list[str]()
+    handler, propagate = logging.Handler(logging.WARNING), log.propagate
+    handler.emit = lambda record: texts.append(record.getMessage())  # type: ignore[method-assign]
     log.addHandler(handler)
     log.propagate = False
     try:
-        yield handler.texts
+        yield texts
     finally:
         log.removeHandler(handler)
         log.propagate = propagate
-        for text in dict.fromkeys(handler.texts):
+        for text in dict.fromkeys(texts):
             message(f"note: {text}")
