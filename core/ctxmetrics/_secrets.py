@@ -208,31 +208,28 @@ def _without(text: str, windows: frozenset[str]) -> str:
 
 def _read(text: str, places: Sequence[int], escapes: Sequence[re.Match[str]]) -> tuple[str, list[int]]:
     """Read the escapes of a text; keep where each character came from."""
-    characters: list[str] = []
     origins: list[int] = []
     end = 0
     for escape in escapes:
-        characters += [*text[end : escape.start()], _meaning(escape.group())]
         origins += [*places[end : escape.start()], places[escape.start()]]
         end = escape.end()
-    return "".join([*characters, text[end:]]), [*origins, *places[end:]]
+    return _ESCAPE.sub(_meaning, text), [*origins, *places[end:]]
 
 
-def _meaning(escape: str) -> str:
+def _meaning(escape: re.Match[str]) -> str:
     """Return the one character that an escape stands for."""
-    if escape[0] == "&":
-        return unescape(escape)[:1] or " "
-    if escape[0] == "%":
-        return chr(int(escape[1:], 16))
-    digits = escape[2:]
-    return chr(int(digits, 16)) if digits else escape[1]
+    text = escape.group()
+    if text[0] == "&":
+        return unescape(text)[:1] or " "
+    digits = text[1:] if text[0] == "%" else text[2:]
+    return chr(int(digits, 16)) if digits else text[1]
 
 
 def _parts(item: object) -> Iterator[tuple[str, object]]:
     """Give what an object holds, by name."""
     if isinstance(item, Mapping):
-        for name, value in islice(item.items(), _MOST_ITEMS):
-            yield (name if isinstance(name, str) else ""), value
+        pairs = islice(item.items(), _MOST_ITEMS)
+        yield from ((name if isinstance(name, str) else "", value) for name, value in pairs)
         return
     if isinstance(item, (list, tuple, set, frozenset, deque)):
         yield from (("", value) for value in islice(item, _MOST_ITEMS))
@@ -243,6 +240,6 @@ def _parts(item: object) -> Iterator[tuple[str, object]]:
         yield "", (item.__cause__, item.__context__, item.args)
     yield from tuple(getattr(item, "__dict__", {}).items())
     for kind in type(item).__mro__:
-        for name in (slots,) if isinstance(slots := vars(kind).get("__slots__", ()), str) else tuple(slots):
-            if name not in ("__dict__", "__weakref__"):
-                yield name, getattr(item, name, None)
+        slots = vars(kind).get("__slots__", ())
+        names = {slots} if isinstance(slots, str) else set(slots)
+        yield from ((name, getattr(item, name, None)) for name in names - {"__dict__", "__weakref__"})

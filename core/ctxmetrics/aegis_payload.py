@@ -46,11 +46,6 @@ class Payload:
     unused: Mapping[str, Any]
 
 
-def is_payload(data: object) -> bool:
-    """Whether the content of a file is such a request."""
-    return isinstance(data, dict) and "evaluations" in data
-
-
 def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
     """Read a request. What an evaluation says itself comes before what is said for all.
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.aegis_payload import is_payload, read_payload
+from ctxmetrics.aegis_payload import read_payload
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.fields import SCHEMAS, list_keys
 from ctxmetrics.samples import Sample
@@ -50,7 +50,8 @@ class SampleFile(Iterator[Sample]):
         if self.schema != "aegis" or self.path.suffix.lower() != ".json":
             return None
         data = _content(self.path)
-        return read_payload(data, self.path) if is_payload(data) else None
+        is_payload = isinstance(data, dict) and "evaluations" in data
+        return read_payload(data, self.path) if is_payload else None
 
     def _read(self) -> Iterator[Sample]:
         ending, number = self.path.suffix.lower(), 0
@@ -135,19 +136,13 @@ def _csv(file: Path, schema: str) -> Iterator[tuple[str, Any]]:
                     )
                 cells = {key: value for key, value in row.items() if value != ""}
                 for key in lists & cells.keys():
-                    cells[key] = _cell(cells[key], key, f"{file}, {where}")
+                    problem = f"{file}, {where}: field '{key}' must be a JSON list in its cell"
+                    cells[key] = json.loads(cells[key])
                 yield where, cells
+        except json.JSONDecodeError:
+            raise InputFileError(f'{problem}, such as ["first", "second"].') from None
         except csv.Error as error:
             raise InputFileError(f"{file}, line {reader.line_num}: not valid CSV: {error}.") from None
-
-
-def _cell(value: str, key: str, where: str) -> Any:
-    try:
-        return json.loads(value)
-    except ValueError:
-        raise InputFileError(
-            f'{where}: field \'{key}\' must be a JSON list in its cell, such as ["first", "second"].'
-        ) from None
 
 
 def _parsed(text: str, file: Path, where: str | None) -> Any:

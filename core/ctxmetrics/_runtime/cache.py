@@ -102,7 +102,6 @@ class VerdictCache:
             )
         self.path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
-        self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._unchecked = max_bytes  # the first judgement that is kept looks at the size: many runs are short
         self._rests_until = 0.0
@@ -113,8 +112,8 @@ class VerdictCache:
             raise self._unusable(error.strerror or str(error)) from None
         if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
             raise self._unusable("it cannot be written")
-        with _registering:
-            _alive.add(self)
+        with _lock:
+            _caches.add(self)
         self._do(lambda connection: connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone())
 
     def get(self, key: str) -> str | None:
@@ -151,7 +150,7 @@ class VerdictCache:
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._lock:
+        with _lock:
             self._close()
 
     def _unusable(self, why: str) -> InputFileError:
@@ -186,7 +185,7 @@ class VerdictCache:
 
     def _do(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
         """Run one action; a cache that fails may cost a request, never a result."""
-        with self._lock:
+        with _lock:
             if time.monotonic() < self._rests_until:
                 return None
             try:
@@ -339,25 +338,17 @@ def _is_useless(error: sqlite3.Error) -> bool:
     return type(error) in (sqlite3.DatabaseError, _OtherVersionError)
 
 
-_alive: weakref.WeakSet[VerdictCache] = weakref.WeakSet()
-_held: list[VerdictCache] = []
-_registering = threading.Lock()
+# No SQLite connection may be carried over a fork, nor one that another thread is using: all caches of a process share
+# a lock, and are closed before a fork. Their next use opens them again.
+_caches: weakref.WeakSet[VerdictCache] = weakref.WeakSet()
+_lock = threading.Lock()
 
 
 def _before_fork() -> None:
-    """Close every file: no SQLite connection may be carried over a fork, nor a lock that another thread holds."""
-    _registering.acquire()
-    for cache in list(_alive):
-        cache._lock.acquire()  # noqa: SLF001 - this module's own
+    _lock.acquire()
+    for cache in list(_caches):
         cache._close()  # noqa: SLF001 - this module's own
-        _held.append(cache)
-
-
-def _after_fork() -> None:
-    while _held:
-        _held.pop()._lock.release()  # noqa: SLF001 - this module's own
-    _registering.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_lock.release, after_in_child=_lock.release)

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic import BaseModel
-    from tenacity import RetryCallState
 
     from ctxmetrics._runtime.cache import Store
     from ctxmetrics._runtime.memo import Memo
@@ -113,14 +112,21 @@ class Run:
             JudgeError: The model could not answer; ``calls`` says how often it was asked.
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
-        from tenacity import AsyncRetrying, retry_if_exception, wait_exponential, wait_random
+        from tenacity import (
+            AsyncRetrying,
+            before_sleep_log,
+            retry_if_exception,
+            wait_exponential,
+            wait_random,
+        )
 
         failed: Counter[str] = Counter()
         lost = Usage()
         refused_at = 0.0
+        asked: float | None = None  # the seconds that the server asked to wait
 
         async def once() -> Reply:
-            nonlocal lost, refused_at
+            nonlocal lost, refused_at, asked
             try:
                 return await self._send(model, prompt, schema)
             except JudgeError as problem:
@@ -129,7 +135,7 @@ class Run:
                     lost += _spent_on(problem)
                 if is_overload(problem):
                     refused_at = refused_at or time.monotonic()
-                problem.calls, problem.lost = lost.calls, lost
+                problem.calls, problem.lost, asked = lost.calls, lost, problem.retry_after
                 raise
 
         longer = wait_exponential(multiplier=limits.FIRST_WAIT, max=limits.LONGEST_WAIT) + wait_random(
@@ -138,8 +144,9 @@ class Run:
         again = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
             stop=lambda _: self._given_up(failed, refused_at),
-            wait=lambda state: _asked_to_wait(state) or longer(state),
-            before_sleep=_tell,
+            # With a random part, so that requests do not come in waves.
+            wait=lambda state: longer(state) if asked is None else asked + random.uniform(0.1, _SPREAD),  # noqa: S311
+            before_sleep=before_sleep_log(_log, logging.DEBUG),
             reraise=True,
         )
         reply: Reply = await again(once)
@@ -265,18 +272,6 @@ def _spent_on(problem: CtxMetricsError) -> Usage:
 
     usage = problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
     return checked_usage(usage, sent="", received="")
-
-
-def _asked_to_wait(state: RetryCallState) -> float | None:
-    """Return the seconds the server asked for, with a random part, so that requests do not come in waves."""
-    problem = state.outcome.exception() if state.outcome else None
-    seconds = getattr(problem, "retry_after", None)
-    return None if seconds is None else seconds + random.uniform(0.1, _SPREAD)  # noqa: S311 - no secret
-
-
-def _tell(state: RetryCallState) -> None:
-    problem = state.outcome.exception() if state.outcome else None
-    _log.debug("%s; asking again in %.1f s", problem, state.next_action.sleep if state.next_action else 0.0)
 
 
 _current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)

@@ -23,7 +23,7 @@ def model_call(model: Model, prompt: Prompt) -> Iterator[Callable[[Usage], None]
     """Trace one call; call what is yielded with its usage."""
     tracer = _tracer()
     if tracer is None:
-        yield _nothing
+        yield lambda _: None
         return
     from opentelemetry.trace import SpanKind, StatusCode
 
@@ -61,10 +61,6 @@ def model_call(model: Model, prompt: Prompt) -> Iterator[Callable[[Usage], None]
             span.set_attribute("error.type", kind)
             span.set_status(StatusCode.ERROR)
             raise
-
-
-def _nothing(usage: Usage) -> None:
-    del usage
 
 
 @lru_cache(maxsize=1)

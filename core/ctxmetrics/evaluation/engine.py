@@ -20,7 +20,7 @@ from ctxmetrics._runtime.cache import opened
 from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run, using
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, OutputFileError, ParameterError
-from ctxmetrics.evaluation.progress import shown
+from ctxmetrics.evaluation.progress import showing_progress
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.sources import CallerSource, Source
 from ctxmetrics.evaluation.writer import OutFile, check_outputs
@@ -247,7 +247,7 @@ class Evaluation:
                 file = stack.enter_context(
                     OutFile(self._out, resume=self._resume, keep_texts=self._keep_texts)
                 )
-            meter = stack.enter_context(shown(self._progress, self.source.total, run))
+            meter = stack.enter_context(showing_progress(self._progress, self.source.total, run))
             if self._deadline is not None:
                 why = f"the deadline of {self._deadline:g} s was reached"
                 timer = asyncio.get_running_loop().call_later(self._deadline, self.stop, why)
@@ -329,7 +329,19 @@ class Evaluation:
                 await self._change()
                 continue
             job = self._jobs[0]
-            row = self._row(job)
+            tasks = job.tasks or (None,) * len(self.metrics)
+            scores = job.known or [
+                task.result()
+                if task is not None and task.done() and not task.cancelled()
+                else metric.build(
+                    job.sample,
+                    None,
+                    reason_code="cancelled",
+                    message=f"not scored: {self._stopped or 'cancelled'}",
+                )
+                for metric, task in zip(self.metrics, tasks, strict=True)
+            ]
+            row = Row(job.index, job.sample, job.sample.id, {score.metric: score for score in scores})
             self._jobs.popleft()
             self._changed.set()
             results.add(row)
@@ -342,21 +354,6 @@ class Evaluation:
             if self._raises:
                 _raise_failure(row)
         reader.result()
-
-    def _row(self, job: _Job) -> Row:
-        tasks = job.tasks or (None,) * len(self.metrics)
-        scores = job.known or [
-            task.result()
-            if task is not None and task.done() and not task.cancelled()
-            else metric.build(
-                job.sample,
-                None,
-                reason_code="cancelled",
-                message=f"not scored: {self._stopped or 'cancelled'}",
-            )
-            for metric, task in zip(self.metrics, tasks, strict=True)
-        ]
-        return Row(job.index, job.sample, job.sample.id, {score.metric: score for score in scores})
 
 
 async def _score(metric: Metric, sample: Sample) -> Score:

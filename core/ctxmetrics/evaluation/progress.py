@@ -69,7 +69,9 @@ class Meter:
 
 
 @contextmanager
-def shown(wanted: bool | Callable[[Progress], None] | None, total: int | None, run: Run) -> Iterator[Meter]:
+def showing_progress(
+    wanted: bool | Callable[[Progress], None] | None, total: int | None, run: Run
+) -> Iterator[Meter]:
     """Show the progress while the block runs."""
     if wanted is None:
         wanted = sys.stderr is not None and sys.stderr.isatty()

@@ -38,7 +38,7 @@ class _Column:
     scale: float = 1.0
     values: array[float] = field(default_factory=lambda: array("d"))
     codes: array[int] = field(default_factory=lambda: array("B"))
-    names: list[str] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
     causes: Counter[str] = field(default_factory=Counter)
     words: dict[str, str] = field(default_factory=dict)
     convention: str = "default"
@@ -52,10 +52,8 @@ class _Column:
 
     def add(self, score: Score) -> None:
         code = score.reason_code or ""
-        if code not in self.names:
-            self.names.append(code)
-        self.values.append(0.0 if score.value is None else score.value)
-        self.codes.append(self.names.index(code) * 2 + (score.value is None))
+        self.values.append(math.nan if score.value is None else score.value)
+        self.codes.append(self.names.setdefault(code, len(self.names)))
         missing = unjudged(score.verdicts)
         self.causes.update(verdict.code or "not judged" for verdict in missing)
         for verdict in missing:
@@ -72,16 +70,12 @@ class _Column:
         self.failed += code in FAILURES
         self.threshold = score.threshold if score.threshold is not None else self.threshold
 
-    def value(self, index: int) -> tuple[float | None, str | None]:
-        code = self.codes[index]
-        return (None if code % 2 else self.values[index]), self.names[code // 2] or None
-
     def score(self, index: int, sample_id: str | None) -> Score:
-        value, code = self.value(index)
+        value = self.values[index]
         return Score(
             metric=self.metric,
-            value=value,
-            reason_code=code,
+            value=None if math.isnan(value) else value,
+            reason_code=list(self.names)[self.codes[index]] or None,
             threshold=self.threshold,
             provenance=Provenance(convention=self.convention),
             sample_id=sample_id,
@@ -90,8 +84,9 @@ class _Column:
     def summary(self) -> MetricSummary:
         from ctxmetrics._statistics import mean_interval
 
-        known = [value for value, code in zip(self.values, self.codes, strict=True) if not code % 2]
-        missing = Counter(self.names[code // 2] for code in self.codes if code % 2)
+        known = [value for value in self.values if not math.isnan(value)]
+        names, pairs = list(self.names), zip(self.values, self.codes, strict=True)
+        missing = Counter(names[code] for value, code in pairs if math.isnan(value))
         return MetricSummary(
             metric=self.metric,
             samples=len(self.values),

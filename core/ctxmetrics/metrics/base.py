@@ -89,9 +89,9 @@ class Metric(ABC):
     def name(self) -> str:
         """The metric's name; parameters that change the number and are not the default are part of it."""
         given = [
-            f"{item.name}={_short(getattr(self, item.name))}"
+            f"{item.name}={getattr(value, '__name__', None) or value}"
             for item in fields(self)
-            if item.metadata.get("named") and getattr(self, item.name) != item.default
+            if item.metadata.get("named") and (value := getattr(self, item.name)) != item.default
         ]
         return f"{self.base_name}({', '.join(given)})" if given else self.base_name
 
@@ -303,7 +303,3 @@ def on_scale(value: float | None, scale: float) -> float | None:
     if value is None or scale == 1.0:
         return value
     return float(Decimal(repr(float(value))) * Decimal(repr(scale)))
-
-
-def _short(value: object) -> str:
-    return getattr(value, "__name__", None) or str(value)

@@ -113,17 +113,15 @@ def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:
     param = str(getattr(error, "param", None) or "").lower()
     text = f"{param} {getattr(error, 'code', None) or ''} {error}".lower()
     refusing = _REFUSED.search(text) is not None
-    if refusing:
-        for name in _PARAMETERS:
-            if name in sent and param == name:
-                return name
+    names = [name for name in _PARAMETERS if refusing and name in sent]
+    if param in names:
+        return param
     form = sent.get("response_format")
     if isinstance(form, dict) and (param.startswith("response_format") or _FORM_WORDS.search(text)):
         return str(form["type"])
-    if refusing:
-        for name in _PARAMETERS:
-            if name in sent and re.search(rf"\b{name}\b", text):
-                return name
+    named = next((name for name in names if re.search(rf"\b{name}\b", text)), None)
+    if named is not None:
+        return named
     about_roles = (refusing and _ROLE_WORDS.search(text)) or _ROLE_RULES.search(text)
     return "system" if about_roles and sent["messages"][0]["role"] == "system" else None
 

@@ -121,14 +121,12 @@ async def _read(response: Any) -> bytes:
 
 def close_all() -> None:
     """Close every client of this process and its connections."""
-    places = [place for place in tuple(_clients) if place[0] == os.getpid()]
-    clients = tuple(_clients.pop(place) for place in places)
-    if not clients:
-        return
-    with suppress(Exception):  # the process ends, and its connections with it
-        start(_close, clients).result(_CLOSING_SECONDS)
+    clients = [_clients.pop(place) for place in tuple(_clients) if place[0] == os.getpid()]
 
+    async def close() -> None:
+        for client in clients:
+            await client.close()
 
-async def _close(clients: tuple[AsyncOpenAI, ...]) -> None:
-    for client in clients:
-        await client.close()
+    if clients:
+        with suppress(Exception):  # the process ends, and its connections with it
+            start(close).result(_CLOSING_SECONDS)

@@ -136,14 +136,16 @@ class OpenAIModel:
     @property
     def identity(self) -> str:
         """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
-        shown = {
+        extra = json.dumps(dict(self.extra or {}), sort_keys=True)
+        digest = hashlib.sha256(extra.encode()).hexdigest()[:12]
+        parameters = {
             "temperature": (self.temperature, 0.0),
             "seed": (self.seed, 0),
             "max_tokens": (self.max_tokens, None),
             "reply_format": (self.reply_format, "auto"),
-            "extra": (_digest(self.extra), None),
+            "extra": (digest if self.extra else None, None),
         }
-        given = [f"{name}={value}" for name, (value, default) in shown.items() if value != default]
+        given = [f"{name}={value}" for name, (value, default) in parameters.items() if value != default]
         at = "" if self.base_url == OPENAI_URL else f"@{str(self.base_url).partition('://')[2]}"
         return f"openai/{self.model}{at}{'(' + ', '.join(given) + ')' if given else ''}"
 
@@ -255,7 +257,10 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     given = first.get("message")
     message = given if isinstance(given, dict) else {}
     content = _content(message.get("content"))
-    usage = _usage(counted, prompt, content, calls)
+    counts = counted if isinstance(counted, dict) else {}
+    sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    usage = Usage(calls=calls, prompt_tokens=sent, completion_tokens=received, cost=counts.get("cost"))  # type: ignore[arg-type]  # unchecked
+    usage = checked_usage(usage, sent=prompt.text, received=content)
     if number > 1:
         raise UnusableReplyError(
             f"the server answered with {number} choices where one was asked for",
@@ -298,13 +303,6 @@ def _content(content: object) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _usage(counted: object, prompt: Prompt, content: str, calls: int) -> Usage:
-    counts: Any = counted if isinstance(counted, dict) else {}
-    sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    usage = Usage(calls=calls, prompt_tokens=sent, completion_tokens=received, cost=counts.get("cost"))
-    return checked_usage(usage, sent=prompt.text, received=content)
-
-
 def _special(error: Exception) -> JudgeError | None:
     """Tell the 400s apart that are about the reply, not about the request."""
     code = getattr(error, "code", None)
@@ -317,12 +315,6 @@ def _special(error: Exception) -> JudgeError | None:
             f"the server's content filter refused: {safe_text(error)}", reason_code="refused"
         )
     return None
-
-
-def _digest(extra: Mapping[str, Any] | None) -> str | None:
-    if not extra:
-        return None
-    return hashlib.sha256(json.dumps(dict(extra), sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _address(address: str) -> str:
