@@ -133,6 +133,76 @@ def weight_of_judge(people: Sequence[float], judge: Sequence[float], others: Seq
     return min(max(together / ((1 + n / len(others)) * spread), 0.0), 1.0) if spread else 0.0
 
 
+def weighted_corrected_mean(
+    people: Sequence[float],
+    judge: Sequence[float],
+    weights: Sequence[float],
+    everyone: Sequence[float],
+    confidence: float = 0.95,
+    *,
+    scale: float = 1.0,
+) -> tuple[float, tuple[float, float]]:
+    """`corrected_mean` where people looked at some samples more often than at others.
+
+    Formula: ``sum(a * (people - w * judge)) + w * mean(everyone)``, where ``a = weights / sum(weights)`` and w from 0 to 1
+    makes the variance ``v(people - w * judge) + w**2 * var(everyone) / N`` as small as possible, with
+    ``v(r) = n / (n - 1) * sum(a**2 * (r - sum(a * r))**2)``. The interval has Student's quantile with
+    ``1 / sum(a**2) - 1`` degrees of freedom (Kish's effective number of samples), and ends at 0 and ``scale``; where it
+    would have no width, it is Wilson's with that number. Differences between strata count in the variance, so that the
+    interval is rather too wide than too narrow.
+
+    Args:
+        people: People's scores of n samples, two at least.
+        judge: The judge's scores of the same samples, in the same order.
+        weights: How many samples each of them stands for, above 0.
+        everyone: The judge's scores of all N samples, those of people among them.
+        confidence: As in `mean_interval`.
+        scale: The highest possible score.
+
+    Raises:
+        ParameterError: A value is out of range, or the lengths do not fit.
+
+    Source: the estimator of PPI++ (arXiv 2311.01453) with sampling weights; effective size: L. Kish, Survey Sampling
+    (1965), 11.7.
+
+    >>> mean, _ = weighted_corrected_mean([1, 1, 0, 0], [0.5, 0.5, 0.5, 0.5], [9, 9, 1, 1], [0.5] * 20)
+    >>> round(mean, 9)
+    0.9
+    """
+    n = len(people)
+    if not len(judge) == len(weights) == n >= 2 or not all(0 < one < math.inf for one in weights):  # noqa: PLR2004
+        raise ParameterError(
+            "weighted_corrected_mean: people, judge and weights must be of the same two or more samples, "
+            "and weights above 0."
+        )
+    for values in (people, everyone):
+        mean_interval(values, confidence, scale=scale)  # are they in range?
+    shares = [one / math.fsum(weights) for one in weights]
+
+    def mean_of(values: Sequence[float]) -> float:
+        return math.fsum(map(math.prod, zip(shares, values, strict=True)))
+
+    def spread(values: Sequence[float], others: Sequence[float]) -> float:
+        centre, other = mean_of(values), mean_of(others)
+        triples = zip(shares, values, others, strict=True)
+        return n / (n - 1) * math.fsum(a * a * (x - centre) * (y - other) for a, x, y in triples)
+
+    size = 1 / math.fsum(share * share for share in shares)
+    rest = variance(everyone) / len(everyone) if len(everyone) > 1 else 0.0
+    both, own = spread(people, judge), spread(judge, judge) + rest
+    weight = min(max(both / own, 0.0), 1.0) if own > 0 else 0.0
+    errors = [mine - weight * its for mine, its in zip(people, judge, strict=True)]
+    mean = min(max(mean_of(errors) + weight * math.fsum(everyone) / len(everyone), 0.0), scale)
+    tail = (1 + confidence) / 2
+    half = student_quantile(tail, max(int(size) - 1, 1)) * math.sqrt(
+        spread(errors, errors) + weight**2 * rest
+    )
+    if half < _EQUAL * scale:
+        low, high = wilson(mean / scale, size, NormalDist().inv_cdf(tail))
+        return mean, (low * scale, high * scale)
+    return mean, (max(0.0, mean - half), min(scale, mean + half))
+
+
 def wilson(p: float, size: float, z: float) -> tuple[float, float]:
     """Wilson's interval of a share ``p`` seen in ``size`` draws, ``z`` normal standard deviations wide."""
     weight = 1 + z * z / size

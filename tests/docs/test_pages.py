@@ -119,9 +119,23 @@ def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
             check=True,
             capture_output=True,
         )
+    if "--labels" in command:
+        answer = [sys.executable, "-m", "ctxmetrics", "label", "FILE.jsonl", "--terminal"]
+        subprocess.run(answer, input="y\nn\n" * 30, text=True, check=True, capture_output=True)
+    elif "label" in command.split():
+        command = (
+            command.partition("#")[0] + " --terminal"
+        )  # no person is here to stop the page; input is empty
     line = command.partition("#")[0].replace("ctxmetrics", f'"{sys.executable}" -m ctxmetrics', 1)
     run = subprocess.run(
-        line, shell=True, capture_output=True, text=True, check=False, env=dict(os.environ), timeout=240
+        line,
+        shell=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(os.environ),
+        timeout=240,
     )
     assert run.returncode in ((0, 1) if "--fail-under" in command else (0,)), run.stderr[-2000:]
     assert run.stdout.strip(), page

@@ -4,7 +4,9 @@ People label a part of the samples, in `Sample.labels`:
 
 * ``context_useful``: yes or no for each retrieved context, in order; compared with context precision's verdicts;
 * ``unit_supported``: yes or no for each sentence of the reference; compared with context recall's verdicts;
-* ``reference_supported``: one yes or no; compared with whether the judge finds every sentence supported.
+* ``reference_supported``: one yes or no; compared with whether the judge finds every sentence supported;
+* ``weight``: how many samples this one stands for, where they were not drawn equally often (as `ctxmetrics label --by`
+  does); the corrected means use it. A sample without it has the weight 1.
 
 ``null`` in a list is no label. The unit of every interval is the sample: verdicts on one sample are no independent draws.
 """
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.agreement.correction import correction_of
 from ctxmetrics.agreement.figures import agreement_of
-from ctxmetrics.agreement.labels import KINDS, REFERENCE, compared, labels_of
+from ctxmetrics.agreement.labels import KINDS, REFERENCE, compared, labels_of, weight_of
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.engine import evaluate
@@ -106,7 +108,8 @@ def agree(
     Raises:
         ParameterError: ``out`` is given: the verdicts are needed here.
         MissingFieldError: No sample has a label.
-        SampleError: A label is no yes or no, or a list has not as many as there are things to label.
+        SampleError: A label is no yes or no, a list has not as many as there are things to label, or a weight is no
+            number above 0.
 
         And what `ctxmetrics.evaluate` raises.
     """
@@ -118,6 +121,7 @@ def agree(
         known = "; ".join(f"'{name}': yes or no for each {thing}" for name, (thing, _) in KINDS.items())
         raise MissingFieldError(f"No sample has labels to compare with. Write labels={{..}} with {known}.")
     said = {name: [labels_of(sample, name) for sample in given] for name in labels}  # before anything is paid
+    weights = [weight_of(sample) for sample in given]
     judging = judge or default_judge()
     # Claims are the judge's own: people cannot label them before.
     unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
@@ -132,9 +136,8 @@ def agree(
         found[name] = [
             compared(name, place, *triple) for place, triple in enumerate(triples, 1) if triple[2] is not None
         ]
-        corrections += (
-            [correction_of(metric, zip(scores, said[name], strict=True))] if name != REFERENCE else []
-        )
+        if name != REFERENCE:
+            corrections.append(correction_of(metric, zip(scores, said[name], weights, strict=True)))
     disputes = [item for items in found.values() for item in items if item.disputed]
     return AgreementReport(
         judge=judging.name,

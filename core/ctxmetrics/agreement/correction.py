@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ctxmetrics._statistics import corrected_mean
+from ctxmetrics._statistics import corrected_mean, weighted_corrected_mean
 from ctxmetrics.comparison.labelled import people_value
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class Correction:
         samples: Samples with a score by the judge.
         labelled: Those of them that have one by people, too.
         judge_mean: Mean of the judge's scores over all of them.
-        people_mean: Mean of people's scores over the labelled ones.
-        mean: The corrected mean; see `ctxmetrics._statistics.corrected_mean`.
+        people_mean: Mean of people's scores over the labelled ones, by the weights of these where they have any.
+        mean: The corrected mean; see `ctxmetrics._statistics.corrected_mean` and `weighted_corrected_mean`.
         interval: Its 95 % interval.
     """
 
@@ -40,31 +40,42 @@ class Correction:
 
 
 def correction_of(
-    metric: Metric, scored: Iterable[tuple[Score, Sequence[bool | None] | None]]
+    metric: Metric, scored: Iterable[tuple[Score, Sequence[bool | None] | None, float]]
 ) -> Correction | None:
     """Return the metric's corrected mean, or None where people's labels give fewer than two scores.
 
     Args:
         metric: The metric that gave the scores.
-        scored: The scores by the judge, and what people said; None where they said nothing.
+        scored: The scores by the judge, what people said (None where they said nothing), and how many samples each
+            stands for.
     """
-    both: list[tuple[float, float]] = []
+    people: list[float] = []
+    judge: list[float] = []
+    weights: list[float] = []
     others: list[float] = []
-    for score, labels in scored:
-        if score.value is not None:
-            said = people_value(metric, score.value, len(score.verdicts), labels)
-            others += [score.value] if said is None else []
-            both += [] if said is None else [(said, score.value)]
-    if len(both) < 2:  # noqa: PLR2004 - a variance needs two
+    for score, labels, weight in scored:
+        if score.value is None:
+            continue
+        said = people_value(metric, score.value, len(score.verdicts), labels)
+        if said is None:
+            others.append(score.value)
+        else:
+            people.append(said)
+            judge.append(score.value)
+            weights.append(weight)
+    if len(people) < 2:  # noqa: PLR2004 - a variance needs two
         return None
-    people, judge = (list(values) for values in zip(*both, strict=True))
-    mean, interval = corrected_mean(people, judge, others, scale=metric.rules.scale)
+    everyone = [*judge, *others]
+    if len(set(weights)) == 1:
+        mean, interval = corrected_mean(people, judge, others, scale=metric.rules.scale)
+    else:
+        mean, interval = weighted_corrected_mean(people, judge, weights, everyone, scale=metric.rules.scale)
     return Correction(
         metric=metric.name,
-        samples=len(judge) + len(others),
-        labelled=len(judge),
-        judge_mean=math.fsum([*judge, *others]) / (len(judge) + len(others)),
-        people_mean=math.fsum(people) / len(people),
+        samples=len(everyone),
+        labelled=len(people),
+        judge_mean=math.fsum(everyone) / len(everyone),
+        people_mean=math.fsum(map(math.prod, zip(weights, people, strict=True))) / math.fsum(weights),
         mean=mean,
         interval=interval,
     )

@@ -5,6 +5,7 @@ A part of the samples have `Sample.labels`; ``null`` in a list is no label. `KIN
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -95,6 +96,19 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
             f"Write one for each {thing}."
         )
     return tuple(None if value is None else bool(value) for value in values)
+
+
+def weight_of(sample: Sample) -> float:
+    """Return how many samples a labelled one stands for; 1 where its labels do not say.
+
+    Raises:
+        SampleError: It is no number above 0.
+    """
+    given = sample.labels.get("weight", 1)
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < math.inf:
+        who = "A sample" if sample.id is None else f"Sample {visible(sample.id)[:80]!r}"
+        raise SampleError(f"{who}: labels.weight must be a number above 0.")
+    return float(given)
 
 
 def compared(
