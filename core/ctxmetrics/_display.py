@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _JOINERS = "\u200c\u200d"
+# Characters of ordinary pages that do nothing beyond their own element.
+_HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -21,3 +23,8 @@ def visible(text: str, keep: str = "") -> str:
     return "".join(
         character if character.isprintable() or character in keep else "\ufffd" for character in text
     )
+
+
+def visible_on_page(text: str) -> str:
+    """Return a text for an element of a page: as `visible`, with line ends and the spaces that ordinary pages have."""
+    return visible(text.replace("\r\n", "\n"), keep=_HARMLESS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ctxmetrics import LexicalJudge, Sample, ScriptedJudge
-from ctxmetrics._statistics import corrected_mean, mean_interval
+from ctxmetrics._statistics import corrected_mean, mean_interval, weighted_corrected_mean
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.figures import Agreement, intervals_of
 from ctxmetrics.cli import app
@@ -354,3 +355,85 @@ def test_a_fifth_of_the_labels_corrects_the_mean_of_all():
     assert (found.labelled, found.samples) == (60, 299)
     assert truth.judge_mean < truth.people_mean - 0.03
     assert found.interval[0] < truth.people_mean < found.interval[1]
+
+
+# ---- weights ----
+
+WEIGHTS = [4, 4, 4, 4, 4, 1, 1, 1, 1, 1]
+
+
+def test_a_weighted_mean_is_that_of_ppi_python():
+    """Of ppi-python 0.2.3, ``ppi_mean_pointestimate(PEOPLE, JUDGE, JUDGE + OTHERS, lam, w=WEIGHTS)`` is 0.656 for lam 0
+    and 0.6 for lam 1, and linear between; the weight of least variance is found with numpy."""
+    np, optimize = pytest.importorskip("numpy"), pytest.importorskip("scipy.optimize")
+    student = pytest.importorskip("scipy.stats").t
+    shares = np.array(WEIGHTS) / sum(WEIGHTS)
+    everyone = [*JUDGE, *OTHERS]
+
+    def error(lam: float) -> float:
+        rest = np.array(PEOPLE) - lam * np.array(JUDGE)
+        own = 10 / 9 * np.sum(shares**2 * (rest - shares @ rest) ** 2)
+        return own + lam**2 * np.var(everyone, ddof=1) / len(everyone)
+
+    best = optimize.minimize_scalar(error, bounds=(0, 1), options={"xatol": 1e-10}).x
+    mean, (low, high) = weighted_corrected_mean(PEOPLE, JUDGE, WEIGHTS, everyone)
+    assert mean == pytest.approx(0.656 + best * (0.6 - 0.656), abs=1e-7)
+    size = sum(WEIGHTS) ** 2 / sum(weight**2 for weight in WEIGHTS)  # 625 / 85 = 7.35
+    half = student.ppf(0.975, math.floor(size) - 1) * math.sqrt(error(best))
+    assert (low, high) == pytest.approx((mean - half, mean + half), rel=1e-6)
+    tens = weighted_corrected_mean(
+        *([10 * value for value in values] for values in (PEOPLE, JUDGE)),
+        WEIGHTS,
+        [10 * value for value in everyone],
+        scale=10,
+    )
+    assert tens[0] == pytest.approx(10 * mean)
+
+
+def test_over_every_draw_of_two_groups_the_weighted_mean_is_that_of_the_file():
+    """Four common samples and two rare ones, two drawn of each: the mean over all 6 draws is the mean of all six."""
+    common, rare = [1, 1, 0.5, 1], [0, 0.5]
+    found = [
+        weighted_corrected_mean([*some, *rare], [0.5] * 4, [2, 2, 1, 1], [0.5] * 6)[0]
+        for some in itertools.combinations(common, 2)
+    ]
+    assert math.fsum(found) / 6 == pytest.approx(math.fsum([*common, *rare]) / 6)
+
+
+def test_equal_weighted_labels_do_not_make_the_interval_a_point():
+    mean, (low, high) = weighted_corrected_mean([1, 1, 1], [1, 1, 1], [3, 1, 1], [1] * 5)
+    assert (mean, high) == (1, 1)
+    assert low < 0.6
+
+
+@pytest.mark.parametrize(
+    ("people", "judge", "weights"),
+    [
+        ([1], [1], [1]),
+        ([1, 0], [1], [1, 1]),
+        ([1, 0], [1, 0], [1, 0]),
+        ([1, 0], [1, 0], [1, math.inf]),
+        ([1, 2], [1, 0], [1, 1]),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(people, judge, weights):
+    with pytest.raises(ParameterError):
+        weighted_corrected_mean(people, judge, weights, [1, 0])
+
+
+def test_the_weights_of_labels_correct_a_mean():
+    """The judge says 0.5 everywhere. Of a file with 9 good samples and 3 bad ones, three of each are labelled."""
+    samples = [
+        *(sample(number, unit_supported=[True, True], weight=3) for number in range(3)),
+        *(sample(number, unit_supported=[False, False], weight=1) for number in range(3, 6)),
+        *(sample(number) for number in range(6, 12)),
+    ]
+    (found,) = agree(samples, judge=says()).corrections
+    assert (found.people_mean, found.mean) == (0.75, 0.75)
+    assert found.interval[0] < 0.75 < found.interval[1]
+
+
+@pytest.mark.parametrize("weight", [0, -1, "2", True, None, math.inf, math.nan])
+def test_a_weight_that_is_none_is_refused(weight):
+    with pytest.raises(SampleError, match=r"'n1': labels.weight must be a number above 0"):
+        agree([sample(1, unit_supported=[True, True], weight=weight)], judge=says())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from ctxmetrics._display import visible
+from ctxmetrics._display import visible_on_page
 from ctxmetrics._version import __version__
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ summary { cursor: pointer; } .yes { color: var(--yes); } .no { color: var(--no);
 .context { border-left: 3px solid var(--line); padding-left: .8rem; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 .small { font-size: .85em; opacity: .8; } mark { background: #ffd33d66; color: inherit; } ul { padding-left: 1.2rem; } li { margin: .2rem 0; }
 """
-# Characters of ordinary pages that do nothing beyond their own element.
-_HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 def document(title: str, body: Iterable[str], *, language: str = "en") -> Iterator[str]:
@@ -41,4 +39,4 @@ def isolated(text: str) -> str:
 
 def shown(text: str) -> str:
     """Return an untrusted text as markup."""
-    return escape(visible(text.replace("\r\n", "\n"), keep=_HARMLESS))
+    return escape(visible_on_page(text))

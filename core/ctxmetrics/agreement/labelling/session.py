@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._display import visible
+from ctxmetrics._display import visible_on_page as shown
 from ctxmetrics.agreement.labelling.labels_file import ANSWERS, SKIPPED, Answer
 from ctxmetrics.agreement.labelling.questions import ASKED, questions_of, units_of
 from ctxmetrics.comparison.labelled import UNITS
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from ctxmetrics.agreement.labelling.questions import Question
     from ctxmetrics.agreement.labelling.verdicts import Verdicts
     from ctxmetrics.samples import Sample
-
-# What ordinary text holds and does nothing beyond its own element; everything else that is not seen is replaced.
-_HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 class Session:
@@ -177,8 +174,3 @@ class Session:
         if not 0 <= number < len(self.questions):
             raise ParameterError(f"label: there is no question {number}.")
         return self.questions[number]
-
-
-def shown(text: str) -> str:
-    """Return an untrusted text in which every character is seen, and none turns the direction of others."""
-    return visible(text.replace("\r\n", "\n"), keep=_HARMLESS)
