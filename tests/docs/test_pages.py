@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")])
 _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FRAMEWORK = re.compile(r"\b(ctxmetrics_)?(ragas|deepeval|langchain|langsmith|mlflow|pydantic_evals)")
+_GATE = re.compile("--(fail-under|min-pass-rate|max-drop|not-worse)")
 _LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
 
 
@@ -81,6 +82,22 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, place: Path) -
     assert run.returncode == 0, run.stderr[-3000:]
 
 
+def _write_two_runs(place: Path) -> None:
+    """Write what the examples compare: the handbook's contexts, and the first two of each."""
+    from dataclasses import replace
+
+    from ctxmetrics import ContextPrecision, ContextRecall, evaluate
+    from ctxmetrics.files import read_samples
+
+    samples = list(read_samples(place / "FILE.jsonl"))
+    fewer = [
+        replace(item, retrieved_contexts=(item.retrieved_contexts or ())[:2], retrieved_context_ids=None)
+        for item in samples
+    ]
+    for name, run in (("before", samples), ("after", fewer)):
+        evaluate(run, [ContextRecall(), ContextPrecision()], progress=False, out=place / f"{name}.jsonl")
+
+
 def commands() -> list[tuple[str, str]]:
     found = []
     for page in PAGES:
@@ -126,6 +143,8 @@ def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
         command = (
             command.partition("#")[0] + " --terminal"
         )  # no person is here to stop the page; input is empty
+    if " compare " in f" {command} ":
+        _write_two_runs(place)
     line = command.partition("#")[0].replace("ctxmetrics", f'"{sys.executable}" -m ctxmetrics', 1)
     run = subprocess.run(
         line,
@@ -137,7 +156,7 @@ def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
         env=dict(os.environ),
         timeout=240,
     )
-    assert run.returncode in ((0, 1) if "--fail-under" in command else (0,)), run.stderr[-2000:]
+    assert run.returncode in ((0, 1) if _GATE.search(command) else (0,)), run.stderr[-2000:]
     assert run.stdout.strip(), page
 
 

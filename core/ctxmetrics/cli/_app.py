@@ -17,10 +17,11 @@ from ctxmetrics.cli.estimate import estimate
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
 from ctxmetrics.cli.score import score
+from ctxmetrics.cli.sweep import sweep
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
 app = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
-for command in (score, compare, parity, estimate, agree, label):
+for command in (score, compare, parity, estimate, agree, label, sweep):
     app.command()(command)
 app.add_typer(cache_app, name="cache")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.cli._ci import fenced, tell_ci
+from ctxmetrics.cli._ci import Outcome, fenced, tell_ci
 from ctxmetrics.cli._gates import Gate, doubtful, gates_of, outcomes_of
 from ctxmetrics.cli._options import (
     BaseUrl,
@@ -80,9 +80,8 @@ def score(
     keep_rows = report is not None or show > 0 or out is None
     if keep_rows or not metric:
         samples = list(samples)
-    metrics = (not metric and _asked_for(payload, convention)) or metrics_of(
-        metric, samples, convention, judging
-    )
+    asked = [] if metric else _asked_for(payload, convention)
+    metrics = asked or metrics_of(metric, samples, convention, judging)
     gates = [*gates_of(metrics, fail_under, min_pass_rate), *_gates_of(payload, metrics, chosen=bool(metric))]
     _tell_unused(payload, judge, chosen=bool(metric))
     run = Evaluation(
@@ -104,8 +103,7 @@ def score(
     _print(results, metrics, judging, show)
     _write_report(results, report)
     outcomes = [*outcomes_of(gates, results), *doubtful(max_doubtful, results)]
-    failed = tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), junit)
-    leave(results, judging, out=out, failed_gates=failed)
+    leave(results, judging, out=out, failed_gates=_tell_ci(outcomes, results, junit))
 
 
 def _check_paths(file: Path, outputs: Mapping[str, Path | None], cache: Path | None, *, resume: bool) -> None:
@@ -128,6 +126,10 @@ def _run(run: Evaluation) -> Results:
         if results.stopped or results.unanswered:  # the last line says what went wrong
             warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
     return results
+
+
+def _tell_ci(outcomes: Sequence[Outcome], results: Results, junit: Path | None) -> bool:
+    return tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), junit)
 
 
 def _print(results: Results, metrics: Sequence[Metric], judge: Judge, show: int) -> None:

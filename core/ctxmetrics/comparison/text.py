@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 HEADER = ("metric", "first", "second", "difference", "95 % interval", "p (Holm)", "better", "worse", "equal")
 # How many units and samples are shown of each kind; JSON and the page hold all.
 SHOWN = 10
+# With fewer samples that changed, the spread of the differences is not known well.
+FEW = 5
 # The most characters of a text that a line shows.
 TEXT = 80
 # What Markdown acts on; an underscore inside a word does nothing.
@@ -92,6 +94,9 @@ def conclusion(item: Difference) -> str:
         text += f" by {number(abs(item.difference), item)}"
     elif item.detectable:
         text += f"; a true difference of {number(item.detectable, item)} is found in 4 of 5 such comparisons"
+    changed = item.better + item.worse
+    if 0 < changed < FEW:
+        text += f"; {changed} changed: changes this rare need more samples than the interval says"
     if item.unpaired:
         text += f"; {item.unpaired} samples have no value in one of the runs"
     if item.corrected is not None:
