@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,10 +61,11 @@ class Sweep:
     @property
     def best(self) -> Step | None:
         """The step with the highest kappa, the lowest cut of equal ones; None without labels."""
-        known = [
-            step for step in self.steps if step.agreement is not None and step.agreement.kappa is not None
-        ]
-        return max(known, key=lambda step: step.agreement.kappa if step.agreement else 0.0) if known else None
+        found, highest = None, -math.inf
+        for step in self.steps:
+            if step.agreement is not None and (step.agreement.kappa or 0.0) > highest:
+                found, highest = step, step.agreement.kappa or 0.0
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
@@ -85,7 +87,7 @@ class Sweep:
                 "",
                 (
                     f"Highest agreement with people's labels: min_similarity={best.min_similarity:g}, "
-                    f"kappa {best.agreement.kappa:.3f}. Chosen on these samples; check it on others."
+                    f"kappa {best.agreement.kappa or 0.0:.3f}. Chosen on these samples; check it on others."
                 ),
             ]
         return "\n".join(lines)
