@@ -20,6 +20,7 @@ from ctxmetrics._version import __version__
 if TYPE_CHECKING:
     from ctxmetrics._runtime.cache import VerdictCache
     from ctxmetrics.agreement.agree import agree
+    from ctxmetrics.agreement.checking.check import check_judge
     from ctxmetrics.comparison.compare import Comparison, compare
     from ctxmetrics.errors import CtxMetricsError
     from ctxmetrics.evaluation.engine import aevaluate, evaluate
@@ -97,6 +98,7 @@ _HOME = {
     "aevaluate": "evaluation.engine",
     "compare": "comparison.compare",
     "agree": "agreement.agree",
+    "check_judge": "agreement.checking.check",
     "estimate": "evaluation.estimate",
     "evaluate": "evaluation.engine",
     "forget": "judges.llm.judge",
@@ -145,6 +147,7 @@ __all__ = [
     "__version__",
     "aevaluate",
     "agree",
+    "check_judge",
     "compare",
     "estimate",
     "evaluate",

@@ -12,6 +12,7 @@ from ctxmetrics.cli._status import BAD_INPUT, INTERRUPTED, STOPPED
 from ctxmetrics.cli._terminal import message, print_result, show_help
 from ctxmetrics.cli.agree import agree
 from ctxmetrics.cli.cache import cache_app
+from ctxmetrics.cli.check_judge import check_judge
 from ctxmetrics.cli.compare import compare
 from ctxmetrics.cli.estimate import estimate
 from ctxmetrics.cli.label import label
@@ -21,7 +22,7 @@ from ctxmetrics.cli.sweep import sweep
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
 app = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
-for command in (score, compare, parity, estimate, agree, label, sweep):
+for command in (score, compare, parity, estimate, agree, label, sweep, check_judge):
     app.command()(command)
 app.add_typer(cache_app, name="cache")
 

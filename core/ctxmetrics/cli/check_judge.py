@@ -1,0 +1,48 @@
+"""``ctxmetrics check-judge``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+import typer
+
+from ctxmetrics.cli._options import BaseUrl, Concurrency, Timeout
+from ctxmetrics.cli._run import judge_of
+from ctxmetrics.cli._status import STOPPED
+from ctxmetrics.cli._terminal import collected_warnings, message, print_result
+from ctxmetrics.errors import JudgeError
+
+CheckedJudge = Annotated[str, typer.Argument(help="lexical, or openai/MODEL (key: OPENAI_API_KEY).")]
+Repetitions = Annotated[int, typer.Option("--repetitions", help="How often each sample is judged.")]
+Format = Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")]
+
+
+def check_judge(
+    judge: CheckedJudge,
+    base_url: BaseUrl = None,
+    repetitions: Repetitions = 3,
+    max_concurrency: Concurrency = 16,
+    timeout: Timeout = 120.0,
+    format: Format = "text",  # noqa: A002 - the option's name
+) -> None:
+    """Judge labelled samples that come with the library, and say what the judge is fit for."""
+    from ctxmetrics.agreement.checking.check import check_judge as check
+
+    judging = judge_of(judge, base_url)
+    try:
+        with collected_warnings() as warnings:
+            sheet = check(
+                judging,
+                repetitions=repetitions,
+                announce=message,
+                max_concurrency=max_concurrency,
+                timeout=timeout,
+            )
+            warnings.clear()  # the sheet says it
+    except JudgeError as error:
+        message(f"ctxmetrics: {error}")
+        raise typer.Exit(STOPPED) from None
+    print_result(
+        json.dumps(sheet.to_dict(), ensure_ascii=False, indent=1) if format == "json" else str(sheet)
+    )
