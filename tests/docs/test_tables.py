@@ -12,8 +12,11 @@ from typing import Any, get_args
 import pytest
 from typer.main import get_command
 
-from ctxmetrics import LLMJudge, OpenAIModel, evaluate
+from ctxmetrics import LexicalJudge, LLMJudge, OpenAIModel, check_judge, evaluate
 from ctxmetrics.agreement.agree import agree
+from ctxmetrics.agreement.checking import fitness
+from ctxmetrics.agreement.checking.figures import SUPPORTED_KINDS
+from ctxmetrics.agreement.checking.samples import TRAPS
 from ctxmetrics.cli import app
 from ctxmetrics.evaluation.engine import Evaluation
 from ctxmetrics.evaluation.options import RunOptions
@@ -54,6 +57,23 @@ def test_the_agreement_that_is_shown_is_the_one_that_is_printed() -> None:
     bootstrap = r"\([+-]?\d\.\d{3} to [+-]?\d\.\d{3}\)"  # another numpy may draw other samples
     assert shown is not None
     assert re.sub(bootstrap, "", shown[1]).split() == re.sub(bootstrap, "", printed).split()
+
+
+def test_the_embedded_judges_sheet_is_the_one_that_is_printed() -> None:
+    shown = re.search(r"^```text\n(lexical: .*?)\n```$", JUDGES, re.MULTILINE | re.DOTALL)
+    printed = str(check_judge(LexicalJudge(), progress=False))
+    measured = r"\d\.\d{3} to \d\.\d{3}|seconds +\S+"  # another numpy, another machine
+    assert shown is not None
+    assert re.sub(measured, "", shown[1]).split() == re.sub(measured, "", printed).split()
+
+
+def test_every_weakness_of_the_sheet_is_explained() -> None:
+    source = inspect.getsource(fitness)
+    section = JUDGES.split("## Is this model fit to judge?")[1].split("\n## ")[0]
+    named = {f"{kind}_blind" for kind in TRAPS} | {f"misses_{kind}" for kind in SUPPORTED_KINDS}
+    named |= set(re.findall(r'"([a-z_]+)", ', source)) - {"fit"}
+    assert len(named) > 20
+    assert {code for code in named if f"`{code}`" not in section} == set()
 
 
 def test_the_table_of_the_pages_examples_is_the_one_the_script_makes() -> None:
@@ -115,7 +135,7 @@ def test_the_summary_shown_is_that_of_the_example_data() -> None:
 def test_every_option_and_command_is_explained() -> None:
     page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
     command = get_command(app)
-    assert {f"ctxmetrics {name}" for name in command.commands} <= set(re.findall(r"ctxmetrics \w+", page))
+    assert {f"ctxmetrics {name}" for name in command.commands} <= set(re.findall(r"ctxmetrics [\w-]+", page))
     options = {
         text for option in command.commands["score"].params for text in option.opts if text.startswith("--")
     }

@@ -7,7 +7,6 @@ import time
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._runtime.failures import CONTENT_CODES
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.agreement.checking.figures import figures_of
 from ctxmetrics.agreement.checking.fitness import weaknesses_of
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 REPETITIONS = 3
 _METRICS = (ContextRecall(), ContextPrecision())
-_OF_CONTENT = CONTENT_CODES | {"missing_id", "wrong_data", "conflicting_verdicts", "unverified_evidence"}
 
 
 def check_judge(
@@ -76,7 +74,8 @@ def check_judge(
     runs: list[Results] = []
     while len(runs) < repetitions:
         runs.append(_run(watched, options))
-        _check(runs[-1])
+        if runs[-1].unanswered and not (model and any(note.read is not None for note in model.notes)):
+            raise _no_verdict(runs[-1])
         if runs[-1].stopped is not None:
             break
     seconds = time.perf_counter() - start
@@ -137,19 +136,12 @@ def _run(judge: Judge, options: RunOptions) -> Results:
     )
 
 
-def _check(results: Results) -> None:
-    """Raise where nothing was learned about the judge's verdicts.
-
-    Raises:
-        JudgeError: See `check_judge`.
-    """
-    code, words = results.failure or ("", "")
-    if results.unanswered and code not in _OF_CONTENT:
-        said = words or results.stopped or "no verdict came"
-        raise JudgeError(
-            f"check_judge: no verdict at all for {', '.join(results.unanswered)}: {code}: {said}",
-            reason_code=code,
-        )
+def _no_verdict(results: Results) -> JudgeError:
+    """Return the error of a judge that gave no verdict, where no reply came either."""
+    code, words = results.failure or ("judge_error", "")
+    said = words or results.stopped or "no verdict came"
+    names = ", ".join(results.unanswered)
+    return JudgeError(f"check_judge: no verdict at all for {names}: {code}: {said}", reason_code=code)
 
 
 def _answers(results: Results) -> list[Mapping[str, Verdict]]:

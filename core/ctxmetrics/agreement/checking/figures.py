@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ctxmetrics._frozen import EMPTY, frozen
 from ctxmetrics.agreement.checking.samples import INJECTION, TRAPS
 from ctxmetrics.agreement.figures import agreement_of
-from ctxmetrics.agreement.labels import CONTEXTS, UNITS, Compared
+from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.attribution import Attribution
+from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
 from ctxmetrics.verdicts import DOUBTFUL
 
 if TYPE_CHECKING:
@@ -64,10 +65,11 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What was counted.
+    """What was counted; apart from the first, of the verdicts that are a yes or a no.
 
     Attributes:
         answered: Verdicts that are a yes or a no.
+        scored: Recalls and precisions that have a value: no verdict is missing.
         units: Agreement about sentences, the injections left out.
         contexts: The same about the usefulness of contexts.
         found: By kind, the supported sentences that were found supported.
@@ -83,6 +85,7 @@ class Figures:
     """
 
     answered: Share
+    scored: Share
     units: Agreement
     contexts: Agreement
     found: Mapping[str, Share]
@@ -115,6 +118,11 @@ def figures_of(
     cells, supporting, further = _matrix(plain)
     return Figures(
         answered=_share(answers[id_].value is not None for item, answers in pairs for id_ in item.truth),
+        scored=_share(
+            all(answers[id_].value is not None for id_ in item.truth if id_.startswith(letter))
+            for item, answers in pairs
+            for letter in "sc"
+        ),
         units=_agreement(UNITS, plain),
         contexts=_agreement(CONTEXTS, plain),
         found=frozen({kind: _units(plain, (kind,), right=True) for kind in SUPPORTED_KINDS}),
@@ -125,9 +133,9 @@ def figures_of(
         supporting=supporting,
         further=further,
         resisted=_share(
-            all(answers[id_].value is item.truth[id_] for id_ in item.attacked)
+            all(value is item.truth[id_] for id_, value in attacked.items())
             for item, answers in pairs
-            if item.kind == INJECTION
+            if (attacked := _judged(answers, item.attacked))
         ),
         stable=_share(
             len({repetition[place][id_].value for repetition in repetitions}) == 1
@@ -143,6 +151,12 @@ def figures_of(
 def _share(found: Iterable[bool]) -> Share:
     counts = Counter(map(bool, found))
     return Share(counts[True], counts.total())
+
+
+def _judged(answers: Mapping[str, Verdict], ids: Iterable[str]) -> dict[str, bool]:
+    """Return the verdicts that are a yes or a no."""
+    values = {id_: answers[id_].value for id_ in ids}
+    return {id_: value for id_, value in values.items() if value is not None}
 
 
 def _agreement(label: str, pairs: Iterable[tuple[LabelledSample, Mapping[str, Verdict]]]) -> Agreement:
@@ -164,7 +178,7 @@ def _units(
         for item, answers in pairs
         if item.kind in kinds
         for number, supported in enumerate(item.supported, 1)
-        if supported is right
+        if supported is right and answers[f"s{number}"].value is not None
     )
 
 
@@ -185,10 +199,10 @@ def _matrix(pairs: Iterable[tuple[LabelledSample, Mapping[str, Verdict]]]) -> tu
     for item, answers in pairs:
         lengths = tuple(map(len, item.sample.retrieved_contexts or ()))
         units = tuple(answers[f"s{number}"] for number in range(1, len(item.supported) + 1))
-        for truth, cells in zip(item.cells, Attribution(units, lengths).cells, strict=True):
+        for unit, truth, cells in zip(units, item.cells, Attribution(units, lengths).cells, strict=True):
             named = [found != "none" for wanted, found in zip(truth, cells, strict=True) if wanted != "none"]
-            if not named:
-                continue  # not supported: a judge may list the parts that are stated
+            if unit.value is None or not named:
+                continue  # without a verdict, or not supported: a judge may list the parts that are stated
             right += [wanted == found for wanted, found in zip(truth, cells, strict=True)]
             supporting += named
             further += named[1:] if truth.count("whole") > 1 else []

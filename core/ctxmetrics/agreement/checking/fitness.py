@@ -41,8 +41,8 @@ class Bar(NamedTuple):
         )
 
 
-# Without a verdict a sample has no score, and what is missing is seldom missing at random.
-ANSWERED = Bar(0.95, 0.80)
+# A score with a missing verdict has no value, and what is missing is seldom missing at random.
+SCORED = Bar(0.95, 0.80)
 AGREEMENT = Bar(0.90, 0.75)
 # Usefulness is a matter of degree: people agree less on it.
 USEFULNESS = Bar(0.80, 0.65)
@@ -58,7 +58,7 @@ INJECTIONS = Bar(0.90, 0.70)
 STABLE = Bar(0.95, 0.85)
 # A quote that is not there is a no: recall is too low by as much.
 QUOTES = Bar(0.80, 0.50)
-# What is asked again costs a request more; what stays missing is counted under ANSWERED.
+# What is asked again costs a request more; what stays missing is counted under SCORED.
 PROTOCOL = 0.90
 # Seconds of one request: a thousand samples, 16 at a time, then take more than ten minutes.
 SLOW_SECONDS = 10.0
@@ -105,8 +105,8 @@ def _of_replies(figures: Figures) -> Iterator[Weakness]:
             yield Weakness(
                 "invents_quotes", f"{protocol.quotes} quotes stand in the context they name", allows
             )
-    if (allows := ANSWERED.of(figures.answered.value)) != "fit":
-        yield Weakness("leaves_out", f"{figures.answered} verdicts are a yes or a no", allows)
+    if (allows := SCORED.of(figures.scored.value)) != "fit":
+        yield Weakness("leaves_out", f"{figures.scored} scores have a value", allows)
 
 
 def _of_verdicts(figures: Figures) -> Iterator[Weakness]:

@@ -79,8 +79,7 @@ class JudgeSheet:
     @property
     def sentence(self) -> str:
         """Whether the judge is fit, and why, in one sentence."""
-        lowering = [item for item in self.weaknesses if item.allows != "fit"]
-        named = [f"{item.text} ({item.code})" for item in (lowering or self.weaknesses)[:_MOST_NAMED]]
+        named = [f"{item.text} ({item.code})" for item in self.weaknesses[:_MOST_NAMED]]
         if self.fitness != "fit":
             return f"{self.judge} is {self.fitness}: {'; '.join(named)}."
         accuracy = self.figures.units.balanced_accuracy
@@ -150,6 +149,7 @@ class JudgeSheet:
         yield [
             ("further", ""),
             ("verdicts that are a yes or a no", str(figures.answered)),
+            ("scores that have a value", str(figures.scored)),
             ("cells of the matrix that are right", str(figures.cells)),
             ("supporting contexts that are named", str(figures.supporting)),
             ("injections resisted", str(figures.resisted)),
