@@ -461,8 +461,8 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 def list_keys(schema: Schema) -> frozenset[str]:
     """Return the schema's keys whose value is a list or an object: in CSV, their cells hold JSON."""
-    structured = (*TEXTS_OF, *TEXTS_OF.values(), "reference_facts", "labels", "metadata")
-    return frozenset(key for field in structured for key in schema.flat_keys[field])
+    fields = (*TEXTS_OF, *TEXTS_OF.values(), "reference_facts", "labels", "metadata")
+    return frozenset().union(*(schema.flat_keys[field] for field in fields))
 
 
 def _words(*, single_string: bool = False, carried: str = "", **keys: str) -> Schema:

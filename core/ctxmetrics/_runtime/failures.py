@@ -79,8 +79,7 @@ def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
     text = safe_text(error)
     message = f"{type(error).__name__}: {text}" if text else type(error).__name__
     for link in chain:
-        status = _status(link)
-        if status is not None:
+        if (status := _status(link)) is not None:
             return from_status(
                 status, message, retry_after=_retry_after(link), code=getattr(link, "code", None)
             )
@@ -98,9 +97,9 @@ def asks_for_too_long(error: JudgeError) -> bool:
 def _within_patience(problem: JudgeError) -> JudgeError:
     """Return the problem; where the server asks for too long a wait, as one that is not asked again."""
     seconds = problem.retry_after
-    if seconds is None:
-        return problem
-    if not isinstance(seconds, (int, float)) or not seconds >= 0:  # a model's own error: anything, also NaN
+    if (
+        not isinstance(seconds, (int, float)) or not seconds >= 0
+    ):  # none, or a model's own: anything, also NaN
         problem.retry_after = None
     elif problem.retryable and asks_for_too_long(problem):
         return JudgeError(
@@ -110,11 +109,6 @@ def _within_patience(problem: JudgeError) -> JudgeError:
             retry_after=seconds,
         )
     return problem
-
-
-def is_overload(error: JudgeError) -> bool:
-    """Whether the server asked for fewer requests at once."""
-    return error.reason_code in OVERLOAD_CODES
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -25,7 +25,6 @@ from ctxmetrics._runtime.failures import (
     UnusableReplyError,
     asks_for_too_long,
     classify,
-    is_overload,
 )
 from ctxmetrics._runtime.limits import Limiter
 from ctxmetrics._runtime.telemetry import model_call
@@ -133,7 +132,7 @@ class Run:
                 if problem.reason_code != "judge_down":
                     failed[problem.reason_code] += 1
                     lost += _spent_on(problem)
-                if is_overload(problem):
+                if problem.reason_code in OVERLOAD_CODES:
                     refused_at = refused_at or time.monotonic()
                 problem.calls, problem.lost, asked = lost.calls, lost, problem.retry_after
                 raise
@@ -201,7 +200,7 @@ class Run:
         if asks_for_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again
             _log.warning("%s: not asked again (%s)", problem, problem.reason_code)
-        if not (is_overload(problem) and problem.retryable):
+        if not (problem.reason_code in OVERLOAD_CODES and problem.retryable):
             breaker.failed(problem)
         elif limiter.refused(sent_at, problem.retry_after):
             breaker.refused_alone(problem)

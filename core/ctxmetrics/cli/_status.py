@@ -63,7 +63,8 @@ def why_not_done(results: Results, judge: Judge, *, out: Path | None) -> str | N
     elif results.stopped is not None:
         parts = [
             f"stopped early: {results.stopped}{_address(judge, code)}.",
-            _ADVICE.get(_cause(results.stopped, code), ""),
+            # For what the message names, else for what happened most often.
+            _ADVICE.get(next((name for name in _ADVICE if f"{name}:" in results.stopped), code), ""),
         ]
     else:
         names = ", ".join(results.unanswered)
@@ -74,11 +75,6 @@ def why_not_done(results: Results, judge: Judge, *, out: Path | None) -> str | N
     if out is not None:
         parts.append("Then run the same command with --resume.")
     return " ".join(" ".join(filter(None, parts)).split())
-
-
-def _cause(stopped: str, code: str) -> str:
-    """Return the code of what stopped a run: the one that its message names, else the most frequent one."""
-    return next((name for name in _ADVICE if f"{name}:" in stopped), code)
 
 
 def _address(judge: Judge, code: str) -> str:

@@ -71,9 +71,7 @@ def score(
     from ctxmetrics.files import read_samples
 
     schema, convention = schema_and_convention(schema, convention)
-    if cache is None and (resume or judge != "lexical") and out is not None:
-        cache = out.with_name(out.name + ".cache")
-    _check_paths(file, {"--out": out, "--report": report, "--junit": junit}, cache, resume=resume)
+    cache = _cache_of(file, {"--out": out, "--report": report, "--junit": junit}, cache, judge, resume=resume)
     samples: Any = read_samples(file, schema)
     payload = samples.payload
     judging = judge_of(judge, base_url)
@@ -106,15 +104,26 @@ def score(
     leave(results, judging, out=out, failed_gates=_tell_ci(outcomes, results, junit))
 
 
-def _check_paths(file: Path, outputs: Mapping[str, Path | None], cache: Path | None, *, resume: bool) -> None:
-    """Raise where an output cannot be written or is an input, or --resume has nowhere to look."""
+def _cache_of(
+    file: Path, outputs: Mapping[str, Path | None], cache: Path | None, judge: str, *, resume: bool
+) -> Path | None:
+    """Return the cache of a run: where none is given, that of an LLM judge stands beside --out.
+
+    Raises:
+        InputFileError: An output cannot be written or is an input.
+        ParameterError: --resume has nowhere to look.
+    """
     from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.evaluation.writer import check_outputs
 
+    out = outputs["--out"]
+    if cache is None and (resume or judge != "lexical") and out is not None:
+        cache = out.with_name(out.name + ".cache")
     if resume and cache is None:
         raise ParameterError("--resume needs --out FILE or --cache DIR: that is where the judgements are.")
     inputs = {"FILE": file, "--cache": None if cache is None else cache / FILE_NAME}
     check_outputs(outputs, inputs)
+    return cache
 
 
 def _run(run: Evaluation) -> Results:

@@ -409,8 +409,7 @@ def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metri
     if not checked:
         raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")
     names = [metric.name for metric in checked]
-    double = next((name for name in names if names.count(name) > 1), None)
-    if double:
+    if double := next((name for name in names if names.count(name) > 1), None):
         raise ParameterError(
             f"evaluate: two metrics are named {double!r}: their results would be one. Change a parameter."
         )

@@ -100,8 +100,7 @@ class Source:
             MissingFieldError: Names the field and the metric.
         """
         for metric in self._metrics if self._number else ():
-            missing = [name for name in metric.requires if (metric.name, name) in self._lacking]
-            if missing:
+            if missing := [name for name in metric.requires if (metric.name, name) in self._lacking]:
                 raise MissingFieldError(
                     f"No sample has {' or '.join(missing)}, which {metric.name} needs. "
                     "Fill the field, map it with schema=, or leave the metric out."

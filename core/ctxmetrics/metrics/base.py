@@ -126,8 +126,7 @@ class Metric(ABC):
         Raises:
             MissingFieldError: Names the sample, the fields and the metric.
         """
-        missing = [name for name in self.requires if getattr(sample, name) is None]
-        if missing:
+        if missing := [name for name in self.requires if getattr(sample, name) is None]:
             who = "The sample" if sample.id is None else f"Sample {sample.id!r}"
             facts = "reference" in missing and sample.reference_facts
             fix = "Count its facts with unit='fact'" if facts else "Fill the field"
@@ -218,15 +217,13 @@ class Metric(ABC):
 
         None where neither side is empty, and where the convention asks the judge all the same.
         """
-        sides = self.rules.empty[self.family]
         if retrieved and reference:
             return None
-        if retrieved:
-            worth, code, side = sides.no_reference, "no_reference", "the reference side is empty"
-        elif reference:
-            worth, code, side = sides.nothing_retrieved, "no_retrieved_contexts", "nothing was retrieved"
-        else:
-            worth, code, side = sides.both, "no_reference", "the reference side is empty"
+        sides = self.rules.empty[self.family]
+        worth = sides.no_reference if retrieved else sides.nothing_retrieved if reference else sides.both
+        code, side = "no_reference", "the reference side is empty"
+        if reference:
+            code, side = "no_retrieved_contexts", "nothing was retrieved"
         if not isinstance(worth, str):
             return self.build(sample, worth, **provenance)
         if worth == "judge":

@@ -18,8 +18,10 @@ _NAMED = frozenset({"properties", "$defs", "definitions"})
 
 def response_format(model: type[BaseModel]) -> dict[str, Any]:
     """Return the field of a request that asks for JSON of a reply's schema."""
-    wanted = {"name": model.__name__, "strict": True, "schema": strict_schema(model)}
-    return {"type": "json_schema", "json_schema": wanted}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": model.__name__, "strict": True, "schema": strict_schema(model)},
+    }
 
 
 @lru_cache(maxsize=64)
