@@ -101,7 +101,7 @@ def forgets_judgements() -> None:
     from ctxmetrics.judges.llm.judge import forget
 
     forget()
-    wrapper.forget()
+    wrapper.framework_run.cache_clear()
 
 
 @pytest.fixture(autouse=True)

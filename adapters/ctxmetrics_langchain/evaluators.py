@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig, RunnableLambda
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ctxmetrics_langchain.strings import MetricStringEvaluator
 
     JudgeLike: TypeAlias = Judge | Model | BaseChatModel | None
-    Metrics: TypeAlias = Sequence[Metric] | Mapping[str, Metric]
     Result: TypeAlias = EvaluationResult | EvaluationResults
 
 
@@ -69,7 +68,13 @@ class RetrievalEvaluator(RunEvaluator):
 
     wrappers: Mapping[str, Wrapper]
 
-    def __init__(self, metrics: Metrics, *, judge: JudgeLike = None, **keys: Unpack[KeyParams]) -> None:
+    def __init__(
+        self,
+        metrics: Sequence[Metric] | Mapping[str, Metric],
+        *,
+        judge: JudgeLike = None,
+        **keys: Unpack[KeyParams],
+    ) -> None:
         named = metrics if isinstance(metrics, Mapping) else {one.name: one for one in metrics}
         if not named or len(named) != len(metrics):
             raise ParameterError(
@@ -128,8 +133,9 @@ class RetrievalEvaluator(RunEvaluator):
 
     def _trace(self, record: Mapping[str, Any], run_id: UUID | None) -> trace:
         sides = {name: record[name] for name in ("inputs", "outputs", "reference_outputs")}
-        target = {"target_run_id": str(record["run"].id)}
-        return trace(self._name, inputs=sides, run_id=run_id, metadata=target)
+        return trace(
+            self._name, inputs=sides, run_id=run_id, metadata={"target_run_id": str(record["run"].id)}
+        )
 
     def as_runnable(self) -> RunnableLambda[dict[str, Any], Any]:
         """Return it for LCEL: takes a mapping with the fields, gives ``key``, ``score``, ``comment`` and so on.
@@ -187,8 +193,14 @@ class RetrievalEvaluator(RunEvaluator):
                 samples = [_lenient(record, wrapper) for record in records]
                 summary = evaluate(samples, [wrapper.metric], progress=False).summary()
                 told = summary[wrapper.metric.name].to_dict()
-                row = {"key": f"{key}_mean", "score": told["mean"], "comment": str(summary)}
-                results.append({**row, "evaluator_info": told})
+                results.append(
+                    {
+                        "key": f"{key}_mean",
+                        "score": told["mean"],
+                        "comment": str(summary),
+                        "evaluator_info": told,
+                    }
+                )
             return {"results": results}
 
         evaluator.__name__ = f"{self._name} (mean)"
@@ -221,8 +233,7 @@ def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
 def _ended(own: Any, scores: Mapping[str, Score]) -> Result:
     rows = to_rows(scores)
     own.end(outputs={"results": rows})
-    found: Result = _one_or_all([EvaluationResult(**row, source_run_id=own.id) for row in rows])
-    return found
+    return cast("Result", _one_or_all([EvaluationResult(**row, source_run_id=own.id) for row in rows]))
 
 
 def _one_or_all(results: list[Any]) -> Any:

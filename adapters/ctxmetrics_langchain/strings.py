@@ -68,10 +68,15 @@ class MetricStringEvaluator(StringEvaluator):
     def _check_evaluation_args(self, reference: Any = None, input_: Any = None) -> None:
         """Leave it to the metric: it can do without a question, and says what it misses."""
 
-    def _evaluate_strings(self, *, callbacks: Any = None, **given: Any) -> Grade:
+    def _evaluate_strings(
+        self,
+        *,
+        prediction: Any,
+        reference: Any = None,
+        input: Any = None,  # noqa: A002 - langchain's name
+        callbacks: Any = None,
+        **more: Any,
+    ) -> Grade:
+        record = {**more, "inputs": input, "outputs": prediction, "reference_outputs": reference}
         with set_config_context(ensure_config({"callbacks": callbacks})) as context:
-            return Grade(context.run(self._wrapper.score, _record(**given)))
-
-
-def _record(prediction: Any, reference: Any = None, input: Any = None, **more: Any) -> dict[str, Any]:  # noqa: A002 - langchain's name
-    return {**more, "inputs": input, "outputs": prediction, "reference_outputs": reference}
+            return Grade(context.run(self._wrapper.score, record))

@@ -18,7 +18,6 @@ from ctxmetrics_mlflow.traces import SCHEMA, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TypeAlias
 
     from mlflow.entities import Trace
     from typing_extensions import Unpack
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics import Metric
     from ctxmetrics.models.base import Model
-
-    Aggregations: TypeAlias = list[Any] | None
 
 # Characters with which MLflow refuses to log a metric: at the end of a run, when all judging is paid.
 _NOT_IN_A_NAME = re.compile(r"[^\w.\- ]")
@@ -68,7 +65,7 @@ class MetricScorer(Scorer):
         *,
         judge: Judge | Model | None = None,
         name: str | None = None,
-        aggregations: Aggregations = None,
+        aggregations: list[Any] | None = None,
         **keys: Unpack[KeyParams],
     ) -> None:
         if name is not None and (_NOT_IN_A_NAME.search(name) or not name.strip()):
@@ -100,15 +97,11 @@ class MetricScorer(Scorer):
     ) -> Feedback:
         """Score a row or a trace, anywhere; raises nothing for what is wrong with its data."""
         score = self._wrapper.score(to_record(inputs, outputs, expectations, trace), strict=False)
-        error = None
-        if score.value is None:
-            error = AssessmentError(
-                error_code=str(score.reason_code), error_message=f"{score.reason_code}: {score.message}"
-            )
+        error = AssessmentError(str(score.reason_code), f"{score.reason_code}: {score.message}")
         return Feedback(
             name=self.name,
             value=score.value,
-            error=error,
+            error=error if score.value is None else None,
             rationale=score.reason or None,
             source=AssessmentSource(
                 source_type="LLM_JUDGE" if score.provenance.prompt else "CODE",
@@ -153,7 +146,7 @@ class ParameterScorer(MetricClass, MetricScorer):
         *,
         judge: Judge | Model | None = None,
         name: str | None = None,
-        aggregations: Aggregations = None,
+        aggregations: list[Any] | None = None,
         **params: Unpack[WrapperParams],
     ) -> None:
         built = Wrapper.build(self.core_class, params, SCHEMA, judge=as_judge(judge))

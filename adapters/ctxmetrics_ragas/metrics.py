@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeVar
 
 from ragas.callbacks import RagasTracer
 from ragas.llms.base import BaseRagasLLM
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.scores import Score
-
-    Judges: TypeAlias = Judge | Literal["framework"] | None
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -181,8 +179,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):  # type: ignore[mi
 
     def __reduce__(self) -> tuple[Any, ...]:
         judging: Any = {"judge": "framework"} if isinstance(self, MetricWithLLM) else {}
-        kind: Any = self.public or type(self)
-        return partial(kind, core=self.core, name=self.name, **judging), ()
+        return partial(self.public or type(self), core=self.core, name=self.name, **judging), ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} of {self.core!r}>"
@@ -376,7 +373,11 @@ class JudgedMetric(RagasMetric):
         return metric
 
     def __init__(
-        self, *_: Never, judge: Judges = None, llm: Any = None, **settings: Unpack[Settings]
+        self,
+        *_: Never,
+        judge: Judge | Literal["framework"] | None = None,
+        llm: Any = None,
+        **settings: Unpack[Settings],
     ) -> None:
         super().__init__(*_, **settings)
         if judge is not None and llm is not None:

@@ -217,7 +217,8 @@ class Wrapper:
     @contextmanager
     def _run(self, record: Any) -> Iterator[FrameworkRun]:
         name = self.schema.evaluation(record) if self.schema.evaluation else None
-        run = framework_run(self.schema.package, name)
+        with _lock:
+            run = framework_run(self.schema.package, name)
         with part_of(None if name is None else run):  # it lives as long as the evaluation is known
             yield run
 
@@ -264,20 +265,10 @@ class FrameworkRun:
 _lock = threading.Lock()
 
 
-def framework_run(package: str, name: str | None) -> FrameworkRun:
-    """Return an adapter's run by its name; for None, the one that stands for all that the framework shows no run of."""
-    with _lock:
-        return _framework_run(package, name)
-
-
 @lru_cache(maxsize=256)
-def _framework_run(_package: str, _name: str | None) -> FrameworkRun:
+def framework_run(_package: str, _name: str | None) -> FrameworkRun:
+    """Return an adapter's run by its name; for None, the one that stands for all that the framework shows no run of."""
     return FrameworkRun()
-
-
-def forget() -> None:
-    """Forget all runs of all frameworks, as in a new process."""
-    _framework_run.cache_clear()
 
 
 def compact(score: Score) -> dict[str, Any]:
