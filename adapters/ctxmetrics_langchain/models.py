@@ -92,7 +92,8 @@ class ChatModel(ForeignModel):
         bind: Any = self.chat_model.with_structured_output
         named = "method" in inspect.signature(bind).parameters
         options = {"method": "function_calling"} if named else {}
-        asked: Any = bind(schema, include_raw=True, **options).pick("raw")
+        titled = {**schema.model_json_schema(), "title": schema.__name__}  # LangChain names the tool by the title
+        asked: Any = bind(titled, include_raw=True, **options).pick("raw")
         try:
             return message_reply(await asked.ainvoke(messages))
         except JudgeError:
