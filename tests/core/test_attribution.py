@@ -105,6 +105,12 @@ def test_a_judge_may_know_the_smallest_k_itself():
         assert Attribution((broken,), (1,) * 5).smallest_ks == (5,)
 
 
+def test_a_context_that_states_a_part_and_elsewhere_the_whole_is_whole():
+    spans = [Evidence(0, 0, 3, "one", whole) for whole in (False, True, False)]
+    verdict = Verdict(id="s1", value=True, evidence=tuple(spans))
+    assert Attribution((verdict,), (18,)).cells == (("whole",),)
+
+
 def test_parts_that_are_needed_are_not_redundant_and_repeated_contexts_are():
     assert attribution("p-p--", "w----").redundant == ()
     assert attribution("ww-w-", "-w---").redundant == (3,)

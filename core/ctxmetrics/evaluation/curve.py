@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.formulas import smallest_k
 from ctxmetrics.report.view import aligned
@@ -32,7 +31,8 @@ class CurvePoint:
         metric: The metric whose units are counted.
         k: How many contexts from the top count; a sample with fewer counts with all that it has.
         recall: Mean of recall@k (`Attribution.recall`); None without a sample.
-        precision: Mean of support precision@k (`Attribution.precision`), 0.0 for a sample without contexts.
+        precision: Mean of support precision@k (`Attribution.precision`). Both are 0.0 for a sample with an empty side,
+            as its score is.
         characters: Mean of the characters of the first k contexts.
         tokens: The same in tokens, estimated as characters / 4.
         n: How many samples: those with a value.
@@ -96,15 +96,13 @@ def curve_of(metric: str, scores: Iterable[Score], ks: Iterable[int], formula: s
     for k in ks:
         if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
             raise ParameterError(f"curve: k={k!r} must be a whole number from 1.")
-        characters = _mean([sum(attribution.context_lengths[:k]) for attribution, _ in known])
+        characters = _mean([sum(attribution.context_lengths[:k]) for attribution in known])
         points.append(
             CurvePoint(
                 metric=metric,
                 k=int(k),
-                recall=_mean([_recall(attribution, value, k) for attribution, value in known]),
-                precision=_mean(
-                    [attribution.precision(k, formula=formula) or 0.0 for attribution, _ in known]
-                ),
+                recall=_mean([attribution.recall(k) or 0.0 for attribution in known]),
+                precision=_mean([attribution.precision(k, formula=formula) or 0.0 for attribution in known]),
                 characters=characters,
                 tokens=None if characters is None else characters / CHARACTERS_A_TOKEN,
                 n=len(known),
@@ -118,8 +116,8 @@ def smallest_k_of(metric: str, scores: Iterable[Score], keep: float) -> Smallest
     if isinstance(keep, bool) or not isinstance(keep, (int, float)) or not 0 < keep <= 1:
         raise ParameterError(f"smallest_k: keep={keep!r} must be a share above 0, up to 1, such as 0.95.")
     known = _known(metric, scores)
-    most = max((len(attribution.context_lengths) for attribution, _ in known), default=0)
-    rows = [[_recall(attribution, value, k) for k in range(1, most + 1)] for attribution, value in known]
+    most = max((len(attribution.context_lengths) for attribution in known), default=0)
+    rows = [[attribution.recall(k) or 0.0 for k in range(1, most + 1)] for attribution in known]
     means = [math.fsum(column) / len(rows) for column in zip(*rows, strict=True)]
     return SmallestK(
         metric=metric,
@@ -148,23 +146,14 @@ def _interval(rows: Sequence[Sequence[float]], keep: float) -> tuple[int, int] |
     return int(low), int(high)
 
 
-def _known(metric: str, scores: Iterable[Score]) -> list[tuple[Attribution, float]]:
-    """Return the attributions of the scores with a value, and the values on the 0-1 scale."""
-    known = []
-    for score in scores:
-        if score.value is not None:
-            if (attribution := score.attribution) is None:
-                raise CtxMetricsError(
-                    f"{metric} has no attribution: its verdicts are not about units of a reference."
-                )
-            known.append((attribution, score.value / get_convention(score.provenance.convention).scale))
-    return known
-
-
-def _recall(attribution: Attribution, value: float, k: int) -> float:
-    """Return recall@k; where nothing was judged, the convention's value of an empty side."""
-    found = attribution.recall(k)
-    return value if found is None else found
+def _known(metric: str, scores: Iterable[Score]) -> list[Attribution]:
+    """Return the attributions of the scores with a value; one with an empty side has no units."""
+    known = [(score, score.attribution) for score in scores if score.value is not None]
+    if any(attribution is None for _, attribution in known):
+        raise CtxMetricsError(
+            f"{metric} has no attribution: its verdicts are not about units of a reference."
+        )
+    return [attribution for _, attribution in known if attribution is not None]
 
 
 def _mean(values: Sequence[float]) -> float | None:
