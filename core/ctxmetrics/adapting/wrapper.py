@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 
-from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._frozen import FrozenDict, plain
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import EmbeddedJudgeWarning, MissingFieldError, NotTextError, ParameterError
@@ -278,5 +278,6 @@ def compact(score: Score) -> dict[str, Any]:
         "count": score.count,
         "judge": score.provenance.judge,
         "verdicts": {verdict.id: verdict.value for verdict in score.verdicts},
+        "attribution": plain(score.attribution),
         **{name: told[name] for name in _TOLD},
     }

@@ -481,7 +481,7 @@ def test_expected_facts_are_counted(run: Callable[..., Any], row: Callable[..., 
     data = [row(expectations=expected)]
     facts = ContextRecallScorer(unit="fact")
     _, (feedback,) = run(data, [facts, ContextRecallScorer(name="by_sentence")])
-    assert feedback["context_recall(unit=fact)"]["feedback"]["value"] == 0.5
+    assert feedback["context_recall unit fact"]["feedback"]["value"] == 0.5
     error = feedback["by_sentence"]["feedback"]["error"]
     assert error["error_code"] == "missing_field"
     assert "count them with unit='fact'" in error["error_message"]
