@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
+from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.labelling.draw import draw, key_of, samples_by_key
 from ctxmetrics.agreement.labelling.labels_file import LabelsFile
 from ctxmetrics.agreement.labelling.questions import questions_of
@@ -368,6 +369,25 @@ def test_of_several_people_the_majority_counts_and_a_tie_is_no_label(tmp_path):
     assert list(read.labels["unit_supported"]) == [True, False]
     with pytest.raises(ParameterError, match=r"'d': .* only of 'a', 'b', 'c'"):
         read_labelled([sample(1)], path, annotator="d")
+
+
+def test_a_sample_for_which_nothing_was_retrieved_counts_as_far_as_the_person_came(tmp_path):
+    """Its precision is 0 without a question; without it, the labelled samples would be no random part."""
+    samples = [sample(number, retrieved_contexts=[] if number % 2 else CONTEXTS) for number in range(20)]
+    one = session(tmp_path, samples, labels=("context_useful",))
+    assert len(one.questions) == 20
+    order = [item.key[0] for item in one.file.draw.drawn]
+    last = one.show(9)["name"]
+    for number in range(10):
+        one.answer(number, "yes")
+    read = read_labelled(samples, tmp_path / "labels.jsonl")
+    reached = order[: order.index(last) + 1]
+    empty = [name for name in reached if int(name[1:]) % 2]
+    assert empty
+    assert {item.id for item in read if item.labels} == set(reached)
+    assert all(item.to_dict()["labels"] == {"context_useful": []} for item in read if item.id in empty)
+    (found,) = agree(read, progress=False).corrections
+    assert (found.labelled, found.people_mean) == (len(reached), pytest.approx(5 / len(reached)))
 
 
 def test_weights_are_handed_on_where_they_differ(tmp_path):

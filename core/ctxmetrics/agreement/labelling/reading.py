@@ -10,6 +10,7 @@ from ctxmetrics.agreement.labelling.draw import key_of, samples_by_key
 from ctxmetrics.agreement.labelling.labels_file import NO, YES, LabelsFile
 from ctxmetrics.agreement.labelling.questions import ASKED, questions_of
 from ctxmetrics.agreement.labels import KINDS
+from ctxmetrics.comparison.labelled import CONTEXTS
 from ctxmetrics.errors import InputFileError, ParameterError
 
 if TYPE_CHECKING:
@@ -42,11 +43,13 @@ def read_labelled(samples: Iterable[Sample], path: Path, *, annotator: str | Non
     known = samples_by_key(given)
     drawn = {one.key: one for one in file.draw.drawn} if file.draw else {}
     weighted = len({one.weight for one in drawn.values()}) > 1
-    labels = {
-        key: _labels(path, one, known, said.get(key, {}), weighted=weighted) for key, one in drawn.items()
-    }
+    labels = {key: _labels(path, one, known, said.get(key, {})) for key, one in drawn.items()}
     if not any(labels.values()):
         raise InputFileError(f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`.")
+    _add_empty(labels, known)
+    for key, found in labels.items():
+        if found and weighted:
+            found["weight"] = drawn[key].weight
     return [_with(sample, labels.get(key_of(sample), {})) for sample in given]
 
 
@@ -73,8 +76,6 @@ def _labels(
     one: Drawn,
     known: Mapping[Key, Sample],
     said: Mapping[Question, bool | None],
-    *,
-    weighted: bool,
 ) -> dict[str, Any]:
     """Return a drawn sample's labels; empty where no question has a yes or a no."""
     name = one.key[0] or one.key[1]
@@ -93,7 +94,19 @@ def _labels(
         answers = [said.get(question) for question in asked if question.label == kind]
         if any(answer is not None for answer in answers):
             labels[kind] = answers
-    return {**labels, "weight": one.weight} if labels and weighted else labels
+    return labels
+
+
+def _add_empty(labels: dict[Key, dict[str, Any]], known: Mapping[Key, Sample]) -> None:
+    """Label samples for which nothing was retrieved with an empty list, as far as the person has come in the draw.
+
+    Nothing is asked about their contexts. Left out, the labelled samples would be no random part of the file.
+    """
+    reached = max(place for place, found in enumerate(labels.values()) if found)
+    if any(CONTEXTS in found for found in labels.values()):
+        for key in list(labels)[: reached + 1]:
+            if not known[key].retrieved_contexts:
+                labels[key][CONTEXTS] = []
 
 
 def _with(sample: Sample, labels: Mapping[str, Any]) -> Sample:

@@ -1,0 +1,84 @@
+"""The whole way of docs/deciding.md, command by command: score A, label 50, agree, score B, compare, gate."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from support.labelling import LabelProcess
+
+if TYPE_CHECKING:
+    import pytest
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = [
+    json.loads(line)
+    for line in (ROOT / "examples" / "handbook.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+def commands() -> list[list[str]]:
+    page = (ROOT / "docs" / "deciding.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh no-run\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return [shlex.split(line) for block in blocks for line in block.splitlines()]
+
+
+def written(name: str, samples: list[dict]) -> None:
+    Path(name).write_text("".join(json.dumps(one) + "\n" for one in samples), encoding="utf-8")
+
+
+def run(words: list[str], status: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *words], capture_output=True, text=True, check=False, encoding="utf-8"
+    )
+    assert done.returncode == status, f"{words}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def answer_all(words: list[str], said: dict[str, dict[str, list[bool]]]) -> str:
+    """Answer every question of the page as the labels say; returns what the command prints at its end."""
+    with LabelProcess(Path(words[2]), *words[3:]) as page:
+        question = page.ask("question")
+        while question["number"] is not None:
+            yes = said[question["name"]][question["label"]][int(question["item"][1:]) - 1]
+            answer = "cannot_say" if yes is None else "yes" if yes else "no"
+            question = page.ask("answer", {"number": question["number"], "answer": answer})
+        page.ask("stop", {})
+        return page.wait()[1]
+
+
+def test_from_a_number_to_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    labelled = [
+        one for one in SAMPLES if {"unit_supported", "context_useful"} <= one.get("labels", {}).keys()
+    ]
+    said = {one["id"]: one["labels"] for one in labelled}
+    # 54 samples: each of the example data's, half of them a second time under another id.
+    a = [{**one, "id": f"{one['id']}{copy}", "labels": {}} for copy in ("", "x") for one in labelled][:54]
+    said |= {f"{name}x": labels for name, labels in list(said.items())}
+    written("A.jsonl", a)
+    written("B.jsonl", [{**one, "retrieved_contexts": one["retrieved_contexts"][-1:]} for one in a])
+    score_a, label, agree, score_b, compare, gate = commands()
+
+    assert "context_recall" in run(score_a)
+    assert "0 of " in answer_all(label, said)
+    lines = Path("A.jsonl.labels.jsonl").read_text(encoding="utf-8").splitlines()
+    drawn = {one["sample_id"] for one in json.loads(lines[0])["drawn"]}
+    assert len(drawn) == 50
+    printed = run(agree)
+    for kind in ("unit_supported", "context_useful"):
+        row = next(line.split() for line in printed.splitlines() if line.startswith(kind))
+        given = [[answer for answer in said[name][kind] if answer is not None] for name in drawn]
+        assert row[1:3] == [str(sum(map(bool, given))), str(sum(map(len, given)))]
+        assert row[3] == f"{sum(map(sum, given)) / sum(map(len, given)):.3f}"
+    run(score_b)
+    assert "context_recall" in run(compare)
+    run(gate, status=1)
+    assert Path("comparison.html").stat().st_size
+    assert "failure" in Path("compare.xml").read_text(encoding="utf-8")
+    run([word.replace("b.jsonl", "a.jsonl") for word in gate])
