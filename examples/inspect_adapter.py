@@ -11,9 +11,7 @@ from inspect_ai.dataset import Sample
 from inspect_ai.scorer import Score, mean, scorer
 from inspect_ai.solver import solver
 
-from ctxmetrics.adapting.runners import Runner, aside
-from ctxmetrics.adapting.wrapper import Wrapper, compact
-from ctxmetrics.fields import Place, Schema
+from ctxmetrics.adapting import Place, Runner, Schema, Wrapper, aside, compact
 from ctxmetrics.testing import differences
 
 # The adapter: which field stands where, and what Inspect calls the result.

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, evaluate
-from ctxmetrics.files import read_samples
+from ctxmetrics import ContextPrecision, ContextRecall, evaluate, read_samples
 from ctxmetrics.testing import assert_not_worse
 
 SAMPLES = Path("samples.jsonl")  # what your retriever returned for each question

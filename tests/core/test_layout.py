@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -33,6 +35,17 @@ LAYERS = (
     ("verdicts",),
     ("_frozen",),
 )
+
+# What Python, a framework or a library calls or reads, and keys of results that users read.
+CALLED_BY_OTHERS = [
+    *("__getattr__", "__dir__", "text_factory", "model_config"),
+    *("assessment_questions", "update_run", "_check_evaluation_args", "input_", "_evaluate_strings"),
+    *("get_evaluator_version", "output_type", "__signature__"),
+    *("daemon_threads", "server_version", "sys_version", "protocol_version"),  # http.server
+    *("do_POST", "close_connection", "log_message"),
+    *("statement_text", "is_supported", "recall_score", "total_gt_statements", "supported_gt_statements"),
+    *("library", "cache_info", "*_key"),
+]
 
 
 def modules() -> dict[str, Path]:
@@ -102,3 +115,64 @@ def test_the_core_imports_no_adapter():
         if name.partition(".")[0] == "ctxmetrics"
         and any(not other.startswith("ctxmetrics.") for other in others)
     }
+
+
+# Beside the names of `ctxmetrics.__all__`: the packages and modules that users may import.
+PUBLIC = {
+    "ctxmetrics",
+    "ctxmetrics.errors",
+    "ctxmetrics.formulas",
+    "ctxmetrics.prompts",
+    "ctxmetrics.adapting",
+    "ctxmetrics.testing",
+}
+SHOWN = [
+    *(ROOT / "examples").rglob("*.py"),
+    ROOT / "README.md",
+    *(ROOT / "examples").glob("*.md"),
+    *(ROOT / "docs").glob("*.md"),
+]
+
+
+def python_of(page: Path) -> str:
+    text = page.read_text(encoding="utf-8")
+    return (
+        text
+        if page.suffix == ".py"
+        else "\n".join(re.findall(r"^```python[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    )
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=lambda page: f"{page.parent.name}-{page.name}")
+def test_docs_and_examples_import_the_public_surface_only(page):
+    found = [
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(python_of(page)))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "ctxmetrics"
+        for alias in node.names
+    ]
+    assert {module for module, _ in found} <= PUBLIC
+    for module, name in found:
+        assert name in importlib.import_module(module).__all__, f"{module}.{name}"
+
+
+def test_every_public_name_is_there():
+    for module in PUBLIC:
+        names = importlib.import_module(module).__all__
+        assert names == sorted(set(names), key=names.index)
+        assert all(hasattr(importlib.import_module(module), name) for name in names)
+
+
+def test_no_code_is_dead():
+    """No function, method, class, attribute or variable of the core and the adapters is without use."""
+    vulture = pytest.importorskip("vulture", reason="vulture is not installed")
+    finder = vulture.Vulture(ignore_names=CALLED_BY_OTHERS)
+    folders = ("core", "adapters", "tests", "examples", "benchmarks")
+    finder.scavenge([ROOT / folder for folder in folders])
+    ours = (ROOT / "core", ROOT / "adapters")
+    unused = [
+        item
+        for item in finder.get_unused_code()
+        if item.filename.is_relative_to(ours[0]) or item.filename.is_relative_to(ours[1])
+    ]
+    assert [item.get_report() for item in unused] == []

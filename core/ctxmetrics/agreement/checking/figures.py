@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ctxmetrics.agreement.figures import Agreement
     from ctxmetrics.verdicts import Verdict
 
-# A judge's verdicts on one sample, by id.
-Answers = "Mapping[str, Verdict]"
 SUPPORTED_KINDS = ("support", "paraphrase", "spread", "several", "near_duplicate", "long")
 
 
