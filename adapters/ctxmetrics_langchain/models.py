@@ -92,7 +92,10 @@ class ChatModel(ForeignModel):
         bind: Any = self.chat_model.with_structured_output
         named = "method" in inspect.signature(bind).parameters
         options = {"method": "function_calling"} if named else {}
-        titled = {**schema.model_json_schema(), "title": schema.__name__}  # LangChain names the tool by the title
+        titled = {
+            **schema.model_json_schema(),
+            "title": schema.__name__,
+        }  # LangChain names the tool by the title
         asked: Any = bind(titled, include_raw=True, **options).pick("raw")
         try:
             return message_reply(await asked.ainvoke(messages))

@@ -28,6 +28,7 @@ from ctxmetrics_langchain import (
     RetrievalEvaluator,
 )
 from support import CONTENT_FAULTS, FakeOpenAIServer, Fault, Reply
+from support.answers import with_code
 
 KEY = "sk-verysecret123456"
 
@@ -56,7 +57,7 @@ class ToolCaller(BaseChatModel):
         else:
             call = {
                 "name": kwargs["tools"][0]["function"]["name"],
-                "args": answer,
+                "args": json.loads(with_code(json.dumps(answer), messages[-1].content)),
                 "id": "1",
                 "type": "tool_call",
             }
