@@ -8,15 +8,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def _refuse(*_: object, **__: object) -> NoReturn:
+    raise TypeError("This mapping cannot be changed.")
+
+
+# What every method of a dict that would change it becomes.
+_REFUSED: Any = _refuse
+
+
 class FrozenDict(dict[str, Any]):
     """A dict that cannot be changed and, unlike a mapping proxy, can be pickled, copied, hashed and be a default."""
 
     __slots__ = ()
 
-    def _refuse(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError("This mapping cannot be changed.")
-
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _REFUSED
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         return hash(frozenset(self))

@@ -125,6 +125,7 @@ def _json(file: Path, payload: Payload | None) -> Iterator[tuple[str, Any]]:
 def _csv(file: Path, schema: str) -> Iterator[tuple[str, Any]]:
     csv.field_size_limit(_LARGEST_CELL)
     lists = list_keys(SCHEMAS[schema]) if schema in SCHEMAS else frozenset()
+    problem = ""
     with _opened(file) as text:
         reader = csv.DictReader(text, strict=True)
         try:

@@ -41,10 +41,10 @@ def parity(
     ):
         found = compare(samples, metrics, progress=hint)
     if len(found.runners) == 1:
-        absent = "; ".join(f"{name}: {why}" for name, why in found.absent.items())
         raise InputFileError(
             "nothing to compare with: no framework is installed. Install one with: "
-            f"pip install 'ctxmetrics[ragas]' (or deepeval, langchain). {absent}"
+            "pip install 'ctxmetrics[ragas]' (or deepeval, langchain). "
+            + "; ".join(f"{name}: {why}" for name, why in found.absent.items())
         )
     print_result(str(found))
     if found.differences:

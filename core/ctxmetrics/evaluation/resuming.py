@@ -39,9 +39,8 @@ def read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> l
     content = content_hash(sample)
     scores = []
     for metric in metrics:
-        judge = getattr(metric, "judge", None)
         expected: dict[str, Any] = {
-            "judge": None if judge is None else judge.name,
+            "judge": getattr(getattr(metric, "judge", None), "name", None),
             "formula": metric.formula_label,
             "convention": metric.convention,
             "library": f"ctxmetrics {__version__}",

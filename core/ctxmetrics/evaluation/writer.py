@@ -75,8 +75,10 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
     written = {name: _target(path) for name, path in outputs.items() if path is not None}
     touched = {name: (place, _part(place)) for name, place in written.items() if place is not None}
     read = {name: (Path(path),) for name, path in inputs.items() if path is not None}
-    pairs = [*combinations(touched.items(), 2), *product(touched.items(), read.items())]
-    for (mine, places), (other, others) in pairs:
+    for (mine, places), (other, others) in (
+        *combinations(touched.items(), 2),
+        *product(touched.items(), read.items()),
+    ):
         if any(_same_file(*pair) for pair in product(places, others)):
             raise InputFileError(
                 f"{mine} {outputs[mine]} and {other} {outputs.get(other) or inputs[other]} are the same file, which "
@@ -90,8 +92,8 @@ def _target(path: str | os.PathLike[str]) -> Path | None:
     """Return the file that a path names, through all links; None for a device or a pipe, where nothing is lost."""
     place = Path(os.path.realpath(path))
     mode = place.stat().st_mode if place.exists() else stat.S_IFREG
-    is_device = Path(path).absolute().parts[1:2] == ("dev",)
-    return place if not is_device and (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) else None
+    in_dev = Path(path).absolute().parts[1:2] == ("dev",)
+    return None if in_dev or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) else place
 
 
 def _part(place: Path) -> Path:
@@ -128,8 +130,7 @@ def _is_output(place: Path) -> bool:
             start = file.read(_START)
     except OSError:
         return True
-    page = start.startswith(b"<") and b"ctxmetrics" in start
-    return page or _ROW.startswith(start[: len(_ROW)])
+    return _ROW.startswith(start[: len(_ROW)]) or (start.startswith(b"<") and b"ctxmetrics" in start)
 
 
 def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
