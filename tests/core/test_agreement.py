@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from ctxmetrics import LexicalJudge, Sample, ScriptedJudge
 from ctxmetrics._statistics import corrected_mean, mean_interval, weighted_corrected_mean
 from ctxmetrics.agreement.agree import agree
+from ctxmetrics.agreement.correction import Correction
 from ctxmetrics.agreement.figures import Agreement, intervals_of
 from ctxmetrics.cli import app
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
@@ -123,7 +124,7 @@ def test_kappa_and_balanced_accuracy_as_in_scikit_learn():
 
 
 def test_equal_samples_leave_no_room():
-    assert intervals_of([(1, 1, 0, 2)] * 9)["balanced_accuracy"] == pytest.approx((5 / 6, 5 / 6))
+    assert intervals_of([(1, 1, 0, 2)] * 30)["balanced_accuracy"] == pytest.approx((5 / 6, 5 / 6))
 
 
 def test_intervals_take_samples_whole():
@@ -148,11 +149,51 @@ def test_the_ends_are_near_those_of_many_more_draws():
     assert np.mean(errors) < 0.11
 
 
-def test_no_interval_of_one_sample_or_of_what_some_draws_do_not_define():
+def test_no_interval_of_one_sample_or_of_what_is_not_defined():
     assert set(intervals_of([(1, 1, 1, 1)]).values()) == {None}
-    found = intervals_of([(5, 0, 0, 0), (0, 0, 0, 5)])  # a draw of one of them twice has no second class
-    assert found["balanced_accuracy"] is None
-    assert found["bias"] == (0.0, 0.0)
+    only_yes = intervals_of([(5, 0, 1, 0)] * 3)
+    assert (only_yes["specificity"], only_yes["balanced_accuracy"]) == (None, None)
+    assert only_yes["sensitivity"] is not None
+
+
+def test_below_25_samples_sensitivity_has_a_beta_posterior():
+    """Ten samples with one answer each: 4 of 5 yes found, 4 of 5 no found; quantiles of scipy."""
+    beta = pytest.importorskip("scipy.stats").beta
+    tables = [(1, 0, 0, 0)] * 4 + [(0, 0, 1, 0)] + [(0, 0, 0, 1)] * 4 + [(0, 1, 0, 0)]
+    found = intervals_of(tables)
+    expected = beta.ppf([0.025, 0.975], 4.5, 1.5)
+    assert found["sensitivity"] == pytest.approx(expected, abs=0.02)
+    assert found["specificity"] == pytest.approx(expected, abs=0.02)
+    low, high = found["balanced_accuracy"]
+    assert low < 0.8 < high
+    repeated = intervals_of([tuple(10 * count for count in table) for table in tables])
+    assert repeated["sensitivity"] == pytest.approx(
+        expected, abs=0.02
+    )  # ten answers on a sample count as one
+
+
+def test_from_25_samples_on_every_draw_has_an_interval():
+    tables = [(1, 0, 0, 0)] * 24 + [(0, 0, 0, 1)] * 2  # one draw in eight has no second class
+    assert all(found is not None for found in intervals_of(tables).values())
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ((40, 5, 5, 40), "substantial agreement with people (kappa 0.78), its rate of yes +0.00 off"),
+        ((20, 20, 20, 20), "the judge is at or below chance: do not use it on this data"),
+        ((40, 0, 5, 0), "people said only yes: label samples of both kinds"),
+        ((0, 5, 0, 40), "people said only no: label samples of both kinds"),
+        ((0, 0, 0, 0), "people said nothing: label samples of both kinds"),
+    ],
+)
+def test_the_figures_are_said_in_a_sentence(counts, told):
+    assert Agreement("x", 30, *counts).conclusion.replace("not shown to be better than chance", told) == told
+
+
+def test_too_wide_an_interval_is_not_better_than_chance():
+    found = Agreement("x", 5, 3, 1, 1, 2, intervals={"balanced_accuracy": (0.45, 0.9)})
+    assert found.conclusion == "not shown to be better than chance"
 
 
 # ---- corrected means ----
@@ -225,6 +266,20 @@ def test_a_metrics_mean_is_corrected_by_scores_that_peoples_verdicts_give():
     assert (found.metric, found.samples, found.labelled) == ("context_recall", 6, 4)
     assert (found.judge_mean, found.people_mean, found.mean) == (0.5, 0.5, 0.5)
     assert found.interval == mean_interval([1, 0.5, 0.5, 0])
+
+
+def test_labels_of_whole_references_correct_the_share_that_is_supported():
+    """The judge supports no whole reference; people support two of four."""
+    samples = [*(sample(n, reference_supported=n < 2) for n in range(4)), sample(8), sample(9)]
+    (found,) = agree(samples, judge=says()).corrections
+    assert (found.metric, found.samples, found.labelled) == ("reference_supported", 6, 4)
+    assert (found.judge_mean, found.people_mean, found.mean) == (0.0, 0.5, 0.5)
+
+
+def test_the_sentence_of_a_mean_says_what_more_labels_are_worth():
+    found = Correction("context_recall", 400, 25, 0.7, 0.7, 0.7, (0.6, 0.8))
+    assert found.conclusion == "its mean is good to +-0.1; labels of 75 more samples for about +-0.05"
+    assert replace(found, samples=60).conclusion == "its mean is good to +-0.1"
 
 
 def test_the_convention_makes_peoples_scores_too():
@@ -320,7 +375,8 @@ def test_the_command(tmp_path):
     run = CliRunner().invoke(app, ["agree", str(file), "--show", "1"])
     assert run.exit_code == 0, run.output
     assert "lexical against people" in run.stdout
-    assert "context_useful  3        6        1.000   0.500" in run.stdout
+    assert max(map(len, run.stdout.splitlines())) <= 100
+    assert "people             1.000" in run.stdout
     assert run.stdout.count("people say yes") == 1
 
 

@@ -17,8 +17,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.agreement.correction import correction_of
-from ctxmetrics.agreement.figures import agreement_of
+from ctxmetrics.agreement.figures import FEW, agreement_of
 from ctxmetrics.agreement.labels import KINDS, REFERENCE, compared, labels_of, weight_of
+from ctxmetrics.comparison.labelled import people_value
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.engine import evaluate
@@ -27,7 +28,7 @@ from ctxmetrics.report.view import aligned
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -37,9 +38,14 @@ if TYPE_CHECKING:
     from ctxmetrics.evaluation.options import RunOptions
     from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.scores import Score
 
-# With fewer labelled samples, the figures say little.
-FEW = 25
+# The rows of the table of agreement.
+_NAMES = (
+    *("shares of yes", "samples", "answers", "people", "judge", "bias"),
+    *("sensitivity", "specificity", "balanced accuracy", "kappa"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +67,24 @@ class AgreementReport:
     results: Results
 
     def __str__(self) -> str:
-        rates = ("label", "samples", "answers", "people", "judge", "bias", "sensitivity", "specificity")
-        tables = [[(*rates, "balanced accuracy", "kappa"), *map(_agreement_cells, self.agreements)]]
-        if self.corrections:
-            means = ("mean of", "by the judge", "by people", "corrected")
-            tables.append([means, *map(_correction_cells, self.corrections)])
-        lines = [f"{self.judge} against people: shares of yes, 95 % intervals"]
-        for table in tables:
-            lines += ["", *aligned(table)]
-        lines += [
-            f"{item.label}: {item.not_judged} labels without a verdict of the judge"
-            for item in self.agreements
-            if item.not_judged
-        ]
+        lines = [f"{self.judge} against people"]
+        lines += [f"{item.label}: {item.conclusion}" for item in self.agreements]
+        lines += [f"{item.metric}: {item.conclusion}" for item in self.corrections]
         lines += [
             f"{item.label}: {item.samples} samples are too few to say much; label {FEW} or more"
             for item in self.agreements
             if item.samples < FEW
         ]
+        lines += [
+            f"{item.label}: {item.not_judged} labels without a verdict of the judge"
+            for item in self.agreements
+            if item.not_judged
+        ]
+        columns = [_agreement_cells(item) for item in self.agreements]
+        lines += ["", *aligned(list(zip(_NAMES, *columns, strict=True)))]
+        if self.corrections:
+            means = ("mean of", "by the judge", "by people", "corrected")
+            lines += ["", *aligned([means, *map(_correction_cells, self.corrections)])]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,8 +142,7 @@ def agree(
         found[name] = [
             compared(name, place, *triple) for place, triple in enumerate(triples, 1) if triple[2] is not None
         ]
-        if name != REFERENCE:
-            corrections.append(correction_of(metric, zip(scores, said[name], weights, strict=True)))
+        corrections.append(_correction(name, metric, triples, weights))
     disputes = [item for items in found.values() for item in items if item.disputed]
     return AgreementReport(
         judge=judging.name,
@@ -148,17 +153,33 @@ def agree(
     )
 
 
+def _correction(
+    label: str,
+    metric: Metric,
+    triples: Sequence[tuple[Sample, Score, tuple[bool | None, ...] | None]],
+    weights: Sequence[float],
+) -> Correction | None:
+    """Return the mean that one kind of label corrects: a metric's, or the share of references that are supported."""
+    if label == REFERENCE:
+        whole = [compared(label, place, *triple) for place, triple in enumerate(triples, 1)]
+        return correction_of(label, [item.values for item in whole], weights)
+    values = [
+        (score.value, people_value(metric, score.value, len(score.verdicts), labels))
+        for _, score, labels in triples
+    ]
+    return correction_of(metric.name, values, weights, scale=metric.rules.scale)
+
+
 def _agreement_cells(item: Agreement) -> tuple[str, ...]:
     intervals = item.intervals or {}
+    names = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
     return (
         item.label,
         str(item.samples),
         str(item.answers),
         *map(_number, (item.people_rate, item.judge_rate)),
         _with(item.bias, intervals.get("bias"), sign="+"),
-        *map(_number, (item.sensitivity, item.specificity)),
-        _with(item.balanced_accuracy, intervals.get("balanced_accuracy")),
-        _with(item.kappa, intervals.get("kappa")),
+        *(_with(getattr(item, name), intervals.get(name)) for name in names),
     )
 
 

@@ -10,7 +10,18 @@ if TYPE_CHECKING:
 
     from ctxmetrics.agreement.labels import Compared
 
-_WITH_INTERVAL = ("bias", "balanced_accuracy", "kappa")
+# With fewer labelled samples, the figures say little.
+FEW = 25
+_WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
+# Balanced accuracy of a judge that guesses.
+CHANCE = 0.5
+_STRENGTHS = (
+    (0.8, "almost perfect"),
+    (0.6, "substantial"),
+    (0.4, "moderate"),
+    (0.2, "fair"),
+    (-1.0, "slight"),
+)
 _DRAWS, _CHUNK, _SEED = 2000, 100, 0
 _ENDS = (2.5, 97.5)
 
@@ -29,7 +40,8 @@ class Agreement:
         people_only: Where only people do.
         neither: Where both say no.
         not_judged: Labels without a verdict of the judge; they count nowhere else.
-        intervals: 95 % intervals of ``bias``, ``balanced_accuracy`` and ``kappa`` (see `intervals_of`).
+        intervals: 95 % intervals of ``bias``, ``sensitivity``, ``specificity``, ``balanced_accuracy`` and ``kappa``
+            (see `intervals_of`).
     """
 
     label: str
@@ -95,6 +107,26 @@ class Agreement:
             (n * (self.both + self.neither) - by_chance) / (n * n - by_chance) if n * n > by_chance else None
         )
 
+    @property
+    def conclusion(self) -> str:
+        """What the figures say, in a sentence: chance, or the strength of the agreement by kappa.
+
+        Source: J. R. Landis, G. G. Koch, Biometrics 33 (1977) 159, for the words.
+        """
+        if self.balanced_accuracy is None or self.kappa is None:
+            rate = self.people_rate
+            only = (
+                "nothing" if rate is None else "only yes" if rate == 1 else "only no" if rate == 0 else None
+            )
+            return f"people said {only}: label samples of both kinds" if only else "agreement is not defined"
+        low, _ = (self.intervals or {}).get("balanced_accuracy") or (0.0, 1.0)
+        if self.balanced_accuracy <= CHANCE:
+            return "the judge is at or below chance: do not use it on this data"
+        if low <= CHANCE:
+            return "not shown to be better than chance"
+        word = next(word for least, word in _STRENGTHS if self.kappa >= least)
+        return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes {self.bias:+.2f} off"
+
     def to_dict(self) -> dict[str, Any]:
         """Return counts, figures and intervals as plain JSON-ready data."""
         counts = ("label", "samples", "answers", "both", "judge_only", "people_only", "neither", "not_judged")
@@ -109,6 +141,7 @@ class Agreement:
         )
         return {
             **{name: getattr(self, name) for name in (*counts, *rates)},
+            "conclusion": self.conclusion,
             "intervals": {name: found and list(found) for name, found in (self.intervals or {}).items()},
         }
 
@@ -128,29 +161,45 @@ def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
 
 
 def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
-    """95 % intervals of ``bias``, ``balanced_accuracy`` and ``kappa``: percentiles of a bootstrap over samples.
+    """95 % intervals of bias, sensitivity, specificity, balanced accuracy and kappa.
+
+    From 25 samples on percentiles of a bootstrap over samples, which are drawn whole, since their answers hang together.
+    Below 25, and for what is not defined in every draw, the posterior of the four counts under Jeffreys' prior: a
+    Dirichlet distribution with 0.5 added to each, so that sensitivity and specificity have Beta posteriors. There the
+    counts are scaled to the number of samples: answers on one sample count as one.
 
     Args:
         tables: One a sample: how many answers are yes of both, of the judge only, of people only, of neither.
 
     Returns:
-        The ends, or None below two samples and for what is not defined in every draw.
+        The ends; None below two samples, and for what the counts themselves do not define.
 
-    Source: B. Efron, Annals of Statistics 7 (1979) 1; samples are drawn whole, since their answers hang together.
+    Source: B. Efron, Annals of Statistics 7 (1979) 1; L. D. Brown, T. T. Cai, A. DasGupta, Statistical Science 16
+    (2001) 101.
     """
     import numpy as np
 
     found: dict[str, tuple[float, float] | None] = dict.fromkeys(_WITH_INTERVAL)
     if len(tables) < 2:  # noqa: PLR2004 - one sample says nothing about the spread
         return found
-    counts = np.array(tables, dtype=float)
-    random = np.random.default_rng(_SEED)
-    even = np.full(len(counts), 1 / len(counts))
-    draws = [random.multinomial(len(counts), even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
-    figures = [Agreement("", 0, *map(round, draw)) for draw in np.vstack(draws).tolist()]
+    counts, random = np.array(tables, dtype=float), np.random.default_rng(_SEED)
+    total = counts.sum(axis=0)
+    drawn = (
+        np.random.default_rng(_SEED).dirichlet(total * len(counts) / total.sum() + 0.5, size=_DRAWS)
+        * total.sum()
+    )
+    posterior = [Agreement("", 0, *draw) for draw in drawn.tolist()]
+    figures = posterior
+    if len(tables) >= FEW:
+        even = np.full(len(counts), 1 / len(counts))
+        draws = [random.multinomial(len(counts), even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
+        figures = [Agreement("", 0, *map(round, draw)) for draw in np.vstack(draws).tolist()]
+    seen = Agreement("", 0, *map(round, total.tolist()))
     for name in _WITH_INTERVAL:
         values = [getattr(figure, name) for figure in figures]
-        if None not in values:
+        if None in values:
+            values = [getattr(figure, name) for figure in posterior]
+        if getattr(seen, name) is not None:
             low, high = np.percentile(values, _ENDS).tolist()
             found[name] = (low, high)
     return found

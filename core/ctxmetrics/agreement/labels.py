@@ -58,6 +58,12 @@ class Compared:
         return [(people, item) for people, item in both if people is not None and item.value is not None]
 
     @property
+    def values(self) -> tuple[float | None, float | None]:
+        """The first verdict of the judge and the first answer of people, as 1 and 0."""
+        judge, people = self.verdicts[0].value, self.people[0] if self.people else None
+        return None if judge is None else float(judge), None if people is None else float(people)
+
+    @property
     def disputed(self) -> list[Verdict]:
         """The judge's verdicts that people contradict."""
         return [verdict for people, verdict in self.pairs if verdict.value is not people]
