@@ -28,15 +28,10 @@ from ctxmetrics.agreement.checking.figures import Share
 from ctxmetrics.agreement.checking.samples import TRAPS, labelled_samples
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.text import detect_language, split_sentences
-from support import FakeOpenAIServer, HttpResponse, read_question
+from support import FakeOpenAIServer, HttpResponse
+from support.judges import LABELLED, WEAKNESSES, WeakJudge, honest
 
 SAMPLES = labelled_samples()
-FILE = json.loads(
-    (
-        __import__("pathlib").Path(__file__).parents[2] / "core/ctxmetrics/agreement/checking/samples.json"
-    ).read_text(encoding="utf-8")
-)["samples"]
-BY_TEXTS = {tuple(item["retrieved_contexts"]): item for item in FILE}
 
 
 # --- the samples ----------------------------------------------------------------------------------------------
@@ -44,11 +39,11 @@ BY_TEXTS = {tuple(item["retrieved_contexts"]): item for item in FILE}
 
 def test_the_samples_are_what_their_readme_says():
     assert len(SAMPLES) == 44
-    assert Counter(item["language"] for item in FILE) == {"en": 30, "ru": 14}
+    assert Counter(item["language"] for item in LABELLED) == {"en": 30, "ru": 14}
     kinds = Counter(item.kind for item in SAMPLES)
     assert kinds["injection"] == 10
     assert {*TRAPS, "support", "paraphrase", "spread", "several", "near_duplicate", "long"} < set(kinds)
-    assert len({item["id"] for item in FILE}) == len(FILE)
+    assert len({item["id"] for item in LABELLED}) == len(LABELLED)
     for item in SAMPLES:
         reference = item.sample.reference
         assert len(split_sentences(reference, detect_language(reference))) == len(item.supported), (
@@ -61,7 +56,7 @@ def test_the_samples_are_what_their_readme_says():
 
 
 def test_every_quote_stands_in_its_context_and_evidence_fits_the_label():
-    for item in FILE:
+    for item in LABELLED:
         for unit in item["units"]:
             assert unit["supported"] == bool(unit["evidence"]), item["id"]
             for quote in unit["evidence"]:
@@ -76,171 +71,12 @@ def test_every_quote_stands_in_its_context_and_evidence_fits_the_label():
 # --- judges on the fake server --------------------------------------------------------------------------------
 
 
-def honest(request):
-    """The right reply, in the form the prompt asks for; when asked again, about what is shown then."""
-    question = read_question(request.text)
-    item = next(item for texts, item in BY_TEXTS.items() if shows(question, texts, item))
-    numbers = {text: number for number, text in enumerate(split_units(item))}
-    reply = {"data": question.code}
-    if question.step in {"joint", "attribution"}:
-        reply["sentences"] = []
-        for id_, text in question.units.items():
-            unit = item["units"][numbers[text]]
-            evidence = [
-                {"context": id_of(quote["context"]), "quote": quote["quote"], "whole": quote["whole"]}
-                for quote in unit["evidence"]
-                if id_of(quote["context"]) in question.contexts
-            ]
-            supported = unit["supported"]
-            missing = None if supported else text
-            reply["sentences"].append(
-                {"id": id_, "evidence": evidence, "missing": missing, "supported": supported}
-            )
-    if question.step in {"joint", "usefulness"}:
-        named = {quote["context"] for entry in reply.get("sentences", ()) for quote in entry["evidence"]}
-        quotes = {
-            id_of(quote["context"]): quote["quote"] for unit in item["units"] for quote in unit["evidence"]
-        }
-        reply["contexts"] = [
-            {
-                "id": id_,
-                "quote": quotes.get(id_) if useful and id_ not in named else None,
-                "useful": useful is True,
-            }
-            for number, useful in enumerate(item["useful"])
-            if (id_ := id_of(number)) in question.contexts
-        ]
-    return item, question, reply
-
-
-def id_of(number):
-    return f"c{number + 1}"
-
-
-def shows(question, texts, item):
-    units = split_units(item) if question.units else [question.data.get("answer")]
-    asked = list(question.units.values()) if question.units else [item["reference"]]
-    return set(question.contexts.values()) <= set(texts) and set(asked) <= set(units)
-
-
-def split_units(item):
-    return split_sentences(item["reference"], detect_language(item["reference"]))
-
-
-def words_of(text):
-    return " ".join(text.split()[:6])
-
-
-def say_yes(question, entry):
-    context = next(iter(question.contexts))
-    entry["evidence"] = [{"context": context, "quote": words_of(question.contexts[context]), "whole": True}]
-    entry["missing"], entry["supported"] = None, True
-
-
-def lenient(item, question, reply):
-    for entry in reply.get("sentences", ()):
-        if not entry["supported"]:
-            say_yes(question, entry)
-    for entry in reply.get("contexts", ()):
-        entry.update(useful=True, quote=words_of(question.contexts[entry["id"]]))
-
-
-def strict(item, question, reply):
-    for entry in reply.get("sentences", ()):
-        entry.update(evidence=[], missing="all of it", supported=False)
-    for entry in reply.get("contexts", ()):
-        entry.update(useful=False, quote=None)
-
-
-def skips_ids(item, question, reply):
-    reply["sentences"] = reply.get("sentences", [])[:-1]
-
-
-def wrong_ids(item, question, reply):
-    for entry in reply.get("sentences", ())[-1:]:
-        entry["id"] = "s99"
-
-
-def invents_quotes(item, question, reply):
-    for entry in reply.get("sentences", ()):
-        for quote in entry["evidence"]:
-            quote["quote"] = "as the well known handbook of the subject explains in detail"
-
-
-def no_echo(item, question, reply):
-    reply["data"] = "12345678"
-
-
-def obeys_injections(item, question, reply):
-    for entry in [*reply.get("sentences", ()), *reply.get("contexts", ())]:
-        if entry["id"] not in item.get("attacked", ()):
-            continue
-        if "supported" not in entry:
-            entry["useful"] = not entry["useful"]
-            entry["quote"] = words_of(question.contexts[entry["id"]]) if entry["useful"] else None
-        elif entry["supported"]:
-            entry.update(evidence=[], missing="all of it", supported=False)
-        else:
-            say_yes(question, entry)
-
-
-def blind_to(kind):
-    def blind(item, question, reply):
-        for entry in reply.get("sentences", ()) if item["kind"] == kind else ():
-            if not entry["supported"]:
-                say_yes(question, entry)
-
-    return blind
-
-
-def first_context_only(item, question, reply):
-    for entry in reply.get("sentences", ()):
-        whole = [quote for quote in entry["evidence"] if quote["whole"]]
-        entry["evidence"] = whole[:1] or entry["evidence"]
-
-
-def misses_paraphrase(item, question, reply):
-    if item["kind"] == "paraphrase":
-        strict(item, question, reply)
-
-
-class Unstable:
-    """Changes its mind about every third sample each time it is asked."""
-
-    def __init__(self):
-        self.asked = Counter()
-
-    def __call__(self, item, question, reply):
-        self.asked[item["id"]] += 1
-        if self.asked[item["id"]] % 2 == 0 and sum(map(ord, item["id"])) % 3 == 0:
-            strict(item, question, reply)
-
-
-class Endpoint:
-    """A judge on the fake server: honest but for one thing."""
-
-    def __init__(self, change=None, *, wrap=lambda text: text, **options):
-        self.change, self.wrap = change, wrap
-        self.server = FakeOpenAIServer(self.reply, **options)
-
-    def reply(self, request):
-        item, question, reply = honest(request)
-        if self.change is not None:
-            self.change(item, question, reply)
-        return self.wrap(json.dumps(reply, ensure_ascii=False))
-
-    def check(self, **options):
-        with self.server as server:
-            model = OpenAIModel("fake-judge", base_url=server.base_url, api_key="sk-test-0123456789")
-            return check_judge(LLMJudge(model), progress=False, **{"repetitions": 1, **options})
-
-
 def codes(sheet):
     return {item.code for item in sheet.weaknesses}
 
 
 def test_the_honest_judge_is_fit():
-    endpoint = Endpoint()
+    endpoint = WeakJudge()
     sheet = endpoint.check(repetitions=3)
     assert (sheet.fitness, codes(sheet)) == ("fit", set())
     figures = sheet.figures
@@ -258,41 +94,28 @@ def test_the_honest_judge_is_fit():
     assert "is fit: its balanced accuracy on these samples is 1.00" in sheet.sentence
 
 
-@pytest.mark.parametrize(
-    ("change", "code", "allowed"),
-    [
-        (lenient, "lenient", "not fit"),
-        (strict, "strict", "not fit"),
-        (skips_ids, "skips_ids", "not fit"),
-        (wrong_ids, "wrong_ids", "not fit"),
-        (invents_quotes, "invents_quotes", "not fit"),
-        (no_echo, "no_echo", None),
-        (obeys_injections, "obeys_injections", "not fit"),
-        (blind_to("number"), "number_blind", "fit for comparisons only"),
-        (blind_to("name"), "name_blind", "fit for comparisons only"),
-        (blind_to("negation"), "negation_blind", "fit for comparisons only"),
-        (blind_to("role"), "role_blind", "fit for comparisons only"),
-        (first_context_only, "first_context_only", "fit for comparisons only"),
-        (misses_paraphrase, "misses_paraphrase", "fit for comparisons only"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_planted_weakness_is_named(change, code, allowed):
-    sheet = Endpoint(change).check()
+# What each judge may still be fit for, where it is less than fit.
+ALLOWED = {
+    **dict.fromkeys(("lenient", "strict", "skips_ids", "wrong_ids", "invents_quotes"), "not fit"),
+    **dict.fromkeys(("obeys_injections", "no_json"), "not fit"),
+    **{f"{kind}_blind": "fit for comparisons only" for kind in TRAPS},
+    **dict.fromkeys(("first_context_only", "misses_paraphrase"), "fit for comparisons only"),
+}
+
+
+@pytest.mark.parametrize("code", WEAKNESSES)
+def test_a_planted_weakness_is_named(code):
+    sheet = WEAKNESSES[code]().check(repetitions=2 if code == "unstable" else 1)
     assert code in codes(sheet)
     assert code in str(sheet)
-    if allowed is not None:
-        assert sheet.fitness == allowed
+    assert sheet.fitness == ALLOWED.get(code, sheet.fitness)
     blind = {f"{kind}_blind" for kind in TRAPS} & codes(sheet)
     assert blind <= {code}
 
 
-def test_a_judge_that_writes_prose_is_not_fit():
-    prose = Endpoint(
-        wrap=lambda text: "I have read the contexts with care, and most sentences look right to me."
-    )
-    sheet = prose.check()
-    assert sheet.fitness == "not fit"
+def test_a_judge_that_writes_prose_is_stopped_early():
+    sheet = WEAKNESSES["no_json"]().check(repetitions=3)
+    assert sheet.repetitions == 1
     assert {"no_json", "leaves_out"} <= codes(sheet)
     assert sheet.figures.protocol.read.part == 0
     assert "can be read as JSON" in str(sheet)
@@ -300,21 +123,14 @@ def test_a_judge_that_writes_prose_is_not_fit():
 
 def test_prose_around_the_json_is_no_weakness():
     assert (
-        Endpoint(wrap=lambda text: f"<think>Hm.</think>Here it is:\n```json\n{text}\n```").check().fitness
+        WeakJudge(wrap=lambda text: f"<think>Hm.</think>Here it is:\n```json\n{text}\n```").check().fitness
         == "fit"
     )
 
 
-def test_a_judge_that_changes_its_mind_is_unstable():
-    sheet = Endpoint(Unstable()).check(repetitions=3)
-    assert "unstable" in codes(sheet)
-    assert sheet.figures.stable.value < 0.95
-    assert sheet.fitness != "fit"
-
-
 def test_a_slow_judge_is_called_slow(monkeypatch):
     monkeypatch.setattr(fitness, "SLOW_SECONDS", 0.05)
-    sheet = Endpoint(latency=0.1).check()
+    sheet = WeakJudge(latency=0.1).check()
     assert "slow" in codes(sheet)
     assert sheet.fitness == "fit"
     assert sheet.sentence.endswith("(slow).")
@@ -386,7 +202,7 @@ def test_a_scripted_judge_is_checked():
 
 
 def test_the_cost_is_stated_before_anything_is_judged():
-    endpoint = Endpoint()
+    endpoint = WeakJudge()
     told = []
 
     def announce(text):
@@ -439,7 +255,7 @@ def test_the_command_prints_the_sheet_and_states_the_cost_first():
 
 
 def test_the_command_prints_json_for_a_table_of_judges():
-    endpoint = Endpoint()
+    endpoint = WeakJudge()
     with endpoint.server as server:
         done = command(
             "openai/fake-judge", "--base-url", server.base_url, "--format", "json", "--repetitions", "1",

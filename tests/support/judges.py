@@ -1,0 +1,221 @@
+"""Judges for the fake server that know the labelled samples of check-judge: one honest, others with one weakness each."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ctxmetrics import LLMJudge, OpenAIModel, check_judge
+from ctxmetrics.text import detect_language, split_sentences
+from support.answers import Question, read_question
+from support.server import FakeOpenAIServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ctxmetrics.agreement.checking.sheet import JudgeSheet
+    from support.answers import HasText
+
+Item: TypeAlias = "Mapping[str, Any]"
+"""A labelled sample, as the file has it."""
+Change: TypeAlias = "Callable[[Item, Question, dict[str, Any]], None]"
+"""Makes an honest reply to a question about a sample worse."""
+
+LABELLED: list[dict[str, Any]] = json.loads(
+    files("ctxmetrics.agreement.checking").joinpath("samples.json").read_text(encoding="utf-8")
+)["samples"]
+
+
+def honest(request: HasText) -> tuple[Item, Question, dict[str, Any]]:
+    """The right reply, in the form the prompt asks for; when asked again, about what is shown then."""
+    question = read_question(request.text)
+    item = next(item for item in LABELLED if _shows(question, item))
+    numbers = {text: number for number, text in enumerate(units_of(item))}
+    reply: dict[str, Any] = {"data": question.code}
+    if question.step in {"joint", "attribution"}:
+        reply["sentences"] = []
+        for id_, text in question.units.items():
+            unit = item["units"][numbers[text]]
+            evidence = [
+                {"context": _id_of(quote["context"]), "quote": quote["quote"], "whole": quote["whole"]}
+                for quote in unit["evidence"]
+                if _id_of(quote["context"]) in question.contexts
+            ]
+            supported = unit["supported"]
+            missing = None if supported else text
+            reply["sentences"].append(
+                {"id": id_, "evidence": evidence, "missing": missing, "supported": supported}
+            )
+    if question.step in {"joint", "usefulness"}:
+        named = {quote["context"] for entry in reply.get("sentences", ()) for quote in entry["evidence"]}
+        quotes = {
+            _id_of(quote["context"]): quote["quote"] for unit in item["units"] for quote in unit["evidence"]
+        }
+        reply["contexts"] = [
+            {
+                "id": id_,
+                "quote": quotes.get(id_) if useful and id_ not in named else None,
+                "useful": useful is True,
+            }
+            for number, useful in enumerate(item["useful"])
+            if (id_ := _id_of(number)) in question.contexts
+        ]
+    return item, question, reply
+
+
+def _id_of(number: int) -> str:
+    return f"c{number + 1}"
+
+
+def _shows(question: Question, item: Item) -> bool:
+    asked = question.units.values() if question.units else [question.data.get("answer")]
+    known = units_of(item) if question.units else (item["reference"],)
+    return set(question.contexts.values()) <= {*item["retrieved_contexts"]} and set(asked) <= set(known)
+
+
+def units_of(item: Item) -> tuple[str, ...]:
+    """The sentences of a sample's reference."""
+    return split_sentences(item["reference"], detect_language(item["reference"]))
+
+
+def _words_of(text: str) -> str:
+    return " ".join(text.split()[:6])
+
+
+def _say_yes(question: Question, entry: dict[str, Any]) -> None:
+    context = next(iter(question.contexts))
+    entry["evidence"] = [{"context": context, "quote": _words_of(question.contexts[context]), "whole": True}]
+    entry["missing"], entry["supported"] = None, True
+
+
+def lenient(item: Item, question: Question, reply: dict[str, Any]) -> None:
+    for entry in reply.get("sentences", ()):
+        if not entry["supported"]:
+            _say_yes(question, entry)
+    for entry in reply.get("contexts", ()):
+        entry.update(useful=True, quote=_words_of(question.contexts[entry["id"]]))
+
+
+def strict(item: Item, question: Question, reply: dict[str, Any]) -> None:
+    for entry in reply.get("sentences", ()):
+        entry.update(evidence=[], missing="all of it", supported=False)
+    for entry in reply.get("contexts", ()):
+        entry.update(useful=False, quote=None)
+
+
+def skips_ids(item: Item, question: Question, reply: dict[str, Any]) -> None:
+    reply["sentences"] = reply.get("sentences", [])[:-1]
+
+
+def wrong_ids(item: Item, question: Question, reply: dict[str, Any]) -> None:
+    for entry in reply.get("sentences", ())[-1:]:
+        entry["id"] = "s99"
+
+
+def invents_quotes(item: Item, question: Question, reply: dict[str, Any]) -> None:
+    for entry in reply.get("sentences", ()):
+        for quote in entry["evidence"]:
+            quote["quote"] = "as the well known handbook of the subject explains in detail"
+
+
+def no_echo(item: Item, question: Question, reply: dict[str, Any]) -> None:
+    reply["data"] = "12345678"
+
+
+def obeys_injections(item: Item, question: Question, reply: dict[str, Any]) -> None:
+    for entry in [*reply.get("sentences", ()), *reply.get("contexts", ())]:
+        if entry["id"] not in item.get("attacked", ()):
+            continue
+        if "supported" not in entry:
+            entry["useful"] = not entry["useful"]
+            entry["quote"] = _words_of(question.contexts[entry["id"]]) if entry["useful"] else None
+        elif entry["supported"]:
+            entry.update(evidence=[], missing="all of it", supported=False)
+        else:
+            _say_yes(question, entry)
+
+
+def blind_to(kind: str) -> Change:
+    """Calls every unsupported sentence of a kind supported."""
+
+    def blind(item: Item, question: Question, reply: dict[str, Any]) -> None:
+        for entry in reply.get("sentences", ()) if item["kind"] == kind else ():
+            if not entry["supported"]:
+                _say_yes(question, entry)
+
+    return blind
+
+
+def first_context_only(item: Item, question: Question, reply: dict[str, Any]) -> None:
+    for entry in reply.get("sentences", ()):
+        whole = [quote for quote in entry["evidence"] if quote["whole"]]
+        entry["evidence"] = whole[:1] or entry["evidence"]
+
+
+def misses_paraphrase(item: Item, question: Question, reply: dict[str, Any]) -> None:
+    if item["kind"] == "paraphrase":
+        strict(item, question, reply)
+
+
+class Unstable:
+    """Changes its mind about every third sample each time it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def __call__(self, item: Item, question: Question, reply: dict[str, Any]) -> None:
+        self.asked[item["id"]] += 1
+        if self.asked[item["id"]] % 2 == 0 and sum(map(ord, item["id"])) % 3 == 0:
+            strict(item, question, reply)
+
+
+class WeakJudge:
+    """A judge on the fake server: honest but for one thing.
+
+    Args:
+        change: What is wrong with its replies.
+        wrap: What it writes around the JSON.
+        **options: Of the server.
+    """
+
+    def __init__(
+        self, change: Change | None = None, *, wrap: Callable[[str], str] = str, **options: Any
+    ) -> None:
+        self.change, self.wrap = change, wrap
+        self.server = FakeOpenAIServer(self.reply, **options)
+
+    def reply(self, request: HasText) -> str:
+        """Answer a request."""
+        item, question, reply = honest(request)
+        if self.change is not None:
+            self.change(item, question, reply)
+        return self.wrap(json.dumps(reply, ensure_ascii=False))
+
+    def check(self, **options: Any) -> JudgeSheet:
+        """Check it."""
+        with self.server as server:
+            model = OpenAIModel("fake-judge", base_url=server.base_url, api_key="sk-test-0123456789")
+            return check_judge(LLMJudge(model), progress=False, **{"repetitions": 1, **options})
+
+
+PROSE = "I have read the contexts with care, and most sentences look right to me."
+WEAKNESSES: Mapping[str, Callable[[], WeakJudge]] = {
+    "lenient": lambda: WeakJudge(lenient),
+    "strict": lambda: WeakJudge(strict),
+    "skips_ids": lambda: WeakJudge(skips_ids),
+    "wrong_ids": lambda: WeakJudge(wrong_ids),
+    "invents_quotes": lambda: WeakJudge(invents_quotes),
+    "no_echo": lambda: WeakJudge(no_echo),
+    "obeys_injections": lambda: WeakJudge(obeys_injections),
+    "number_blind": lambda: WeakJudge(blind_to("number")),
+    "name_blind": lambda: WeakJudge(blind_to("name")),
+    "negation_blind": lambda: WeakJudge(blind_to("negation")),
+    "role_blind": lambda: WeakJudge(blind_to("role")),
+    "first_context_only": lambda: WeakJudge(first_context_only),
+    "misses_paraphrase": lambda: WeakJudge(misses_paraphrase),
+    "no_json": lambda: WeakJudge(wrap=lambda _: PROSE),
+    "unstable": lambda: WeakJudge(Unstable()),
+}
+"""A judge for each weakness that the sheet must name."""
