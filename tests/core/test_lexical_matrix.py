@@ -18,95 +18,84 @@ from ctxmetrics.text import split_sentences
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
-def rows(*units, contexts, **parameters):
-    request = JudgeRequest(units=units, contexts=tuple(contexts), answer=" ".join(units))
-    return LexicalJudge(**parameters).matrix(request)
+def attribution_of(judge, request):
+    return Attribution(judge.support(request), tuple(map(len, request.contexts)))
+
+
+def row(unit, *contexts, **parameters):
+    """Return a unit's cells and its smallest k."""
+    request = JudgeRequest(units=(unit,), contexts=contexts, answer=unit)
+    found = attribution_of(LexicalJudge(**parameters), request)
+    return found.cells[0], found.smallest_ks[0]
 
 
 def test_each_context_that_states_the_unit_is_whole():
     # the example of support precision: two contexts state the only sentence, a third is about something else
-    (row,) = rows(
+    cells, smallest_k = row(
         "The pump was repaired in May.",
-        contexts=(
-            "In May the pump was repaired.",
-            "The pump was repaired in May by Hale.",
-            "Bread is baked.",
-        ),
+        "In May the pump was repaired.",
+        "The pump was repaired in May by Hale.",
+        "Bread is baked.",
     )
-    assert row.cells == ("whole", "whole", "none")
-    assert (row.smallest_k, row.certain_k) == (1, 1)
+    assert (cells, smallest_k) == (("whole", "whole", "none"), 1)
 
 
 def test_contexts_that_support_a_unit_only_together_are_parts():
     # 4 of 8 and 4 of 8 words; together 8 of 8 - 0.25
-    (row,) = rows(
+    cells, smallest_k = row(
         "apple bread cheese dates eggs figs grapes honey",
-        contexts=("Bread is baked.", "apple bread cheese dates.", "nothing", "eggs figs grapes honey."),
+        "Bread is baked.",
+        "apple bread cheese dates.",
+        "nothing",
+        "eggs figs grapes honey.",
     )
-    assert row.cells == ("none", "part", "none", "part")
-    assert row.smallest_k == 4
-    assert [row.supported_at(k) for k in range(1, 5)] == [False, False, False, True]
+    assert (cells, smallest_k) == (("none", "part", "none", "part"), 4)
+
+
+def test_parts_are_named_beside_a_context_further_down_that_states_the_whole():
+    parts = ("apple bread cheese dates.", "eggs figs grapes honey.")
+    unit = "apple bread cheese dates eggs figs grapes honey"
+    assert row(unit, *parts, unit) == (("part", "part", "whole"), 2)
+    assert row(unit, unit, *parts) == (("whole", "none", "none"), 1)
 
 
 def test_a_name_that_stands_elsewhere_is_a_part():
     # novel, written, won, prize | Marlow: 4 of 5 in the first context, the name in the third only
-    (row,) = rows(
-        "The novel that won the prize was written by Marlow.",
-        contexts=("The novel was written and won the prize.", "Nothing.", "It is by Marlow."),
-    )
-    assert (row.cells, row.smallest_k) == (("part", "none", "part"), 3)
+    unit = "The novel that won the prize was written by Marlow."
+    contexts = ("The novel was written and won the prize.", "Nothing.", "It is by Marlow.")
+    assert row(unit, *contexts) == (("part", "none", "part"), 3)
 
 
-def test_an_unsupported_unit_has_parts_where_half_of_the_bar_is_held():
-    assert rows("apple bread cheese dates", contexts=("apple bread", "x"))[0].cells == ("part", "none")
-    assert rows("apple bread cheese dates", contexts=("apple", "x"))[0].cells == ("none", "none")
+def test_an_unsupported_unit_has_no_evidence():
+    assert row("apple bread cheese dates", "apple bread", "x") == (("none", "none"), None)
 
 
 def test_units_without_content_words():
-    (row,) = rows("It is.", contexts=("No.", "It is.", "So it is."))
-    assert (row.cells, row.smallest_k, row.certain_k) == (("none", "whole", "whole"), 2, 2)
+    assert row("It is.", "No.", "It is.", "So it is.") == (("none", "whole", "whole"), 2)
 
 
-def test_from_which_k_a_yes_is_certain():
+def test_a_context_that_contradicts_the_unit_states_it_unless_contradictions_are_a_no():
     contexts = ("The pump was not repaired.", "Nothing.", "The pump was repaired.")
-    (row,) = rows("The pump was repaired.", contexts=contexts)
-    assert (row.cells, row.smallest_k, row.certain_k) == (("whole", "none", "whole"), 1, 3)
-    assert [row.uncertain_at(k) for k in (1, 2, 3)] == [True, True, False]
-    (strict,) = rows("The pump was repaired.", contexts=contexts, contradiction="no")
-    assert (strict.cells, strict.smallest_k, strict.certain_k) == (("none", "none", "whole"), 3, 3)
-
-
-def attribution_of(verdicts, request):
-    return Attribution(verdicts, tuple(map(len, request.contexts)))
+    assert row("The pump was repaired.", *contexts) == (("whole", "none", "whole"), 1)
+    strict = row("The pump was repaired.", *contexts, contradiction="no")
+    assert strict == (("none", "none", "whole"), 3)
 
 
 def check(request, judge):
-    """Compare the matrix with judging at each k, and each context alone."""
-    n = len(request.contexts)
-    whole_request = attribution_of(judge.support(request), request)
-    for k in range(n + 1):
-        first = replace(request, contexts=request.contexts[:k])
-        at_k = attribution_of(judge.support(first), first)
-        assert whole_request.recall(k) == at_k.recall()
-        assert whole_request.rests_on(k) == at_k.rests_on()
-        assert whole_request.precision(k) == at_k.precision()
-    matrix = judge.matrix(request)
-    verdicts = [judge.support(replace(request, contexts=request.contexts[:k])) for k in range(n + 1)]
-    alone = [judge.support(replace(request, contexts=(context,))) for context in request.contexts]
-    for unit, row in enumerate(matrix):
-        for k in range(n + 1):
-            assert row.supported_at(k) is verdicts[k][unit].value
-            assert row.uncertain_at(k) is (verdicts[k][unit].code == "uncertain")
-        whole = [cell == "whole" for cell in row.cells]
-        assert whole == [verdict[unit].value for verdict in alone]
-        parts = [context for context, cell in enumerate(row.cells) if cell == "part"]
-        if row.smallest_k is not None and not any(whole):
-            assert max(parts) == row.smallest_k - 1
-        if any(whole):
-            assert row.smallest_k <= whole.index(True) + 1
-            assert bool(parts) is (row.smallest_k <= whole.index(True))
-        if row.smallest_k is not None:
-            assert whole_request.cells[unit] == row.cells
+    """Compare the attribution with judging at each k, and each context alone."""
+    whole = attribution_of(judge, request)
+    for k in range(len(request.contexts) + 1):
+        at_k = attribution_of(judge, replace(request, contexts=request.contexts[:k]))
+        assert whole.recall(k) == at_k.recall()
+        assert whole.rests_on(k) == at_k.rests_on()
+        assert whole.precision(k) == at_k.precision()
+        assert [smallest is not None and smallest <= k for smallest in whole.smallest_ks] == [
+            verdict.value for verdict in at_k.units
+        ]
+    for context, text in enumerate(request.contexts):
+        alone = judge.support(replace(request, contexts=(text,)))
+        stated = [cells[context] == "whole" for cells in whole.cells]
+        assert stated == [verdict.value for verdict in alone]
 
 
 WORDS = [

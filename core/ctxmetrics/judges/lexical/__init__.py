@@ -9,6 +9,5 @@ reasons to doubt a yes, ``matrix`` puts both together, ``usefulness`` judges con
 """
 
 from ctxmetrics.judges.lexical.judge import LABEL, LexicalJudge
-from ctxmetrics.judges.lexical.matrix import MatrixRow
 
-__all__ = ["LABEL", "LexicalJudge", "MatrixRow"]
+__all__ = ["LABEL", "LexicalJudge"]

@@ -61,8 +61,7 @@ class Support:
     Attributes:
         keys: The unit's content words, in the order of the bits.
         whole: The contexts that alone support the unit.
-        parts: Where none does at `smallest_k`: the contexts that support it together there, or that hold at least half
-            of what is wanted; each with the sentences that do.
+        parts: Where none does at `smallest_k`: the contexts that support it together there, with the sentences that do.
         smallest_k: The smallest k for which the first k contexts support the unit, None where all of them do not.
             Every larger k supports it too.
         score: What is compared with `Rule.min_coverage` for all contexts together.
@@ -130,7 +129,7 @@ def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
         keys=row.keys,
         whole=whole,
         parts=row.parts(found, smallest_k)
-        if min(whole, default=len(index.lengths)) >= (smallest_k or 0)
+        if smallest_k and min(whole, default=smallest_k) >= smallest_k
         else {},
         smallest_k=smallest_k,
         score=max(map(_held, found), default=0.0) - row.missing(seen),
@@ -214,14 +213,10 @@ class _Row:
         found = self.scattered(None, pool)
         return found._replace(since=context + 1) if self.enough(found.held, missing) else None
 
-    def parts(self, candidates: Iterable[Candidate], smallest_k: int | None) -> dict[int, tuple[int, ...]]:
-        """Return the contexts of the first candidate, and of the numbers and names that it lacks, with the sentences."""
-        candidate = next((one for one in candidates if one.since == (smallest_k or 0)), None)
-        if candidate is None or (smallest_k is None and candidate.coverage < self._rule.min_coverage / 2):
-            return {}
+    def parts(self, candidates: Iterable[Candidate], smallest_k: int) -> dict[int, tuple[int, ...]]:
+        """Return the contexts of the first candidate at k, and of the numbers and names it lacks, with the sentences."""
+        candidate = next(one for one in candidates if one.since == smallest_k)
         found = by_context(candidate.picks, self._owners)
-        if smallest_k is None:
-            return found
         lacking = self._numbers | self._names
         for context in found:
             lacking &= ~_union(self.contexts[context].values())

@@ -12,7 +12,7 @@ from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.lexical.attribution import Rule
 from ctxmetrics.judges.lexical.index import shared_index
 from ctxmetrics.judges.lexical.literal import find_literal
-from ctxmetrics.judges.lexical.matrix import Judged, MatrixRow, Reader, judged
+from ctxmetrics.judges.lexical.matrix import Judged, Reader, judged
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.usefulness import listed, usefulness
 from ctxmetrics.judges.lexical.words import stop_words
@@ -144,16 +144,6 @@ class LexicalJudge:
         bars = {"min_share": self.min_share, "min_relative": self.min_relative}
         return usefulness(answer, shared_index(request), request, **bars, max_sentences=self.max_sentences)
 
-    def matrix(self, request: JudgeRequest) -> tuple[MatrixRow, ...]:
-        """Judge each context alone, and the first k together for every k; one row a unit.
-
-        ``row.supported_at(k)`` is the verdict of `support` on a request with only the first k contexts.
-        """
-        return tuple(
-            _literal_row(unit.text, request.contexts) if found is None else found.row
-            for unit, found, _ in self._rows(request)
-        )
-
     def _rows(self, request: JudgeRequest) -> list[tuple[Phrase, Judged | None, Reader]]:
         """Judge the units; None for one without content words."""
         reader = Reader(shared_index(request), request.contexts, request.language)
@@ -180,8 +170,8 @@ async def _run(
 
 
 def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts: Sequence[str]) -> Verdict:
-    row, doubt, shown, found, sentences = judgement
-    supported = row.smallest_k is not None
+    smallest_k, whole, sentences, doubt, shown, found = judgement
+    supported = smallest_k is not None
     picks = shown.picks if shown else ()
     covered = sum(pick.adds for pick in picks)
     absent = list(found.keys_of(~found.present))
@@ -196,7 +186,7 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
         "bigram_share": _bigram_share(unit, shown, reader),
         "contradiction": None if doubt is None else frozen(doubt._asdict()),
         "uncertain": uncertain,
-        "smallest_k": row.smallest_k,
+        "smallest_k": smallest_k,
     }
     evidence: tuple[Evidence, ...] = ()
     if supported:
@@ -207,7 +197,7 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
             for sentence in found_there
         )
         evidence = tuple(
-            reader.index.evidence(sentence, contexts, whole=row.cells[context] == "whole")
+            reader.index.evidence(sentence, contexts, whole=context in whole)
             for _, sentence, context in order
         )
     else:
@@ -248,12 +238,6 @@ def _bigram_share(unit: Phrase, shown: Candidate | None, reader: Reader) -> floa
         ]
         found.update(pairwise(keys))
     return len(pairs & found) / len(pairs)
-
-
-def _literal_row(text: str, contexts: Sequence[str]) -> MatrixRow:
-    found = [find_literal(text, context, number) is not None for number, context in enumerate(contexts)]
-    k = found.index(True) + 1 if True in found else None
-    return MatrixRow(cells=tuple("whole" if one else "none" for one in found), smallest_k=k, certain_k=k)
 
 
 def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxmetrics.judges.lexical.attribution import Candidate, Rule, Support, attribute, by_context, fullest
@@ -12,52 +11,30 @@ from ctxmetrics.judges.lexical.contradiction import Contradiction, Passage, cont
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ctxmetrics.attribution import Cell
     from ctxmetrics.judges.lexical.index import Index
     from ctxmetrics.judges.lexical.phrase import Phrase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixRow:
-    """One unit against all contexts.
+class Judged(NamedTuple):
+    """A unit's row of the matrix, and what its verdict shows.
 
     Attributes:
-        cells: For each context: it supports the unit alone (``whole``), is a part of what supports it together at
-            `smallest_k`, where none does alone (``part``), or neither (``none``).
         smallest_k: The smallest k for which the first k contexts support the unit, None where all of them do not.
             Every larger k supports it too.
-        certain_k: The smallest k for which sentences support it that do not contradict it, None where there are none.
-    """
-
-    cells: tuple[Cell, ...]
-    smallest_k: int | None
-    certain_k: int | None
-
-    def supported_at(self, k: int) -> bool:
-        """Whether the first k contexts support the unit: what judging with only these gives."""
-        return self.smallest_k is not None and self.smallest_k <= k
-
-    def uncertain_at(self, k: int) -> bool:
-        """Whether that is a yes which is contradicted by all that supports it."""
-        return self.supported_at(k) and (self.certain_k is None or self.certain_k > k)
-
-
-class Judged(NamedTuple):
-    """A unit's row, and what its verdict shows.
-
-    Attributes:
-        row: The row of the matrix.
+        whole: The contexts that support the unit alone.
+        evidence: For each of them, and for each part of what supports the unit together before the first of them, the
+            sentences to quote.
         doubt: What contradicts a yes of all contexts together.
         shown: The sentences to show: for a yes the fullest ones that do not contradict it, for a no the nearest.
         support: What was counted.
-        evidence: For each context that is no ``none`` the sentences to quote.
     """
 
-    row: MatrixRow
+    smallest_k: int | None
+    whole: frozenset[int]
+    evidence: Mapping[int, tuple[int, ...]]
     doubt: Contradiction | None
     shown: Candidate | None
     support: Support
-    evidence: Mapping[int, tuple[int, ...]]
 
 
 _MOST_READ = 10
@@ -116,15 +93,15 @@ def judged(unit: Phrase, reader: Reader, rule: Rule, *, strict: bool) -> Judged:
     """
     found = attribute(unit, reader.index, rule)
     n = len(reader.index.lengths)
-    smallest_k, certain_k, whole, parts = found.smallest_k, None, found.whole, found.parts
+    smallest_k, whole, parts = found.smallest_k, found.whole, found.parts
     shown, doubt = next(iter(found.candidates), None), None
     if smallest_k is not None:
         doubts = _Doubts(unit, reader, found.candidates)
-        certain, shown = doubts.certain(), doubts.best()
-        certain_k = certain[0] if certain else None
+        shown = doubts.best()
         doubt = doubts.of(shown, range(n))
         if strict:
-            smallest_k = certain_k
+            certain = doubts.certain()
+            smallest_k = certain[0] if certain else None
             whole = frozenset(
                 candidate.context
                 for candidate in found.candidates
@@ -138,13 +115,9 @@ def judged(unit: Phrase, reader: Reader, rule: Rule, *, strict: bool) -> Judged:
                 last = certain[0] - 1
                 added = {last: fullest(unit.content, reader.index, last, rule.max_sentences)}
                 parts = {**added, **by_context(certain[1].picks, reader.index.owners)}
-    cells: tuple[Cell, ...] = tuple(
-        "whole" if context in whole else "part" if context in parts else "none" for context in range(n)
-    )
     picks = [pick for one in found.candidates if one.context in whole for pick in one.picks]
     evidence = {**parts, **by_context(picks, reader.index.owners)}
-    row = MatrixRow(cells=cells, smallest_k=smallest_k, certain_k=certain_k)
-    return Judged(row, doubt, shown, found, evidence)
+    return Judged(smallest_k, whole, evidence, doubt, shown, found)
 
 
 class _Doubts:
