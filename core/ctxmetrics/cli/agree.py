@@ -41,6 +41,7 @@ def agree(
     """Compare a judge's verdicts with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
     from ctxmetrics.agreement.labelling.reading import read_labelled
+    from ctxmetrics.agreement.people import among_people
     from ctxmetrics.errors import ParameterError
     from ctxmetrics.files import read_samples
 
@@ -62,6 +63,8 @@ def agree(
         if report.results.stopped or report.results.unanswered:
             warnings.clear()
     print_result(str(report))
+    for people in () if labels is None else among_people(labels):
+        print_result(str(people))
     for dispute in report.disputes[: max(show, 0)]:
         print_result(f"\n{dispute}")
     leave(report.results, judging, out=None)

@@ -103,19 +103,20 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, list[tu
 
     metrics: list[str] = []
     group: list[tuple[Any, bytes]] = []
+    seen: set[str] = set()
     place = name
     for number, line in enumerate(lines, 1):
         try:
             data = from_json(line, allow_inf_nan=False)
-            same = bool(group) and all(data[key] == group[0][0][key] for key in ("sample_id", "sample"))
-            begins = bool(group) and not (same and all(data["metric"] != item["metric"] for item, _ in group))
-            hash(data["metric"])
+            metric, first = data["metric"], group[0][0] if group else data
+            begins = metric in seen or any(data[key] != first[key] for key in ("sample_id", "sample"))
         except (ValueError, KeyError, TypeError):
             raise InputFileError(f"{name}, line {number}: {_NO_RESULTS}") from None
         if begins:
             yield _whole(group, metrics, place)
-            group = []
+            group, seen = [], set()
         group.append((data, line))
+        seen.add(metric)
         place = f"{name}, line {number}"
     if not group:
         raise InputFileError(f"{name}: the file holds no results. Give a file that --out or to_jsonl wrote.")
