@@ -35,7 +35,7 @@ def metric_in(found: Findings, name: str, margin: float, option: str) -> Differe
 def max_drop(found: Findings, item: Difference, margin: float) -> str | None:
     """Return why the gate fails: the mean fell by more than the margin, and the interval excludes zero; else None.
 
-    Where there is no true loss, it fails in at most 2.5 % of comparisons.
+    Where there is no true loss, it fails in about 2.5 % of comparisons (docs/comparing.md).
     """
     problem = incomplete(found, item)
     if problem is None and item.interval and item.difference < -margin and item.interval[1] < 0:
@@ -48,8 +48,8 @@ def max_drop(found: Findings, item: Difference, margin: float) -> str | None:
 def not_worse(found: Findings, item: Difference, margin: float) -> str | None:
     """Return why the gate fails: the interval holds losses larger than the margin; else None.
 
-    Where the true loss is the margin, it passes in at most 2.5 % of comparisons, as far as losses are not so rare that
-    none of the samples shows one.
+    Where the true loss is the margin, it passes in about 2.5 % of comparisons (docs/comparing.md); in more where
+    losses are so rare that hardly a sample shows one.
     """
     problem = incomplete(found, item)
     if problem is None and item.interval and item.interval[0] < -margin:
