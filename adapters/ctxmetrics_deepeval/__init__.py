@@ -27,6 +27,7 @@ __all__ = [
     "DeepEvalModel", "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "IDBasedHitRateMetric",
     "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric", "IDBasedReciprocalRankMetric",
     "MissingParamsError", "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
+    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric",
 ]  # fmt: skip
 
 
@@ -97,3 +98,11 @@ class IDBasedPrecisionAtKMetric(DeepEvalMetric, core=core.IDBasedPrecisionAtK):
 
 class IDBasedRecallAtKMetric(DeepEvalMetric, core=core.IDBasedRecallAtK):
     """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+
+class SpanBasedContextRecallMetric(DeepEvalMetric, core=core.SpanBasedContextRecall):
+    """`ctxmetrics.SpanBasedContextRecall`: the share of the reference text that was retrieved, by spans."""
+
+
+class SpanBasedContextPrecisionMetric(DeepEvalMetric, core=core.SpanBasedContextPrecision):
+    """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""

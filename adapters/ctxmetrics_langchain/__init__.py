@@ -25,7 +25,8 @@ __all__ = [
     "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "IDBasedHitRateEvaluator",
     "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
     "IDBasedReciprocalRankEvaluator", "MetricEvaluator", "NonLLMContextPrecisionEvaluator",
-    "NonLLMContextRecallEvaluator", "RetrievalEvaluator",
+    "NonLLMContextRecallEvaluator", "RetrievalEvaluator", "SpanBasedContextPrecisionEvaluator",
+    "SpanBasedContextRecallEvaluator",
 ]  # fmt: skip
 
 
@@ -75,3 +76,11 @@ class IDBasedPrecisionAtKEvaluator(MetricEvaluator, core=core.IDBasedPrecisionAt
 
 class IDBasedRecallAtKEvaluator(MetricEvaluator, core=core.IDBasedRecallAtK):
     """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+
+class SpanBasedContextRecallEvaluator(MetricEvaluator, core=core.SpanBasedContextRecall):
+    """`ctxmetrics.SpanBasedContextRecall`: the share of the reference text that was retrieved, by spans."""
+
+
+class SpanBasedContextPrecisionEvaluator(MetricEvaluator, core=core.SpanBasedContextPrecision):
+    """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""

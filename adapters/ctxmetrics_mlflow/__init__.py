@@ -23,7 +23,7 @@ __all__ = [
     "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer", "IDBasedContextPrecisionScorer",
     "IDBasedContextRecallScorer", "IDBasedHitRateScorer", "IDBasedNDCGScorer", "IDBasedPrecisionAtKScorer",
     "IDBasedRecallAtKScorer", "IDBasedReciprocalRankScorer", "MetricScorer", "NonLLMContextPrecisionScorer",
-    "NonLLMContextRecallScorer",
+    "NonLLMContextRecallScorer", "SpanBasedContextPrecisionScorer", "SpanBasedContextRecallScorer",
 ]  # fmt: skip
 
 
@@ -73,3 +73,11 @@ class IDBasedPrecisionAtKScorer(ParameterScorer, core=core.IDBasedPrecisionAtK):
 
 class IDBasedRecallAtKScorer(ParameterScorer, core=core.IDBasedRecallAtK):
     """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+
+class SpanBasedContextRecallScorer(ParameterScorer, core=core.SpanBasedContextRecall):
+    """`ctxmetrics.SpanBasedContextRecall`: the share of the reference text that was retrieved, by spans."""
+
+
+class SpanBasedContextPrecisionScorer(ParameterScorer, core=core.SpanBasedContextPrecision):
+    """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""

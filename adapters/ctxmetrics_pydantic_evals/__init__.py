@@ -26,7 +26,8 @@ __all__ = [
     "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "IDBasedHitRateEvaluator",
     "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
     "IDBasedReciprocalRankEvaluator", "MetricEvaluator", "NoScoreError", "NonLLMContextPrecisionEvaluator",
-    "NonLLMContextRecallEvaluator", "PydanticAIModel",
+    "NonLLMContextRecallEvaluator", "PydanticAIModel", "SpanBasedContextPrecisionEvaluator",
+    "SpanBasedContextRecallEvaluator",
 ]  # fmt: skip
 
 
@@ -76,6 +77,14 @@ class IDBasedPrecisionAtKEvaluator(MetricEvaluator, core=core.IDBasedPrecisionAt
 
 class IDBasedRecallAtKEvaluator(MetricEvaluator, core=core.IDBasedRecallAtK):
     """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+
+class SpanBasedContextRecallEvaluator(MetricEvaluator, core=core.SpanBasedContextRecall):
+    """`ctxmetrics.SpanBasedContextRecall`: the share of the reference text that was retrieved, by spans."""
+
+
+class SpanBasedContextPrecisionEvaluator(MetricEvaluator, core=core.SpanBasedContextPrecision):
+    """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""
 
 
 # All of them, for ``custom_evaluator_types=`` of `Dataset.from_file` and `Dataset.to_file`.

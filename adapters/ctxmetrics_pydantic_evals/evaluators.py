@@ -17,7 +17,8 @@ from ctxmetrics.adapting.wrapper import MetricClass, Wrapper
 from ctxmetrics.conventions import Unit
 from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics.fields import OPTIONS, Place, Schema
-from ctxmetrics.metrics.base import check_parameters
+from ctxmetrics.metrics.base import Formula, check_parameters
+from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 if TYPE_CHECKING:
@@ -36,11 +37,12 @@ _IN_FILES: Mapping[str, Any] = {
     "strict": bool,
     "top_k": int | None,
     "judge": str | None,
-    "unit": Unit | None,
+    "unit": Unit | SpanUnit | None,
     "language": str | None,
     "relevance": Literal["useful", "supports"],
-    "formula": Literal["average_precision", "share"],
+    "formula": Formula | SpanFormula,
     "min_similarity": float,
+    "min_cover": float,
     "similarity": str,
 }
 _KEYS = (*OPTIONS.values(), "id_key")

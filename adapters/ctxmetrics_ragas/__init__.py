@@ -34,7 +34,7 @@ __all__ = [
     "IDBasedNDCG", "IDBasedPrecisionAtK", "IDBasedRecallAtK", "IDBasedReciprocalRank", "JudgedMetric",
     "LLMContextPrecisionWithReference", "LLMContextPrecisionWithoutReference", "LLMContextRecall",
     "NonLLMContextPrecision", "NonLLMContextPrecisionWithReference", "NonLLMContextRecall", "RagasMetric",
-    "RagasModel", "context_precision", "context_recall",
+    "RagasModel", "SpanBasedContextPrecision", "SpanBasedContextRecall", "context_precision", "context_recall",
 ]  # fmt: skip
 
 _CUT = {"threshold": "min_similarity=0.5", "distance_measure": "similarity='levenshtein'"}
@@ -90,6 +90,14 @@ class IDBasedPrecisionAtK(RagasMetric, core=core.IDBasedPrecisionAtK):
 
 class IDBasedRecallAtK(RagasMetric, core=core.IDBasedRecallAtK):
     """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
+
+
+class SpanBasedContextRecall(RagasMetric, core=core.SpanBasedContextRecall):
+    """`ctxmetrics.SpanBasedContextRecall`: the share of the reference text that was retrieved, by spans."""
+
+
+class SpanBasedContextPrecision(RagasMetric, core=core.SpanBasedContextPrecision):
+    """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""
 
 
 class LLMContextRecall(ContextRecall):

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
         IDBasedReciprocalRank,
         NonLLMContextPrecision,
         NonLLMContextRecall,
+        SpanBasedContextPrecision,
+        SpanBasedContextRecall,
     )
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.metrics.ids import IDMetric
@@ -92,6 +94,8 @@ _HOME = {
     "Sample": "samples",
     "Score": "scores",
     "ScriptedJudge": "judges.scripted",
+    "SpanBasedContextPrecision": "metrics",
+    "SpanBasedContextRecall": "metrics",
     "Usage": "verdicts",
     "Verdict": "verdicts",
     "VerdictCache": "_runtime.cache",
@@ -141,6 +145,8 @@ __all__ = [
     "Sample",
     "Score",
     "ScriptedJudge",
+    "SpanBasedContextPrecision",
+    "SpanBasedContextRecall",
     "Usage",
     "Verdict",
     "VerdictCache",

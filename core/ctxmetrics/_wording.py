@@ -57,6 +57,8 @@ _RUSSIAN: Mapping[str, str] = MappingProxyType(
         "reference contexts found": "найдено эталонных фрагментов",
         "reference ids retrieved": "найдено эталонных идентификаторов",
         "retrieved ids relevant": "релевантных идентификаторов среди найденных",
+        "reference spans found": "найдено эталонных отрезков",
+        "retrieved spans relevant": "релевантных отрезков среди найденных",
         "contexts relevant": "релевантных фрагментов",
         "contexts useful": "полезных фрагментов",
         "of": "из",
@@ -161,7 +163,7 @@ def clean(text: str, longest: int) -> str:
 
 def _why(verdict: Verdict, language: str) -> str:
     spans = _spans(verdict, language)
-    if verdict.value and spans:
+    if verdict.value and spans and "missed" not in verdict.details:
         return spans + doubt(verdict, language)
     return "; ".join(filter(None, (verdict.code, clean(verdict.reason or "", _REASON), spans)))
 

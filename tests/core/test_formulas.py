@@ -16,14 +16,23 @@ from ctxmetrics.formulas import (
     attribution_precision,
     attribution_recall,
     average_precision,
+    characters,
+    common_span,
+    common_spans,
+    covered_spans,
     hit_rate,
+    merged_spans,
     ndcg,
     precision_at_k,
     reciprocal_rank,
     redundancy,
     redundant_contexts,
+    relevant_spans,
     share,
     smallest_k,
+    span_iou,
+    span_precision,
+    span_recall,
     supported_units,
     unused_contexts,
     useful_contexts,
@@ -431,6 +440,83 @@ def test_errors_belong_to_the_family_and_have_a_code():
         share([2])
     assert caught.value.code == "invalid_parameter"
     assert isinstance(caught.value, ValueError)
+
+
+# --- spans of sources ---
+
+
+def a(*pairs):
+    return [("a", start, end) for start, end in pairs]
+
+
+def test_merged_spans():
+    assert merged_spans([]) == []
+    assert merged_spans([*a((9, 12), (0, 6), (5, 9), (20, 21)), ("b", 5, 9)]) == [
+        *a((0, 12), (20, 21)),
+        ("b", 5, 9),
+    ]
+    assert merged_spans(a((0, 10), (2, 3), (9, 10))) == a((0, 10))
+
+
+def test_common_spans():
+    assert common_spans(a((0, 10)), []) == []
+    assert common_spans(a((0, 10)), a((10, 20))) == []
+    assert common_spans(a((0, 10), (30, 40)), a((5, 35), (38, 50))) == a((5, 10), (30, 35), (38, 40))
+    assert common_spans([("a", 0, 10), ("b", 0, 10)], [("b", 5, 20)]) == [("b", 5, 10)]
+    assert common_span(("a", 0, 10), ("a", 8, 20)) == ("a", 8, 10)
+    assert common_span(("a", 0, 10), ("a", 10, 20)) is None
+    assert common_span(("a", 0, 10), ("b", 0, 10)) is None
+
+
+def test_characters():
+    assert characters(a((0, 10), (5, 10))) == 15
+    assert characters([]) == 0
+
+
+@pytest.mark.parametrize(
+    ("reference", "retrieved", "recall", "precision", "iou"),
+    [
+        (a((0, 10)), a((0, 10)), 1.0, 1.0, 1.0),
+        (a((0, 10)), a((5, 15)), 0.5, 0.5, 1 / 3),
+        (a((0, 10)), a((5, 15), (5, 15)), 0.5, 0.25, 0.2),
+        (a((0, 10), (5, 15)), a((0, 20)), 1.0, 0.75, 0.75),
+        (a((0, 10)), [("b", 0, 10)], 0.0, 0.0, 0.0),
+        (a((0, 10)), [], 0.0, None, 0.0),
+        ([], a((0, 10)), None, 0.0, 0.0),
+        ([], [], None, None, None),
+    ],
+)
+def test_span_recall_precision_and_iou(reference, retrieved, recall, precision, iou):
+    assert span_recall(reference, retrieved) == recall
+    assert span_precision(reference, retrieved) == precision
+    assert span_iou(reference, retrieved) == iou
+
+
+def test_covered_and_relevant_spans():
+    assert covered_spans(a((0, 10), (10, 20)), a((0, 3), (4, 12)), 0.5) == (T, F)
+    assert covered_spans(a((0, 10), (10, 20)), a((0, 10)), 0) == (T, F)
+    assert covered_spans(a((0, 10)), [], 0) == (F,)
+    assert relevant_spans(a((0, 100), (8, 12), (9, 13)), a((0, 10)), 0.5) == (T, T, F)
+    assert relevant_spans(a((8, 18)), a((0, 10), (14, 40)), 0.5) == (T,)
+    assert relevant_spans([], a((0, 10)), 0.5) == ()
+
+
+@pytest.mark.parametrize(
+    "span", [("a", 5, 5), ("a", 6, 5), ("a", -1, 5), ("a", 0, 1.5), ("a", 0), (1, 0, 5), 7, ("a", "0", "5")]
+)
+def test_spans_that_hold_no_character_are_refused(span):
+    for call in (
+        lambda: merged_spans([span]),
+        lambda: characters([span]),
+        lambda: span_recall([span], []),
+        lambda: span_precision([], [span]),
+        lambda: span_iou([span], []),
+        lambda: covered_spans([span], [], 0.5),
+        lambda: relevant_spans([], [span], 0.5),
+        lambda: common_spans([], [span]),
+    ):
+        with pytest.raises(ParameterError, match=r"write \(source, start, end\)"):
+            call()
 
 
 def test_every_public_name_exists_and_is_tested_here():

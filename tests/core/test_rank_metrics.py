@@ -59,7 +59,7 @@ def test_wordings_of_a_recall_are_not_said_of_them(kind: Any, convention: str) -
 
 
 def test_they_are_there_by_name_and_not_used_unless_named() -> None:
-    assert {kind.base_name for kind in RANK_METRICS} == ALL_METRICS.keys() - METRICS.keys()
+    assert {kind.base_name for kind in RANK_METRICS} <= ALL_METRICS.keys() - METRICS.keys()
 
 
 def test_their_words() -> None:

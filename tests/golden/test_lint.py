@@ -28,6 +28,8 @@ METRICS = (
     "non_llm_context_precision",
     "id_based_context_recall",
     "id_based_context_precision",
+    "span_based_context_recall",
+    "span_based_context_precision",
 )
 CONVENTIONS = ("default", "ragas", "deepeval", "axion", "aegis", "ru")
 PASS_MARKS = {"deepeval": 0.5, "axion": 0.5, "aegis": 80}
@@ -212,6 +214,8 @@ def test_the_score_follows_from_the_verdicts():
         expected = case["expected"]
         score, verdicts = expected.get("score"), expected.get("verdicts")
         if score is not None and verdicts:
+            if metric.startswith("span_") and verdicts != span_verdicts(metric, case):
+                yield f"the characters give the verdicts {span_verdicts(metric, case)}"
             value = value_of(metric, case, verdicts)
             if abs(Fraction(score) - value) > Fraction(1, 10**12):
                 yield f"the verdicts give {float(value)!r}, the score is {score!r}"
@@ -221,17 +225,61 @@ def test_the_score_follows_from_the_verdicts():
 
 def value_of(metric: str, case: dict, verdicts: list) -> Fraction:
     params, name = case.get("params", {}), convention(case)
-    by_share = metric.endswith("recall") or (
-        params.get("formula", "share" if metric.startswith("id_") else "average_precision") == "share"
-    )
+    formula = params.get("formula", "share" if metric.startswith(("id_", "span_")) else "average_precision")
+    by_share = metric.endswith("recall") or formula == "share"
     epsilon = Fraction(1, 10**10) if name == "ragas" else Fraction(0)
     top = 100 if name == "aegis" else 1
-    value = top * (share(verdicts) if by_share else average_precision(verdicts, epsilon))
+    by_characters = params.get("unit") != "span" if metric.endswith("recall") else formula != "ap"
+    if metric.startswith("span_") and by_characters:
+        value = top * of_characters(metric, case)
+    else:
+        value = top * (share(verdicts) if by_share else average_precision(verdicts, epsilon))
     return Fraction(0) if params.get("strict") and value < top else value
 
 
 def share(verdicts: list) -> Fraction:
     return Fraction(sum(verdicts), len(verdicts))
+
+
+# Spans a second time: as sets of single characters.
+
+
+def sets_of(case: dict, side: str) -> list[set]:
+    sets = []
+    for id_ in case["sample"][f"{side}_context_ids"]:
+        source, _, numbers = id_.rpartition("#char=")
+        start, end = map(int, numbers.split(","))
+        sets.append({(source, position) for position in range(start, end)})
+    kept = case.get("params", {}).get("top_k") if side == "retrieved" else None
+    return sets[:kept]
+
+
+def of_characters(metric: str, case: dict) -> Fraction:
+    retrieved, reference = sets_of(case, "retrieved"), sets_of(case, "reference")
+    wanted, lengths = set().union(*reference), sum(map(len, retrieved))
+    common = len(wanted & set().union(*retrieved))
+    if metric.endswith("recall"):
+        return Fraction(common, len(wanted))
+    missed = len(wanted) - common if case.get("params", {}).get("formula") == "iou" else 0
+    return Fraction(common, lengths + missed)
+
+
+def span_verdicts(metric: str, case: dict) -> list[bool]:
+    retrieved, reference = sets_of(case, "retrieved"), sets_of(case, "reference")
+    least = Fraction(str(case.get("params", {}).get("min_cover", 0.5)))
+
+    def enough(common: set, of: set) -> bool:
+        return bool(common) and Fraction(len(common), len(of)) >= least
+
+    if metric.endswith("recall"):
+        found = set().union(*retrieved)
+        distinct = [one for index, one in enumerate(reference) if one not in reference[:index]]
+        return [enough(one & found, one) for one in distinct]
+    wanted = set().union(*reference)
+    return [
+        enough(one & wanted, one) or any(enough(one & other, other) for other in reference)
+        for one in retrieved
+    ]
 
 
 def average_precision(verdicts: list, epsilon: Fraction) -> Fraction:
@@ -284,6 +332,8 @@ def test_spans_are_inside_their_contexts():
 
 def test_quotes_stand_in_their_contexts_and_expected_spans_are_where_they_first_stand():
     def rule(metric, case):
+        if metric.startswith("span_"):
+            return  # its evidence is where spans meet, not a quote
         if {"quote-differs", "malformed"} & set(tags(case)):
             return  # quotes that are not there, or not to the letter, are what these cases are about
         contexts, found = case["sample"].get("retrieved_contexts", []), []

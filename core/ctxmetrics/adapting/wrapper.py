@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ctxmetrics.fields import Schema
     from ctxmetrics.metrics.base import Formula, Metric
     from ctxmetrics.metrics.similarity import Measure
+    from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
     from ctxmetrics.scores import Score
 
 _KEYS = KeyParams.__optional_keys__
@@ -49,11 +50,12 @@ class MetricParams(TypedDict, total=False):
 
     convention: str
     top_k: int | None
-    unit: Unit | None
+    unit: Unit | SpanUnit | None
     language: str | None
     relevance: Literal["useful", "supports"]
-    formula: Formula
+    formula: Formula | SpanFormula
     min_similarity: float
+    min_cover: float
     similarity: Measure
 
 

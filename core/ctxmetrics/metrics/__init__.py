@@ -1,4 +1,4 @@
-"""The metrics: judged, by string similarity and over ids."""
+"""The metrics: judged, by string similarity, over ids and over spans."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ctxmetrics.metrics.ids import (
     IDBasedReciprocalRank,
 )
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, ContextUtilization
+from ctxmetrics.metrics.spans import SpanBasedContextPrecision, SpanBasedContextRecall
 from ctxmetrics.metrics.strings import NonLLMContextPrecision, NonLLMContextRecall
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ ALL_METRICS: Mapping[str, type[Metric]] = MappingProxyType(
                 IDBasedHitRate,
                 IDBasedPrecisionAtK,
                 IDBasedRecallAtK,
+                SpanBasedContextRecall,
+                SpanBasedContextPrecision,
             )
         },
     }
@@ -69,4 +72,6 @@ __all__ = [
     "Metric",
     "NonLLMContextPrecision",
     "NonLLMContextRecall",
+    "SpanBasedContextPrecision",
+    "SpanBasedContextRecall",
 ]
