@@ -35,7 +35,7 @@ from ctxmetrics import (
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge, JudgeRequest
 from ctxmetrics.judges.nli.scores import PredictionError, read_scores
-from ctxmetrics.judges.nli.windows import Windows
+from ctxmetrics.judges.nli.windows import Windows, joined
 
 WORD = re.compile(r"\w+")
 
@@ -130,6 +130,14 @@ def test_a_unit_that_two_contexts_state_together_rests_on_both():
     )
     assert score.attribution.smallest_ks == (3,)
     assert score.attribution.cells == (("part", "none", "part"),)
+
+
+def test_parts_are_chosen_for_the_words_that_each_adds():
+    unit = "The tower is old and 90 metres high."
+    contexts = ["The tower is old.", "The old tower.", "It is 90 metres high.", "High, this tower."]
+    windows = Windows(request([unit], contexts), 3, 3).of(unit)
+    assert [window.context for window in joined(windows, 3)] == [0, 2]
+    assert joined(windows[:2], 3) == ()
 
 
 def test_the_scores_of_a_context_do_not_depend_on_the_others():

@@ -193,11 +193,11 @@ class WeakJudge:
             self.change(item, question, reply)
         return self.wrap(json.dumps(reply, ensure_ascii=False))
 
-    def check(self, **options: Any) -> JudgeSheet:
+    def check(self, *, repetitions: int = 1, **options: Any) -> JudgeSheet:
         """Check it."""
         with self.server as server:
             model = OpenAIModel("fake-judge", base_url=server.base_url, api_key="sk-test-0123456789")
-            return check_judge(LLMJudge(model), progress=False, **{"repetitions": 1, **options})
+            return check_judge(LLMJudge(model), progress=False, repetitions=repetitions, **options)
 
 
 PROSE = "I have read the contexts with care, and most sentences look right to me."

@@ -36,9 +36,9 @@ class Bar(NamedTuple):
         """Return what a share allows; nothing is held against a judge where there was nothing to count."""
         if value is None or value >= self.fit:
             return "fit"
-        return (
-            "fit for comparisons only" if self.comparisons is None or value >= self.comparisons else "not fit"
-        )
+        if self.comparisons is None or value >= self.comparisons:
+            return "fit for comparisons only"
+        return "not fit"
 
 
 # A score with a missing verdict has no value, and what is missing is seldom missing at random.

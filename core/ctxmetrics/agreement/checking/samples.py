@@ -50,7 +50,7 @@ class LabelledSample:
 @cache
 def labelled_samples() -> tuple[LabelledSample, ...]:
     """Read the samples, in the order of the file."""
-    text = files(__package__).joinpath("samples.json").read_text(encoding="utf-8")
+    text = files("ctxmetrics.agreement.checking").joinpath("samples.json").read_text(encoding="utf-8")
     return tuple(map(_read, json.loads(text)["samples"]))
 
 

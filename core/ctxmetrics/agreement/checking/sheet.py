@@ -74,7 +74,7 @@ class JudgeSheet:
     @property
     def fitness(self) -> Fitness:
         """``"fit"``, ``"fit for comparisons only"`` or ``"not fit"``: the least that a weakness allows."""
-        return max((item.allows for item in self.weaknesses), key=ORDER.index, default="fit")
+        return ORDER[max((ORDER.index(item.allows) for item in self.weaknesses), default=0)]
 
     @property
     def sentence(self) -> str:

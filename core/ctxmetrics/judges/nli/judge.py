@@ -100,8 +100,8 @@ class NLIJudge:
     only), ``together`` (of the parts, or None; units only) and, for a no about a unit, ``nearest`` (its likeliest window).
 
     Attributes:
-        predict: Takes a list of (premise, hypothesis), the premise being the retrieved text; it may be async. A sync
-            function is called in a thread.
+        predict: Takes a list of (premise, hypothesis), the premise being the retrieved text. A sync function is
+            called in a thread, an async one in the library's own event loop.
         identity: Name and version of the model and whatever else changes its scores. Scores are kept under it.
         bar: From what probability on a unit is supported. Choose it by `ctxmetrics.agree`.
         entailment: Which number of a row, from 0, or which label stands for entailment.

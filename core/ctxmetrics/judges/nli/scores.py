@@ -7,6 +7,7 @@ arrays or tensors of numbers, of rows of numbers, or of labels with scores.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Literal, TypeAlias
@@ -92,16 +93,16 @@ def _labelled(row: Sequence[object], entailment: int | str | None) -> Score:
             return _checked(score, "none")
     if len(given) == 1:
         return (
-            f"predict returned the label {min(given)!r} alone: let it return all labels (pipeline: top_k=None), and "
+            f"predict returned the label {reprlib.repr(min(given))} alone: let it return all labels (pipeline: top_k=None), and "
             f"write entailment=LABEL if the right one is not {wanted!r}."
         )
-    return f"predict returned the labels {sorted(given)}: write entailment=LABEL, which of them stands for entailment."
+    return f"predict returned the labels {reprlib.repr(sorted(given))}: write entailment=LABEL, which of them stands for entailment."
 
 
 def _checked(value: object, activation: Activation, row: Sequence[object] = ()) -> Score:
     """Return a number as a probability; the softmax of one is taken over its row."""
     if not isinstance(value, Real) or not math.isfinite(value):
-        return f"predict returned {value!r} for a pair: it must be a number from 0 to 1."
+        return f"predict returned {reprlib.repr(value)} for a pair: it must be a number from 0 to 1."
     number = float(value)
     if activation == "sigmoid":
         return _sigmoid(number)
@@ -121,6 +122,6 @@ def _softmax(number: float, row: Sequence[object]) -> Score:
         return "predict returned one number for a pair, and a softmax needs a row of them: write activation='sigmoid'."
     numbers = [float(item) for item in row if isinstance(item, Real)]
     if len(numbers) != len(row) or not all(map(math.isfinite, numbers)):
-        return f"predict returned {list(row)!r} for a pair: all must be finite numbers."
+        return f"predict returned {reprlib.repr(list(row))} for a pair: all must be finite numbers."
     largest = max(numbers)
     return math.exp(number - largest) / math.fsum(math.exp(other - largest) for other in numbers)
