@@ -1,15 +1,18 @@
-"""Requests and prompt tokens that context recall and context precision cost together: ours, Ragas' and DeepEval's.
+"""Requests and tokens that context recall and context precision cost together: ours, Ragas' and DeepEval's.
 
-    python benchmarks/run.py traffic [--samples 3] [--ks 1 5 10 20]
+    python benchmarks/run.py traffic [--samples 3] [--ks 1 5 10 20] [--encoding FOLDER]
 
-References of five sentences and contexts of 500 characters; a sample with 10 contexts holds 1,396 tokens of data
-(question, reference, contexts; characters / 4). The judge is a server on the loopback that answers honestly and counts;
-every score is checked. Ours runs in four places, nothing judged before, with the LLM object of that place: the core's
+References of five sentences, of which four are supported, and contexts of 500 characters; a sample with 10 contexts holds
+1,396 tokens of data (question, reference, contexts; characters / 4). The judge is a server on the loopback that answers
+honestly, quotes whole sentences, gives every key of the schema, and counts; every score is checked. Ours runs in four places, nothing judged before, with the LLM object of that place: the core's
 `evaluate`, `ragas.evaluate`, `deepeval.evaluate` and `langsmith.evaluate`. Bars: one request a sample everywhere; with
-10 contexts at most 2,600 tokens of prompt.
+10 contexts in the core at most 2,600 tokens of prompt and schema, and 450 tokens of reply where one context states each
+sentence. The second table has two contexts a sentence.
 
-Prompt tokens are the characters of all messages / 4. A JSON schema in `response_format` or a tool is counted by itself:
-what a provider bills for it, and whether from a cache, is its own affair.
+Tokens are those of o200k_base where its file is at hand: in the folder that `--encoding` names, or in the package litellm,
+which brings it along; else characters / 4, and the first line says so. A JSON schema in `response_format` or a tool counts
+as its JSON text: what a provider bills for it, and whether from a cache, is its own affair. Dollars are those of a thousand
+samples at 0.15 a million tokens sent and 0.60 a million received.
 """
 
 from __future__ import annotations
@@ -31,7 +34,11 @@ sys.path.insert(0, str(HERE.parent))
 import _judging as judging
 
 SENTENCES, CONTEXT, REST = 5, 500, 584
-MOST_TOKENS, AT_K = 2600, 10
+MOST_SENT, MOST_RECEIVED, AT_K = 2600, 450, 10
+SUPPORTED, MOST_HELD = 4, 3
+DOLLARS_SENT, DOLLARS_RECEIVED = 0.15, 0.60
+# The name under which tiktoken looks for the file of o200k_base: a hash of its address.
+O200K = "fb374d419588a4632f3f557e76b4b70aebbca790"
 _WORDS = (
     "harbour",
     "record",
@@ -59,7 +66,8 @@ def _sentence(source: random.Random, fact: str, length: int) -> str:
     return text[: length - len(tail)].rstrip().ljust(length - len(tail), "x") + tail
 
 
-def _case(number: int, k: int) -> judging.Case:
+def _case(number: int, k: int, copies: int = 1) -> judging.Case:
+    """A sample whose first four sentences stand in so many contexts each, as far as there is room."""
     source = random.Random(number * 100 + k)
     question = f"What is written about {number} in the old books?"
     length = (REST - len(question) - (SENTENCES - 1)) // SENTENCES
@@ -67,11 +75,9 @@ def _case(number: int, k: int) -> judging.Case:
     sentences = [_sentence(source, fact, length) for fact in facts]
     question += "?" * (REST - len(question) - len(" ".join(sentences)))
     held: list[list[str]] = [[] for _ in range(k)]
-    for index, sentence in enumerate(sentences):
-        if index == 0 or source.random() < 0.6:
-            room = [rank for rank in range(k) if len(held[rank]) < 3]
-            if room:
-                held[source.choice(room)].append(sentence)
+    for index, sentence in enumerate(sentences[: min(SUPPORTED, MOST_HELD * k)]):
+        for copy in range(min(copies, k)):
+            held[(2 * index + 1 + 3 * copy) % k].append(sentence)
     contexts = []
     for rank, found in enumerate(held):
         text = " ".join([f"Note {number}-{rank}: the weather was fair.", *found])
@@ -81,7 +87,11 @@ def _case(number: int, k: int) -> judging.Case:
     useful = [bool(found) for found in held]
     hits = [sum(useful[: rank + 1]) / (rank + 1) for rank in range(k) if useful[rank]]
     return judging.Case(
-        question, " ".join(sentences), tuple(contexts), sum(map(len, held)) / SENTENCES, sum(hits) / len(hits)
+        question,
+        " ".join(sentences),
+        tuple(contexts),
+        len({text for found in held for text in found}) / SENTENCES,
+        sum(hits) / len(hits),
     )
 
 
@@ -187,13 +197,30 @@ THEIRS = {
 }
 
 
-def measure(ask, k: int, samples: int) -> dict[str, float]:
+def counter(folder: str | None):
+    """Return the name of a way to count the tokens of a text, and the way."""
+    import importlib.util
+
+    package = importlib.util.find_spec("litellm")
+    inside = Path(package.origin).parent / "litellm_core_utils" / "tokenizers" if package else None
+    places = (folder, os.environ.get("TIKTOKEN_CACHE_DIR"), inside)
+    place = next((place for place in places if place and (Path(place) / O200K).exists()), None)
+    if place is not None:
+        os.environ["TIKTOKEN_CACHE_DIR"] = str(place)
+        import tiktoken
+
+        encoding = tiktoken.get_encoding("o200k_base")
+        return "o200k_base", lambda text: len(encoding.encode(text, disallowed_special=()))
+    return "characters / 4: the file of o200k_base is not at hand", lambda text: len(text) / 4
+
+
+def measure(ask, k: int, samples: int, count, copies: int = 1) -> dict[str, float]:
     """Ask once, with nothing judged before; figures are per sample."""
     from ctxmetrics.judges.llm.judge import forget
     from support import FakeOpenAIServer
 
     forget()
-    given = [_case(number, k) for number in range(samples)]
+    given = [_case(number, k, copies) for number in range(samples)]
     swallowed = io.StringIO()
     with FakeOpenAIServer(judging.respond) as server:
         with (
@@ -207,11 +234,15 @@ def measure(ask, k: int, samples: int) -> dict[str, float]:
     if judging.wrong(scores, given) or judging.missing(scores):
         raise SystemExit(f"{ask.__name__}: wrong scores: {scores}")
     forms = [json.dumps(body) for request in requests for body in _forms(request.body)]
-    return {
+    found = {
         "requests": len(requests) / samples,
-        "tokens": sum(len(request.text) for request in requests) / 4 / samples,
-        "schema": sum(map(len, forms)) / 4 / samples,
+        "tokens": sum(count(request.text) for request in requests) / samples,
+        "schema": sum(map(count, forms)) / samples,
+        "reply": sum(count(judging.respond(request)) for request in requests) / samples,
     }
+    sent = found["tokens"] + found["schema"]
+    found["dollars"] = (sent * DOLLARS_SENT + found["reply"] * DOLLARS_RECEIVED) / 1000
+    return found
 
 
 def _forms(body):
@@ -223,26 +254,39 @@ def run(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--ks", type=int, nargs="*", default=[1, 5, AT_K, 20])
     parser.add_argument("--only", nargs="*", choices=[*OURS, *THEIRS], help="contenders; by default all")
+    parser.add_argument("--encoding", metavar="FOLDER", help=f"where the file {O200K} of o200k_base is")
     options = parser.parse_args(argv)
+    unit, count = counter(options.encoding)
+    print(f"tokens: {unit}\n")
     os.environ.update(judging.QUIET, DEEPEVAL_FILE_SYSTEM="READ_ONLY")
     contenders = {
         name: ask for name, ask in (OURS | THEIRS).items() if name in (options.only or {**OURS, **THEIRS})
     }
     found = {
-        name: {k: measure(ask, k, options.samples) for k in options.ks} for name, ask in contenders.items()
+        name: {k: measure(ask, k, options.samples, count) for k in options.ks}
+        for name, ask in contenders.items()
     }
+    twice = {name: measure(ask, AT_K, options.samples, count, copies=2) for name, ask in contenders.items()}
     data = {k: round(_data_tokens(_case(0, k))) for k in options.ks}
     for title, key in (
         ("requests per sample", "requests"),
-        ("prompt tokens per sample (characters / 4)", "tokens"),
+        ("prompt tokens per sample", "tokens"),
         ("JSON schema beside the prompt, tokens", "schema"),
+        ("reply tokens per sample", "reply"),
+        ("dollars for a thousand samples", "dollars"),
     ):
         print(f"{title:44}" + "".join(f"{f'k={k}':>9}" for k in options.ks))
         if key == "tokens":
             print(f"{'  the data alone':44}" + "".join(f"{data[k]:9}" for k in options.ks))
         for name, figures in found.items():
-            print(f"{'  ' + name:44}" + "".join(f"{figures[k][key]:9.0f}" for k in options.ks))
+            digits = 2 if key == "dollars" else 0
+            print(f"{'  ' + name:44}" + "".join(f"{figures[k][key]:9.{digits}f}" for k in options.ks))
         print()
+    print(f"{f'two contexts a sentence, k={AT_K}':44}   prompt   schema    reply  dollars")
+    for name, row in twice.items():
+        cells = "".join(f"{row[key]:9.0f}" for key in ("tokens", "schema", "reply"))
+        print(f"{'  ' + name:44}{cells}{row['dollars']:9.2f}")
+    print()
     ours = {name: figures for name, figures in found.items() if name in OURS}
     misses = [
         f"{name}, k={k}: {figures[k]['requests']:g} requests"
@@ -250,16 +294,18 @@ def run(argv: list[str]) -> dict[str, object]:
         for k in options.ks
         if figures[k]["requests"] != 1
     ]
-    misses += [
-        f"{name}: {figures[AT_K]['tokens']:.0f} tokens"
-        for name, figures in ours.items()
-        if AT_K in figures and figures[AT_K]["tokens"] > MOST_TOKENS
-    ]
+    core = ours.get("ctxmetrics", {}).get(AT_K)
+    if core and core["tokens"] + core["schema"] > MOST_SENT:
+        misses.append(f"{core['tokens'] + core['schema']:.0f} tokens sent")
+    if core and core["reply"] > MOST_RECEIVED:
+        misses.append(f"{core['reply']:.0f} tokens of reply")
     print("bars: " + ("; ".join(misses) or "all held"))
     return {
         "benchmark": "traffic",
         "samples": options.samples,
         "data_tokens": data,
         "misses": misses,
+        "unit": unit,
         "found": found,
+        "two_contexts": twice,
     }

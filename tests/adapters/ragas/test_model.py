@@ -26,7 +26,7 @@ from support import FakeOpenAIServer, Fault, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*LLMWrapper is deprecated:DeprecationWarning")
 OLD = ragas.__version__.startswith("0.3.")
-PROMPT = Prompt(step="joint", version="joint-en-1", system="Judge. Reply with JSON.", user="BEGIN DATA ..")
+PROMPT = Prompt(step="joint", version="joint-en-2", system="Judge. Reply with JSON.", user="BEGIN DATA ..")
 SCHEMA = schema_of("joint")
 YES = json.dumps(
     {

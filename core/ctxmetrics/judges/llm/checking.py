@@ -260,7 +260,7 @@ def _unit(
     id_: str, value: bool | str, found: _Named, missing: str | None, part: Part
 ) -> tuple[_Decided, tuple[_Hit, ...]]:
     """Decide about a unit, and return its quotes, each with its doubt."""
-    text, unit = part.units[id_], Unit(part.units[id_], part.language)
+    text, unit = part.units[id_], Unit(part.units[id_], part)
     by_context: dict[int, list[_Hit]] = {}
     for hit in found.hits:
         by_context.setdefault(hit.span.context, []).append(hit)
@@ -322,7 +322,7 @@ def _context(id_: str, value: bool | str, found: _Named, named: Sequence[_Hit], 
     verdict = replace(verdict, evidence=_evidence(hits, {hit.span.context for hit in hits}))
     doubts = [hit.doubt for hit in named]
     if found.hits:
-        own = Unit(part.answer, part.language).doubt(text, [hit.span for hit in found.hits])
+        own = Unit(part.answer, part).doubt(text, [hit.span for hit in found.hits])
         doubts.append(own or next((hit.doubt for hit in found.hits if hit.doubt), None))
     return _Decided(verdict if None in doubts else _with_doubts(verdict, filter(None, doubts), {}))
 

@@ -16,6 +16,7 @@ from ctxmetrics.text import has_content, split_sentences
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ctxmetrics.judges.llm.splitting import Part
     from ctxmetrics.text import Span
     from ctxmetrics.verdicts import Evidence
 
@@ -42,19 +43,20 @@ class Unit:
 
     Args:
         text: Its text.
-        language: ISO 639 code, for the stop words.
+        part: What was shown: its language for the stop words, and the scripts of its texts.
     """
 
-    def __init__(self, text: str, language: str) -> None:
+    def __init__(self, text: str, part: Part) -> None:
         self._text = text
-        self._stop = stop_words(language)
+        self._part = part
+        self._stop = stop_words(part.language)
 
     def doubt(self, context: str, spans: Sequence[Evidence]) -> str | None:
         """Return why quotes from one context prove little about the unit, or None.
 
         ``fragment``: stop words, or a part of a word. ``whole_context``: nearly all of a context of more than three
-        sentences. ``unrelated``: no telling word of the unit, although both are written in one script. ``heading``: a
-        line of up to eight words that is no sentence and does not hold all telling words of the unit.
+        sentences. ``unrelated``: no telling word of the unit, although both are written in one script, or the quote's
+        script is that of the whole answer, or the unit's is that of most contexts. ``heading``: a line of up to eight words that is no sentence and does not hold all telling words of the unit.
         """
         pieces = [_whole_words(context, span.start, span.end) for span in spans]
         covered = sum(
@@ -68,9 +70,16 @@ class Unit:
         quoted = set().union(*(self._telling_words(piece) for piece in pieces))
         if not quoted:
             return "fragment"
-        if self._telling and not self._telling & quoted and self._script == _script(" ".join(pieces)):
+        if not self._telling & quoted and self._comparable(_script(" ".join(pieces))):
             return "unrelated"
         return "heading" if all(headings) and not self._telling <= quoted else None
+
+    def _comparable(self, script: str | None) -> bool:
+        """Whether a quote in a script should share words with the unit: it need not across languages."""
+        if script in {self._script, _script(self._part.answer)}:
+            return True
+        contexts = self._part.contexts.values()
+        return 2 * sum(_script(context) == self._script for context in contexts) > len(contexts)
 
     @cached_property
     def _plain(self) -> frozenset[str]:
