@@ -59,6 +59,9 @@ READABLE = {
     "words",
     "evidence",
     "quote-differs",
+    "code-missing",
+    "weak-evidence",
+    "contradiction",
 }
 """Kinds of replies that are understood at once: there is nothing to repair."""
 

@@ -79,8 +79,8 @@ def with_echo(reply: Any, code: str) -> Any:
     """Return a recorded reply with the right code where it says ``"$data"``."""
     if isinstance(reply, str):
         return reply.replace(ECHO, code)
-    if isinstance(reply, Mapping) and reply.get("data") == ECHO:
-        return {**reply, "data": code}
+    if isinstance(reply, Mapping) and isinstance(data := reply.get("data"), str):
+        return {**reply, "data": data.replace(ECHO, code)}
     return reply
 
 
