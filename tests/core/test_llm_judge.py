@@ -20,6 +20,7 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CannotDecomposeError, JudgeError, ParameterError
+from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel, with_echo
 from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Usage
@@ -376,3 +377,122 @@ def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
 def test_a_model_that_is_none_is_refused_with_the_way_out() -> None:
     with pytest.raises(ParameterError, match="ChatModel"):
         LLMJudge(object())  # type: ignore[arg-type]
+
+
+# ---- the code of the request, and who answered ----
+
+
+def test_a_reply_about_other_data_is_asked_again_once_with_the_code_spelled_out() -> None:
+    wrong = {
+        **GOOD,
+        "data": "00000000",
+        "sentences": [{**YES, "evidence": [{**EVIDENCE[0], "context": "c1"}]}, NO],
+    }
+    model = Recorder(lambda prompt, data: wrong)
+    score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert score.reason_code == "not_judged"
+    assert {verdict.code for verdict in score.verdicts} == {"wrong_data"}
+    assert len(model.prompts) == 2
+    assert f'{{"data":"{model.prompts[0].data_code}"' in model.prompts[1].user
+    assert "no other" not in model.prompts[1].user.rpartition("\n")[2]
+
+
+def test_a_reply_without_quotes_needs_the_code() -> None:
+    def answer(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
+        sentences = [{"id": id_, "evidence": [], "supported": False} for id_ in ("s1", "s2")]
+        useless = [{"id": id_, "useful": False} for id_ in ("c1", "c2", "c3")]
+        code = {"data": "$data"} if prompt.attempt else {"data": None}
+        return {**code, "sentences": sentences, "contexts": useless}
+
+    model = Recorder(answer)
+    score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert (score.value, len(model.prompts)) == (0.0, 2)
+    assert [verdict.code for verdict in score.verdicts] == [None, None]
+
+
+def test_claims_need_the_code() -> None:
+    replies = {"claims": [{"data": "00000000", "claims": ["Paris is the capital of France."]}]}
+    score = ContextRecall(unit="claim", judge=ScriptedJudge(replies)).score(SAMPLE)
+    assert (score.value, score.verdicts[0].code, score.usage.calls) == (None, "wrong_data", 2)
+
+
+def test_a_weak_verdict_is_asked_again_only_beside_another() -> None:
+    weak = {**YES, "evidence": [{"context": "c3", "quote": "the city of light", "whole": True}]}
+    alone = Recorder(lambda prompt, data: {**GOOD, "sentences": [weak, NO]})
+    score = ContextRecall(judge=LLMJudge(alone)).score(SAMPLE)
+    assert (score.verdicts[0].code, len(alone.prompts)) == ("weak_evidence", 1)
+
+    def answer(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
+        if prompt.attempt == 0:
+            return {**GOOD, "sentences": [weak]}
+        return {"sentences": [YES, NO]}
+
+    beside = Recorder(answer, identity="beside")
+    score = ContextRecall(judge=LLMJudge(beside)).score(SAMPLE)
+    assert [item["id"] for item in data_of(beside.prompts[1])["sentences"]] == ["s1", "s2"]
+    assert [(verdict.value, verdict.code) for verdict in score.verdicts] == [(True, None), (False, None)]
+
+
+def test_missing_words_are_kept_with_the_verdict_and_decide_nothing() -> None:
+    score = ContextRecall(judge=ScriptedJudge({"joint": [GOOD]})).score(SAMPLE)
+    assert score.verdicts[1].details["missing"] == score.verdicts[1].reason == "about 2 million inhabitants"
+    odd = {**GOOD, "sentences": [{**YES, "missing": "everything"}, NO]}
+    assert ContextRecall(judge=ScriptedJudge({"joint": [odd]})).score(SAMPLE).value == 0.5
+
+
+def test_every_context_that_states_a_sentence_is_evidence_and_says_whether_alone() -> None:
+    sample = replace(
+        SAMPLE, retrieved_contexts=[*SAMPLE.retrieved_contexts, "So Paris is the capital of France."]
+    )
+    evidence = [
+        *EVIDENCE,
+        {"context": "c2", "quote": "city of France", "whole": False},
+        {"context": "c3", "quote": "Paris is called the city", "whole": False},
+        {"context": "c4", "quote": "Paris is the capital of France", "whole": True},
+    ]
+    reply = {**GOOD, "sentences": [{**YES, "evidence": evidence}, NO]}
+    reply["contexts"] = [*CONTEXTS, {"id": "c4", "useful": True}]
+    score = ContextRecall(judge=ScriptedJudge({"joint": [reply]})).score(sample)
+    assert [(span.context, span.whole) for span in score.verdicts[0].evidence] == [
+        (1, True),  # a context's entries differ: true wins
+        (1, True),
+        (2, False),
+        (3, True),
+    ]
+
+
+def test_the_name_that_the_server_gave_is_in_the_provenance_and_comes_back_from_the_cache(
+    tmp_path: Any,
+) -> None:
+    class Served(Recorder):
+        async def generate(self, prompt: Prompt, schema: type) -> Reply:
+            return replace(await super().generate(prompt, schema), served_model="judge-2026-10-01")
+
+    names = []
+    for _ in range(2):
+        forget()
+        (row,) = evaluate(
+            [SAMPLE], [ContextRecall()], judge=LLMJudge(Served()), cache=tmp_path, progress=False
+        )
+        names.append(row["context_recall"].provenance.served_model)
+    assert names == ["judge-2026-10-01"] * 2
+    assert row["context_recall"].usage.calls == 0
+    assert ContextRecall(judge=LLMJudge(Recorder(identity="x"))).score(SAMPLE).provenance.served_model is None
+
+
+@pytest.mark.parametrize("prompt", ["joint-en-1", "joint-en-2"])
+def test_resuming_asks_again_what_an_older_prompt_judged_and_says_so(
+    prompt: str, tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "out.jsonl"
+    judge = ScriptedJudge({"joint": [GOOD]})
+    evaluate([SAMPLE], [ContextRecall()], judge=judge, out=out, progress=False)
+    left = out.read_text(encoding="utf-8").replace("joint-en-2", prompt)
+    (tmp_path / "out.jsonl.part").write_text(left, encoding="utf-8")
+    out.unlink()
+    forget()
+    again = evaluate([SAMPLE], [ContextRecall()], judge=judge, out=out, resume=True, progress=False)
+    outdated = prompt == "joint-en-1"
+    assert again.usage.calls == outdated
+    assert ("judged with the prompt joint-en-1" in caplog.text) == outdated
+    assert '"prompt": "joint-en-2"' in out.read_text(encoding="utf-8")
