@@ -179,7 +179,7 @@ def test_a_judge_of_ones_own_is_checked():
     sheet = check_judge(AlwaysYes(), repetitions=1, announce=told.append, progress=False)
     assert {"lenient", "disagrees_on_contexts"} <= codes(sheet)
     assert sheet.fitness == "not fit"
-    assert told == ["44 samples, judged 1 times: what yes costs is not known here"]
+    assert told == ["44 samples, judged once: what yes costs is not known here"]
 
 
 def test_a_judge_of_ones_own_that_fails_is_an_error():
@@ -249,7 +249,7 @@ def command(*arguments, **environment):
 def test_the_command_prints_the_sheet_and_states_the_cost_first():
     done = command("lexical", "--repetitions", "1")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[0] == "44 samples, judged 1 times: no request is sent"
+    assert done.stderr.splitlines()[0] == "44 samples, judged once: no request is sent"
     assert done.stdout.startswith("lexical: 44 labelled samples, judged once\n")
     assert "\nlexical is " in done.stdout
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._runtime.memo import Memo
@@ -102,9 +102,10 @@ def check_judge(
 def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:
     """Return in one line what `check_judge` will cost."""
     samples = [item.sample for item in labelled_samples()]
-    what = f"{len(samples)} samples, judged {repetitions} times"
+    times = "once" if repetitions == 1 else f"{repetitions} times"
+    what = f"{len(samples)} samples, judged {times}"
     try:
-        found = estimate(samples, _METRICS, judge=_anew(judge))
+        found = estimate(samples, _METRICS, judge=judge)
     except ParameterError:
         return f"{what}: what {judge.name} costs is not known here"
     if not found.calls:
@@ -113,14 +114,9 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:
     return f"{what}: {found.calls * repetitions} requests, about {prompt:,} + {completion:,} tokens"
 
 
-def _anew(judge: Judge) -> Judge:
-    """Return the judge with a model that the process remembers nothing of."""
-    return _watched(judge)[0]
-
-
 def _watched(judge: Judge) -> tuple[Judge, WatchedModel | None]:
     """Return the judge with its model watched, where it has one."""
-    if not isinstance(judge, LLMJudge) or not is_dataclass(judge):
+    if not isinstance(judge, LLMJudge):
         return judge, None
     model = WatchedModel(judge.model)
     options: dict[str, Any] = {item.name: getattr(judge, item.name) for item in fields(LLMJudge)}
