@@ -28,7 +28,8 @@ _MARKDOWN = re.compile(r"[\\`*{}\[\]()#|~@]|\b_|_\b|:(?=//)|(?<=www)\.")
 def plain_text(found: Findings) -> str:
     """Return the tables, what they say in a sentence a metric, and what was lost and won."""
     lines = [heading(found), "", *aligned([HEADER, *map(cells, found.metrics)]), ""]
-    lines += [*map(conclusion, found.metrics), *found.notes]
+    lines += ["\n    ".join(clauses(item)) for item in found.metrics]
+    lines += found.notes
     for group, items in found.groups.items():
         lines += ["", f"{clean(group, TEXT)}:", *aligned([HEADER, *map(cells, items)])]
     for title, units in unit_lists(found):
@@ -88,24 +89,30 @@ def cells(item: Difference) -> tuple[str, ...]:
 
 
 def conclusion(item: Difference) -> str:
-    """Return what a metric's figures say, in a sentence or two."""
-    text = f"{item.name}: {item.verdict}"
-    if item.verdict != "no difference shown":
-        text += f" by {number(abs(item.difference), item)}"
-    elif item.detectable:
-        text += f"; a true difference of {number(item.detectable, item)} is found in 4 of 5 such comparisons"
+    """Return what a metric's figures say, in a sentence."""
+    return f"{'; '.join(clauses(item))}."
+
+
+def clauses(item: Difference) -> list[str]:
+    """Return what a metric's figures say, in parts."""
+    fallen = f" by {number(abs(item.difference), item)}"
+    shown = item.verdict != "no difference shown"
+    parts = [f"{item.name}: {item.verdict}{fallen if shown else ''}"]
+    if not shown and item.detectable:
+        least = number(item.detectable, item)
+        parts.append(f"a true difference of {least} is found in 4 of 5 such comparisons")
     changed = item.better + item.worse
     if 0 < changed < FEW:
-        text += f"; {changed} changed: changes this rare need more samples than the interval says"
+        parts.append(f"{changed} changed: changes this rare need more samples than the interval says")
     if item.unpaired:
-        text += f"; {item.unpaired} samples have no value in one of the runs"
+        parts.append(f"{item.unpaired} samples have no value in one of the runs")
     if item.corrected is not None:
         low, high = (number(end, item, sign="+") for end in item.corrected.interval)
-        text += (
-            f"; corrected by {item.corrected.labelled} samples with labels in both runs: "
-            f"{number(item.corrected.difference, item, sign='+')} ({low} to {high})"
+        mean = number(item.corrected.difference, item, sign="+")
+        parts.append(
+            f"corrected by {item.corrected.labelled} samples with labels in both runs: {mean} ({low} to {high})"
         )
-    return text + "."
+    return parts
 
 
 def unit_lists(found: Findings) -> tuple[tuple[str, Sequence[ChangedUnit]], ...]:
