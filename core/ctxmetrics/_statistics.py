@@ -178,29 +178,32 @@ def weighted_corrected_mean(
     for values in (people, everyone):
         mean_interval(values, confidence, scale=scale)  # are they in range?
     shares = [one / math.fsum(weights) for one in weights]
-
-    def mean_of(values: Sequence[float]) -> float:
-        return math.fsum(map(math.prod, zip(shares, values, strict=True)))
-
-    def spread(values: Sequence[float], others: Sequence[float]) -> float:
-        centre, other = mean_of(values), mean_of(others)
-        triples = zip(shares, values, others, strict=True)
-        return n / (n - 1) * math.fsum(a * a * (x - centre) * (y - other) for a, x, y in triples)
-
     size = 1 / math.fsum(share * share for share in shares)
     rest = variance(everyone) / len(everyone) if len(everyone) > 1 else 0.0
-    both, own = spread(people, judge), spread(judge, judge) + rest
-    weight = min(max(both / own, 0.0), 1.0) if own > 0 else 0.0
+    own = _error(shares, judge, judge) + rest
+    weight = min(max(_error(shares, people, judge) / own, 0.0), 1.0) if own > 0 else 0.0
     errors = [mine - weight * its for mine, its in zip(people, judge, strict=True)]
-    mean = min(max(mean_of(errors) + weight * math.fsum(everyone) / len(everyone), 0.0), scale)
+    mean = _dot(shares, errors) + weight * math.fsum(everyone) / len(everyone)
+    mean = min(max(mean, 0.0), scale)
     tail = (1 + confidence) / 2
-    half = student_quantile(tail, max(int(size) - 1, 1)) * math.sqrt(
-        spread(errors, errors) + weight**2 * rest
-    )
+    half = math.sqrt(_error(shares, errors, errors) + weight**2 * rest)
+    half *= student_quantile(tail, max(int(size) - 1, 1))
     if half < _EQUAL * scale:
         low, high = wilson(mean / scale, size, NormalDist().inv_cdf(tail))
         return mean, (low * scale, high * scale)
     return mean, (max(0.0, mean - half), min(scale, mean + half))
+
+
+def _dot(shares: Sequence[float], values: Sequence[float]) -> float:
+    return math.fsum(map(math.prod, zip(shares, values, strict=True)))
+
+
+def _error(shares: Sequence[float], one: Sequence[float], other: Sequence[float]) -> float:
+    """Covariance of two means with these shares; of one with itself, its squared standard error."""
+    centre, middle = _dot(shares, one), _dot(shares, other)
+    terms = zip(shares, one, other, strict=True)
+    n = len(shares)
+    return n / (n - 1) * math.fsum(share**2 * (x - centre) * (y - middle) for share, x, y in terms)
 
 
 def wilson(p: float, size: float, z: float) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from ctxmetrics._version import __version__
 from ctxmetrics.agreement.labelling.draw import Draw, Drawn
 from ctxmetrics.agreement.labelling.questions import Question
 from ctxmetrics.errors import InputFileError, OutputFileError
-from ctxmetrics.evaluation.writer import json_line
+from ctxmetrics.evaluation.writer import ENCODING, json_line
 from ctxmetrics.text import splitter
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class LabelsFile:
 
     def _write(self, data: dict[str, Any]) -> None:
         """Append one line and wait until the disk has it. A half-written line is taken back."""
-        line = json_line(data).encode()
+        line = json_line(data).encode(*ENCODING)
         try:
             file = os.open(self.path, _FLAGS)
             try:
