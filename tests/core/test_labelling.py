@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -467,7 +468,9 @@ def test_the_whole_way_from_drawing_to_agree(tmp_path):
     assert command("label", file, "--n", 25, "--terminal", typed="y\nn\nn\ny\n" * 25).returncode == 0
     run = command("agree", file, "--labels", f"{file}.labels.jsonl")
     assert run.returncode == 0, run.stderr
-    assert "unit_supported  25       50       0.500   0.500" in run.stdout
+    table = {row[0]: row[1:] for line in run.stdout.splitlines() if len(row := re.split(" {2,}", line)) == 3}
+    assert table["samples"] == ["25", "25"]
+    assert (table["answers"], table["people"]) == (["50", "50"], ["0.500", "0.500"])
     assert command("agree", file, "--annotator", "me").returncode == 2
 
 
