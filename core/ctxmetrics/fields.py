@@ -5,7 +5,8 @@ places. A record may have sides (inputs, outputs, what was expected), as tracing
 fields themselves.
 
 A document is a text, a mapping with its text under a usual key, an object with an attribute of that name, or a pair of
-one of these and a number (its score). `text_of` and `ids_of` are the one rule for its text and its id.
+one of these and a number (its score). `text_of` and `ids_of` are the one rule for its text and its id. Where the
+reference ids are spans (``SOURCE#char=START,END``), the ids of retrieved documents are their spans: see `span_of`.
 """
 
 from __future__ import annotations
@@ -55,6 +56,20 @@ TEXTS_OF: Mapping[str, str] = MappingProxyType(
 # Where a document's text is looked for, and its id.
 TEXT_KEYS = ("page_content", "text", "content", "context", "chunk")
 ID_KEYS = ("id", "doc_id", "document_id", "source")
+# Where a document says at which character of its source it begins, where it ends, and what its source is: LangChain
+# (``add_start_index=True``), LlamaIndex, Haystack, and mappings without metadata.
+_STARTS = (
+    "metadata.start_index", "start_char_idx", "node.start_char_idx", "meta.split_idx_start", "start_index",
+    "split_idx_start",
+)  # fmt: skip
+_ENDS = ("end_char_idx", "node.end_char_idx")
+_SOURCES = (
+    "metadata.source", "metadata.file_path", "node.metadata.file_path", "meta.file_path", "meta.source",
+    "meta.source_id", "ref_doc_id", "node.ref_doc_id", "source", "file_path", "metadata.file_name",
+    "node.metadata.file_name",
+)  # fmt: skip
+# What stands between the source and the characters in the id of a span: RFC 5147.
+SPAN_MARK = "#char="
 # Where a label says how relevant a document is: those of grade 0 are not what should have been retrieved.
 _GRADES = ("relevance", "query_relevance_label")
 # Where facts stand in every schema.
@@ -182,6 +197,7 @@ class Schema:
         who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
         check_keys(mapping, self._known, who, schema)
         values = self._all(mapping, who)
+        spans = in_spans(values.get("reference_context_ids"))
         for ids, texts in TEXTS_OF.items():
             if self.single_string and texts in values:
                 if isinstance(values[texts], str) and values[texts].lstrip()[:2] in ('["', "[{"):
@@ -189,7 +205,7 @@ class Schema:
                         f"{who}: field '{texts}' is a list that is written as a text. Read it with json.loads first."
                     )
                 values[texts] = listed(values[texts])
-            if ids not in values and (found := ids_of(values.get(texts), self.id_keys)):
+            if ids not in values and (found := ids_of(values.get(texts), self.id_keys, spans=spans)):
                 values[ids] = found
         if isinstance(reference := values.get("reference"), list):
             if len(reference) != 1:
@@ -292,10 +308,11 @@ class Schema:
                 found = self._find(record, keys, TEXTS_OF[field])
             if found is None:
                 return None
+            spans = in_spans(self._find(record, keys, "reference_context_ids"))
             return [
                 item
                 if given and isinstance(item, (str, int))
-                else self._id(item, keys.get("id_key"), field, number)
+                else self._id(item, keys.get("id_key"), field, number, spans=spans)
                 for number, item in enumerate(listed(found), 1)
             ]
         return listed(found) if field in TEXTS_OF.values() and found is not None else found
@@ -321,13 +338,16 @@ class Schema:
                 )
         return [document for _, documents in chosen for document in listed(documents)]
 
-    def _id(self, item: Any, key: Any, field: str, number: int) -> Any:
+    def _id(self, item: Any, key: Any, field: str, number: int, *, spans: bool) -> Any:
         document = _unscored(item)
         if callable(key):
             found = key(document)
+        elif spans and key is None and (span := span_of(document)):
+            found = span
         else:
             found = None if key is None else look_up(look_up(document, "metadata"), key)
             found = _first(document, (key,) if key else self.id_keys) if found is None else found
+        found = span_of(document) if found is None and key is None else found
         if found is None:
             raise SampleError(
                 f"Field '{field}', item {number}: a {type(document).__name__} has no {key or 'id'}. Say with id_key= "
@@ -409,11 +429,49 @@ def text_of(item: Any) -> Any:
     return document if isinstance(document, str) else _first(document, TEXT_KEYS)
 
 
-def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS) -> list[Any] | None:
-    """Return the ids of documents, or None unless each of them has one."""
-    ids = [_first(_unscored(item), keys) for item in listed(documents)] if documents else []
-    usable = (isinstance(found, (str, Integral)) and not isinstance(found, bool) for found in ids)
-    return ids if ids and all(usable) else None
+def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = False) -> list[Any] | None:
+    """Return the ids of documents, or None unless each of them has one.
+
+    Args:
+        documents: The documents.
+        keys: Where an id is looked for.
+        spans: Whether their spans are wanted instead, where each of them has one.
+    """
+    items = [_unscored(item) for item in listed(documents)] if documents else []
+    found = [_first(item, keys) for item in items]
+    usable = all(isinstance(id_, (str, Integral)) and not isinstance(id_, bool) for id_ in found)
+    if spans and items and all(places := [span_of(item) for item in items]):
+        return places
+    return found if items and usable else None
+
+
+def span_of(item: Any) -> str | None:
+    """Return where a document's text stands in its source, as ``SOURCE#char=START,END``; None where it does not say.
+
+    Characters count from 0, the end is excluded. The end is what the document says, else the start and the length of
+    its text.
+    """
+    document = _unscored(item)
+    if isinstance(document, str):
+        return None
+    source, start, end = (_first(document, keys) for keys in (_SOURCES, _STARTS, _ENDS))
+    if end is None and isinstance(start, Integral):
+        text = text_of(document)
+        end = start + len(text) if isinstance(text, str) else None
+    if not isinstance(source, str) or not isinstance(start, Integral) or not isinstance(end, Integral):
+        return None
+    return write_span(source, int(start), int(end)) if 0 <= start < end else None
+
+
+def write_span(source: str, start: int, end: int) -> str:
+    """Return the id of a span of a source: characters from 0, the end excluded."""
+    return f"{source}{SPAN_MARK}{start},{end}"
+
+
+def in_spans(ids: Any) -> bool:
+    """Whether ids say where their texts stand."""
+    listed_ids = ids if isinstance(ids, (list, tuple)) else ()
+    return any(isinstance(id_, str) and SPAN_MARK in id_ for id_ in listed_ids)
 
 
 def relevant(items: Iterable[Any]) -> list[Any]:

@@ -16,6 +16,7 @@ from ctxmetrics.fields import (
     TEXTS_OF,
     check_keys,
     ids_of,
+    in_spans,
     is_document,
     read_row,
     relevant,
@@ -49,7 +50,8 @@ class Sample:
 
     Every field is optional; a metric names those it needs. Lists are stored as tuples, ids as strings
     (``1`` and ``"1"`` are the same id). A context may also be a document, as `ctxmetrics.fields` says: its text is
-    stored, and where every document has an id and no ids are given, these are the ids.
+    stored, and where every document has an id and no ids are given, these are the ids: of retrieved documents their
+    spans, where the reference ids are spans.
 
     Attributes:
         id: A name for the sample; carried to its results.
@@ -113,6 +115,7 @@ class Sample:
         for name in _TEXT_FIELDS:
             if (value := getattr(self, name)) is not None:
                 _set(self, name, _text(value, f"{who}: field '{name}'"))
+        spans = in_spans(self.reference_context_ids)
         for ids, texts in TEXTS_OF.items():
             where = f"{who}: field '{texts}'"
             if (documents := _items(getattr(self, texts), where, ids)) is not None:
@@ -122,7 +125,7 @@ class Sample:
                 _set(self, texts, tuple(passages))
             where = f"{who}: field '{ids}'"
             found = _items(getattr(self, ids), where, ids)
-            if (found := ids_of(documents) if found is None else found) is not None:
+            if (found := ids_of(documents, spans=spans) if found is None else found) is not None:
                 named = ((ids_of([item]) or [item])[0] for item in found)
                 _set(
                     self,

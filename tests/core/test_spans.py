@@ -9,7 +9,8 @@ import pytest
 
 from ctxmetrics import Sample, Score, SpanBasedContextPrecision, SpanBasedContextRecall, evaluate
 from ctxmetrics.errors import ParameterError, SampleError
-from ctxmetrics.metrics.spans import read_span, write_span
+from ctxmetrics.fields import span_of, write_span
+from ctxmetrics.metrics.spans import read_span
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -298,7 +299,7 @@ def test_an_id_that_names_no_span_is_refused_with_the_fix(id_: str, fix: str) ->
         recall(a((0, 5)), [*a((0, 5)), id_], {"id": "q1"})
     assert str(caught.value).startswith("Sample 'q1': field 'reference_context_ids', item 2: ")
     assert fix in str(caught.value)
-    assert len(str(caught.value)) < 400
+    assert len(str(caught.value)) < 500
 
 
 def test_it_is_refused_also_where_the_other_side_is_empty() -> None:
@@ -346,3 +347,89 @@ def test_a_sample_that_is_refused_costs_no_other() -> None:
 def test_reading_gives_back_what_was_written() -> None:
     span = ("x#char=1,2 y.md", 3, 44)
     assert read_span(write_span(*span), "here") == span
+
+
+# --- spans of documents ---
+
+CHUNK = "The tower was built in 1889."
+SHAPES = {
+    "LangChain": {"id": "uuid", "page_content": CHUNK, "metadata": {"source": "t.md", "start_index": 40}},
+    "LlamaIndex": {
+        "text": CHUNK,
+        "start_char_idx": 40,
+        "end_char_idx": 68,
+        "metadata": {"file_path": "t.md"},
+    },
+    "LlamaIndex with its score": {
+        "node": {"start_char_idx": 40, "end_char_idx": 68, "metadata": {"file_path": "t.md"}},
+        "text": CHUNK,
+        "score": 0.5,
+    },
+    "LlamaIndex without a path": {
+        "text": CHUNK,
+        "start_char_idx": 40,
+        "end_char_idx": 68,
+        "ref_doc_id": "t.md",
+    },
+    "Haystack": {
+        "id": "h",
+        "content": CHUNK,
+        "meta": {"file_path": "t.md", "split_idx_start": 40, "source_id": "9f"},
+    },
+    "Haystack without a path": {
+        "id": "h",
+        "content": CHUNK,
+        "meta": {"split_idx_start": 40, "source_id": "t.md"},
+    },
+    "a plain dict": {"text": CHUNK, "source": "t.md", "start_index": 40},
+    "a pair with a score": ({"text": CHUNK, "source": "t.md", "start_index": 40}, 0.7),
+}
+
+
+@pytest.mark.parametrize("document", SHAPES.values(), ids=SHAPES)
+def test_the_span_of_a_document(document: Any) -> None:
+    assert span_of(document) == "t.md#char=40,68"
+
+
+@pytest.mark.parametrize("document", SHAPES.values(), ids=SHAPES)
+def test_documents_are_read_as_spans_where_the_labels_are_spans(document: Any) -> None:
+    sample = Sample(retrieved_contexts=[document], reference_context_ids=["t.md#char=50,80"])
+    assert sample.retrieved_context_ids == ("t.md#char=40,68",)
+    row = Sample.from_dict({"retrieved_contexts": [document], "reference_context_ids": ["t.md#char=50,80"]})
+    assert row.retrieved_context_ids == ("t.md#char=40,68",)
+    assert SpanBasedContextRecall().score(sample).value == 18 / 30
+    (verdict,) = SpanBasedContextRecall().score(sample).verdicts
+    assert [span.quote for span in verdict.evidence] == [CHUNK[10:]]
+
+
+def test_where_the_labels_are_ids_documents_keep_theirs() -> None:
+    sample = Sample(retrieved_contexts=[SHAPES["LangChain"]], reference_context_ids=["uuid"])
+    assert sample.retrieved_context_ids == ("uuid",)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "a text",
+        {"page_content": CHUNK},
+        {"page_content": CHUNK, "metadata": {"source": "t.md"}},
+        {"page_content": CHUNK, "metadata": {"start_index": 40}},
+        {
+            "page_content": CHUNK,
+            "metadata": {"source": "t.md", "start_index": -1},
+        },  # LangChain did not find it
+        {"page_content": "", "metadata": {"source": "t.md", "start_index": 4}},
+        {"page_content": CHUNK, "metadata": {"source": 7, "start_index": 4}},
+        {"text": CHUNK, "start_char_idx": None, "end_char_idx": None, "metadata": {"file_path": "t.md"}},
+    ],
+)
+def test_a_document_that_does_not_say_where_it_stands_has_no_span(document: Any) -> None:
+    assert span_of(document) is None
+
+
+def test_documents_without_spans_beside_labels_that_are_spans_are_an_error_with_the_fix() -> None:
+    sample = Sample(
+        retrieved_contexts=[{"id": "u1", "page_content": CHUNK}], reference_context_ids=["t.md#char=50,80"]
+    )
+    with pytest.raises(SampleError, match=r"'u1' does not say where .* add_start_index=True"):
+        SpanBasedContextRecall().score(sample)

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import frozen
 from ctxmetrics.errors import SampleError
+from ctxmetrics.fields import SPAN_MARK
 from ctxmetrics.formulas import (
     average_precision,
     characters,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 SpanUnit = Literal["character", "span"]
 SpanFormula = Literal["share", "iou", "ap"]
 
-_ID = re.compile(r"(.+)#char=([0-9]+),([0-9]+)", re.DOTALL)
+_ID = re.compile(rf"(.+){SPAN_MARK}([0-9]+),([0-9]+)", re.DOTALL)
 _MOST_DIGITS = 12
 _SHOWN = 80
 _SHOWN_PARTS = 3
@@ -221,7 +222,8 @@ def read_span(id_: str, where: str) -> Span:
     if match is None:
         raise SampleError(
             f"{where}: {shown} does not say where its text stands. Write SOURCE#char=START,END, such as "
-            "'handbook.md#char=120,480': characters from 0, the end excluded."
+            "'handbook.md#char=120,480': characters from 0, the end excluded. Of a document it is made where the "
+            "metadata has source and start_index (text splitters: add_start_index=True)."
         )
     source, *numbers = match.groups()
     if max(map(len, numbers)) > _MOST_DIGITS:
@@ -232,11 +234,6 @@ def read_span(id_: str, where: str) -> Span:
             f"{where}: {shown} ends at or before its start. Write the start first; the end is one past the last character."
         )
     return source, start, end
-
-
-def write_span(source: str, start: int, end: int) -> str:
-    """Return the id of a span: what `read_span` reads."""
-    return f"{source}#char={start},{end}"
 
 
 def _passages(sample: Sample, name: str, texts: Sequence[str] | None) -> Iterator[Passage]:
