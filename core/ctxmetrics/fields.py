@@ -460,7 +460,8 @@ def span_of(item: Any) -> str | None:
         end = start + len(text) if isinstance(text, str) else None
     if not isinstance(source, str) or not isinstance(start, Integral) or not isinstance(end, Integral):
         return None
-    return write_span(source, int(start), int(end)) if 0 <= start < end else None
+    first, last = int(start), int(end)
+    return write_span(source, first, last) if 0 <= first < last else None
 
 
 def write_span(source: str, start: int, end: int) -> str:

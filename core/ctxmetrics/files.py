@@ -33,7 +33,7 @@ class SampleFile(Iterator[Sample]):
     """
 
     def __init__(self, path: str | os.PathLike[str], schema: str) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self.schema = schema
         self._samples = self._read()
 

@@ -707,15 +707,17 @@ def _matrix(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:
     return rows
 
 
+def _is_span(value: object) -> bool:
+    if not isinstance(value, tuple) or len(value) != 3:  # noqa: PLR2004 - source, start, end
+        return False
+    source, start, end = value
+    return isinstance(source, str) and isinstance(start, int) and isinstance(end, int) and 0 <= start < end
+
+
 def _spans(values: Sequence[Span], name: str) -> Sequence[Span]:
     """Check that every span has a source and holds at least one character."""
     for index, value in enumerate(values):
-        try:
-            source, start, end = value
-            whole = isinstance(source, str) and isinstance(start, int) and isinstance(end, int)
-        except (TypeError, ValueError):
-            whole = False
-        if not whole or not 0 <= start < end:
+        if not _is_span(value):
             raise ParameterError(
                 f"{name}[{index}] is {value!r}: write (source, start, end) with 0 <= start < end"
             )

@@ -79,7 +79,7 @@ class Effort:
     """
 
     def __init__(self, steps: float = MOST_STEPS) -> None:
-        self.left = steps
+        self.left: float = steps
         self._normalised: set[str] = set()
 
     def spend(self, steps: float) -> None:

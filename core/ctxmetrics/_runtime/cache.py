@@ -100,7 +100,7 @@ class VerdictCache:
             raise ParameterError(
                 f"VerdictCache: max_bytes={max_bytes!r} must be a whole number from {_LEAST_BYTES}."
             )
-        self.path = Path(directory) / FILE_NAME
+        self.path: Path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
         self._connection: sqlite3.Connection | None = None
         self._unchecked = max_bytes  # the first judgement that is kept looks at the size: many runs are short

@@ -244,7 +244,7 @@ class FrameworkRun:
         warned: Whether it was warned that the embedded judge answers without having been asked for by name.
     """
 
-    warned = False
+    warned: bool = False
 
     def warn(self, wrapper: Wrapper, score: Score) -> None:
         """Warn, once, if the verdicts of a score are the embedded judge's although its metric names no judge."""

@@ -21,7 +21,7 @@ from ctxmetrics.cli.score import score
 from ctxmetrics.cli.sweep import sweep
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
-app = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
+app: typer.Typer = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
 for command in (score, compare, parity, estimate, agree, label, sweep, check_judge):
     app.command()(command)
 app.add_typer(cache_app, name="cache")

@@ -11,7 +11,7 @@ from ctxmetrics.cli._status import BAD_INPUT
 from ctxmetrics.cli._terminal import print_result, show_help
 from ctxmetrics.errors import InputFileError
 
-cache_app = typer.Typer(help="Look at a cache of judgements, or empty it.")
+cache_app: typer.Typer = typer.Typer(help="Look at a cache of judgements, or empty it.")
 Directory = Annotated[Path, typer.Argument(help="The cache's directory.")]
 
 

@@ -195,9 +195,9 @@ class Evaluation:
         check_choice("evaluate: on_error", on_error, ("record", "raise"))
         if out is not None:
             check_outputs({"out": out}, {"samples": getattr(samples, "path", None)})
-        self.metrics = check_metrics(metrics, judge)
+        self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         listed = isinstance(samples, (list, tuple))
-        self.source = (CallerSource if in_caller and not listed else Source)(samples, self.metrics)
+        self.source: Source = (CallerSource if in_caller and not listed else Source)(samples, self.metrics)
         self._run = Run(
             max_concurrency=max_concurrency,
             timeout=timeout,

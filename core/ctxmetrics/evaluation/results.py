@@ -114,8 +114,8 @@ class Results(Sequence[Row]):
 
     def __init__(self, scales: Mapping[str, float], *, keep: bool) -> None:
         """Begin without a row: ``scales`` are the metrics' highest scores by name; ``keep`` keeps whole rows."""
-        self.metrics = tuple(scales)
-        self.usage = Usage()
+        self.metrics: tuple[str, ...] = tuple(scales)
+        self.usage: Usage = Usage()
         self.stopped: str | None = None
         self._columns = {name: _Column(name, scale) for name, scale in scales.items()}
         self._ids: list[str | None] = []

@@ -54,7 +54,7 @@ class Source:
         self._number = 0
         self._places: dict[str, int] = {}
         self._stopped = False
-        self.total = len(samples) if isinstance(samples, Sized) else None
+        self.total: int | None = len(samples) if isinstance(samples, Sized) else None
         self._listed = isinstance(samples, (list, tuple))
         self._samples: Iterator[Any] = iter(samples)
         if self._listed:

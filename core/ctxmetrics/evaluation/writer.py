@@ -193,7 +193,7 @@ class OutFile:
     ) -> None:
         self._path, self._keep_texts = path, keep_texts
         self._place = _target(path)
-        self.part = None if self._place is None else _part(self._place)
+        self.part: Path | None = None if self._place is None else _part(self._place)
         self._earlier: IO[bytes] | None = None
         _check_writable(path, self._place)
         _check_writable(f"{path}{PART}", self.part)

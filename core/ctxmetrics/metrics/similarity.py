@@ -24,11 +24,12 @@ from ctxmetrics.judges.nli.scores import PredictionError, read_scores
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# A function of (retrieved, reference) that returns a similarity in 0..1; or of one list of such pairs that returns as many.
-_OfPair: TypeAlias = "Callable[[str, str], float]"
-_OfPairs: TypeAlias = "Callable[[list[tuple[str, str]]], Any]"
-# One of these, or a named measure of rapidfuzz.
-Measure: TypeAlias = "Literal['levenshtein', 'hamming', 'jaro', 'jaro_winkler'] | _OfPair | _OfPairs"
+# A named measure of rapidfuzz; or a function of (retrieved, reference) that returns a similarity in 0..1; or a function of
+# one list of such pairs that returns as many.
+Measure: TypeAlias = (
+    "Literal['levenshtein', 'hamming', 'jaro', 'jaro_winkler']"
+    " | Callable[[str, str], float] | Callable[[list[tuple[str, str]]], Any]"
+)
 
 # Name -> the module of rapidfuzz.distance.
 MEASURES = {

@@ -60,7 +60,8 @@ class ForeignModel:
     """
 
     def __init__(self, inner: object, identity: str) -> None:
-        self._inner, self.identity = inner, identity
+        self._inner = inner
+        self.identity: str = identity
 
     def __eq__(self, other: object) -> bool:
         return (

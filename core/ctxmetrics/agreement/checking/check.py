@@ -56,18 +56,7 @@ def check_judge(
         JudgeError: It gave no verdict at all, and not because of what it replied: a server that is down, a wrong key, an
             error in a judge of your own.
     """
-    if not isinstance(judge, Judge):
-        raise ParameterError(
-            f"check_judge: {type(judge).__name__} is no judge. Give LexicalJudge(), NLIJudge(predict, identity=..), "
-            "LLMJudge(model), or an object with name, warnings, attribute and rate."
-        )
-    if not isinstance(repetitions, int) or isinstance(repetitions, bool) or repetitions < 1:
-        raise ParameterError(f"check_judge: repetitions={repetitions!r} must be a whole number from 1.")
-    for name in ("cache", "out"):
-        if options.get(name) is not None:
-            raise ParameterError(
-                f"check_judge: {name}= is not possible: each repetition must be judged anew."
-            )
+    _check(judge, repetitions, options)
     (announce or logging.getLogger("ctxmetrics").info)(cost_of(judge, repetitions))
     watched, model = _watched(judge)
     start = time.perf_counter()
@@ -97,6 +86,21 @@ def check_judge(
             usage=sum((run.usage for run in runs), Usage()),
         ),
     )
+
+
+def _check(judge: Judge, repetitions: int, options: RunOptions) -> None:
+    if not isinstance(judge, Judge):
+        raise ParameterError(
+            f"check_judge: {type(judge).__name__} is no judge. Give LexicalJudge(), NLIJudge(predict, identity=..), "
+            "LLMJudge(model), or an object with name, warnings, attribute and rate."
+        )
+    if not isinstance(repetitions, int) or isinstance(repetitions, bool) or repetitions < 1:
+        raise ParameterError(f"check_judge: repetitions={repetitions!r} must be a whole number from 1.")
+    for name in ("cache", "out"):
+        if options.get(name) is not None:
+            raise ParameterError(
+                f"check_judge: {name}= is not possible: each repetition must be judged anew."
+            )
 
 
 def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:

@@ -66,15 +66,15 @@ class LabelServer(ThreadingHTTPServer):
 
     def __init__(self, session: Session, port: int = 0) -> None:
         self.session = session
-        self.token = secrets.token_urlsafe(24)
+        self.token: str = secrets.token_urlsafe(24)
         try:
             super().__init__((_ADDRESS, port), _Handler)
         except (OSError, OverflowError) as error:
             raise InputFileError(
                 f"label: port {port} cannot be used: {getattr(error, 'strerror', None) or error}. Choose another --port."
             ) from None
-        self.host = f"{_ADDRESS}:{self.server_port}"
-        self.address = f"http://{self.host}/{self.token}/"
+        self.host: str = f"{_ADDRESS}:{self.server_port}"
+        self.address: str = f"http://{self.host}/{self.token}/"
 
     def stop(self) -> None:
         """End `serve_forever`, from any thread."""

@@ -48,7 +48,9 @@ class Session:
         labels: Collection[str] = ASKED,
         then: str = "",
     ) -> None:
-        self.file, self.annotator, self.then = file, annotator, then
+        self.file: LabelsFile = file
+        self.annotator: str = annotator
+        self.then: str = then
         self._samples, self._verdicts = samples, verdicts
         self._drawn = file.draw.drawn if file.draw else ()
         for one in self._drawn:

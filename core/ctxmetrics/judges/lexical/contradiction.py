@@ -58,7 +58,10 @@ class Passage:
     """A text with its words, read for this check; the number of a sentence tells it from the others."""
 
     def __init__(self, text: str, found: Sequence[Word], language: str, number: int = -1) -> None:
-        self.text, self.words, self.number, self._language = text, found, number, language
+        self.text: str = text
+        self.words: Sequence[Word] = found
+        self.number: int = number
+        self._language = language
         self.places: dict[str, list[int]] = {}
         """The positions of each key."""
         denying, harmless = vocabulary.negations(language), vocabulary.no_negation_after(language)

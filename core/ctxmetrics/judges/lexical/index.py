@@ -47,15 +47,17 @@ class Index:
     __slots__ = ("ends", "first", "lengths", "owners", "postings", "starts", "weight")
 
     def __init__(self, contexts: Sequence[str], wanted: AbstractSet[str] | None = None) -> None:
-        self.starts, self.ends, self.first = array("I"), array("I"), array("I", [0])
-        self.owners = array("I")
+        self.starts: array[int] = array("I")
+        self.ends: array[int] = array("I")
+        self.first: array[int] = array("I", [0])
+        self.owners: array[int] = array("I")
         self.lengths: list[int] = []
-        self.postings = _Postings()
+        self.postings: _Postings = _Postings()
         for context in contexts:
             self.lengths.append(self._add(context, wanted))
             self.first.append(len(self.starts))
         stored = sum(map(len, self.postings.values()))
-        self.weight = 12 * len(self.starts) + 4 * stored + 200 * len(self.postings)
+        self.weight: int = 12 * len(self.starts) + 4 * stored + 200 * len(self.postings)
 
     def _add(self, context: str, wanted: AbstractSet[str] | None) -> int:
         postings, owner, length = self.postings, len(self.lengths), 0
@@ -121,7 +123,7 @@ class Memory:
             self._weight = 0
 
 
-memory = Memory(max_weight=64_000_000)
+memory: Memory = Memory(max_weight=64_000_000)
 
 
 def shared_index(request: JudgeRequest) -> Index:

@@ -45,7 +45,8 @@ class Reader:
     """Reads the sentences of the contexts as they are needed, each once."""
 
     def __init__(self, index: Index, contexts: Sequence[str], language: str) -> None:
-        self.index, self.language = index, language
+        self.index: Index = index
+        self.language: str = language
         self._contexts, self._read = contexts, dict[int, Passage]()
 
     def passage(self, sentence: int) -> Passage:
