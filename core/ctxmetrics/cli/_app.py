@@ -18,11 +18,12 @@ from ctxmetrics.cli.estimate import estimate
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
 from ctxmetrics.cli.score import score
+from ctxmetrics.cli.spans import spans
 from ctxmetrics.cli.sweep import sweep
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
 app: typer.Typer = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
-for command in (score, compare, parity, estimate, agree, label, sweep, check_judge):
+for command in (score, compare, parity, estimate, agree, label, spans, sweep, check_judge):
     app.command()(command)
 app.add_typer(cache_app, name="cache")
 
