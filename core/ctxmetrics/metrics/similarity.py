@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -22,13 +22,14 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.nli.scores import PredictionError, read_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 # A named measure of rapidfuzz; or a function of (retrieved, reference) that returns a similarity in 0..1; or a function of
 # one list of such pairs that returns as many.
 Measure: TypeAlias = (
-    "Literal['levenshtein', 'hamming', 'jaro', 'jaro_winkler']"
-    " | Callable[[str, str], float] | Callable[[list[tuple[str, str]]], Any]"
+    Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
+    | Callable[[str, str], float]
+    | Callable[[list[tuple[str, str]]], Any]
 )
 
 # Name -> the module of rapidfuzz.distance.
