@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics import Sample, Score, SpanBasedContextPrecision, SpanBasedContextRecall, evaluate
-from ctxmetrics.errors import ParameterError, SampleError
+from ctxmetrics import (
+    ContextRecall,
+    Sample,
+    Score,
+    ScriptedJudge,
+    SpanBasedContextPrecision,
+    SpanBasedContextRecall,
+    evaluate,
+)
+from ctxmetrics.errors import CtxMetricsError, ParameterError, SampleError
+from ctxmetrics.evaluation.reference_spans import reference_spans_of
 from ctxmetrics.fields import span_of, write_span
 from ctxmetrics.metrics.spans import read_span
 
@@ -433,3 +443,71 @@ def test_documents_without_spans_beside_labels_that_are_spans_are_an_error_with_
     )
     with pytest.raises(SampleError, match=r"'u1' does not say where .* add_start_index=True"):
         SpanBasedContextRecall().score(sample)
+
+
+# --- labels from a judged run ---
+
+
+def judged(**changed: Any) -> Any:
+    quotes = [{"context": "c1", "quote": TEXT[0:28], "whole": True}]
+    reply = {
+        "data": "$data",
+        "sentences": [
+            {"id": "s1", "evidence": quotes, "supported": True},
+            {"id": "s2", "evidence": [], "missing": "the river", "supported": False},
+        ],
+        "contexts": [{"id": "c1", "useful": True}, {"id": "c2", "useful": False}],
+    }
+    fields: dict[str, Any] = {
+        "id": "q1",
+        "reference": "The tower was built in 1889. It stands by the river.",
+        "retrieved_contexts": [TEXT[:51], TEXT[52:]],
+        "retrieved_context_ids": ["tower.md#char=1000,1051", "tower.md#char=1052,1071"],
+        "metadata": {"set": "a"},
+    }
+    judge = ScriptedJudge({"joint": [reply]})
+    return evaluate([{**fields, **changed}], [ContextRecall(judge=judge)], progress=False)
+
+
+def test_quotes_of_a_judged_run_are_labels() -> None:
+    (sample,) = judged().reference_spans()
+    assert sample.reference_context_ids == ("tower.md#char=1000,1028",)
+    assert sample.metadata["set"] == "a"
+    assert sample.metadata["reference_spans"].startswith("quotes of context_recall, ")
+    assert SpanBasedContextRecall().score(sample).value == 1.0
+    assert SpanBasedContextPrecision().score(sample).value == 28 / (51 + 19)
+
+
+def test_a_doubtful_verdict_gives_no_label() -> None:
+    results = judged()
+    (row,) = results
+    score = row["context_recall"]
+    weak = tuple(replace(verdict, code="weak_evidence") for verdict in score.verdicts)
+    doubtful = replace(row, scores={"context_recall": replace(score, verdicts=weak)})
+    (sample,) = reference_spans_of([doubtful], "context_recall")
+    assert sample.reference_context_ids == ()
+    assert SpanBasedContextRecall().score(sample).reason_code == "no_reference"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"retrieved_context_ids": None}, "it has no id"),
+        ({"retrieved_context_ids": ["a", "b"]}, "does not say where its text stands"),
+        (
+            {"retrieved_context_ids": ["t#char=0,50", "t#char=60,79"]},
+            "its text has 51 characters, its span 50",
+        ),
+    ],
+)
+def test_contexts_without_a_span_give_no_label_but_an_error(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(CtxMetricsError, match=f"sample 'q1', context 1.*{message}"):
+        judged(**changed).reference_spans()
+
+
+def test_only_a_judged_recall_has_quotes() -> None:
+    with pytest.raises(ParameterError, match="metric='context_precision' is not in this run"):
+        judged().reference_spans("context_precision")
+    results = evaluate([tower()], [SpanBasedContextRecall()], progress=False)
+    with pytest.raises(ParameterError, match="counts no units"):
+        results.reference_spans("span_based_context_recall")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ctxmetrics.comparison.compare import Comparison
     from ctxmetrics.evaluation.curve import Curve, SmallestK
+    from ctxmetrics.samples import Sample
 
 
 @dataclass(slots=True)
@@ -329,6 +330,31 @@ class Results(Sequence[Row]):
                 f"smallest_k: several metrics count units: {name}, {', '.join(others)}. Name one."
             )
         return smallest_k_of(name, (row[name] for row in self), keep)
+
+    def reference_spans(self, metric: str = "context_recall") -> list[Sample]:
+        """Return the samples with labels over spans: where the verified quotes behind each yes stand in the sources.
+
+        The span of a quote is its place in the context, inside the context's own span: the retrieved ids must be of the
+        form ``SOURCE#char=START,END``. Doubtful verdicts give no label. What no retrieved context stated is in no
+        label: these are the spans that this run found. Each sample's ``metadata["reference_spans"]`` says so, with the
+        judge. A sample without a quote has an empty list: its span metrics are None, ``no_reference``.
+
+        Args:
+            metric: Name of a judged recall of the run.
+
+        Raises:
+            CtxMetricsError: The run wrote its rows to a file and keeps values only.
+            ParameterError: There is no such metric, it counts no units, or the rows hold no texts; a context has no span,
+                or one of another length than its text.
+        """
+        from ctxmetrics.evaluation.reference_spans import reference_spans_of
+
+        self._need_rows("reference_spans")
+        if metric not in self.metrics:
+            raise ParameterError(
+                f"reference_spans: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
+            )
+        return list(reference_spans_of(self, metric))
 
     def _counting_units(self, what: str, names: Sequence[str] | None) -> list[str]:
         """Return the metrics whose scores have an attribution, as far as they are named."""
