@@ -16,10 +16,13 @@ from ctxmetrics import (
     SpanBasedContextPrecision,
     SpanBasedContextRecall,
     evaluate,
+    score_table,
 )
 from ctxmetrics.errors import CtxMetricsError, ParameterError, SampleError
 from ctxmetrics.evaluation.reference_spans import reference_spans_of
 from ctxmetrics.fields import span_of, write_span
+from ctxmetrics.metrics import METRICS
+from ctxmetrics.metrics.named import metric_named
 from ctxmetrics.metrics.spans import read_span
 
 if TYPE_CHECKING:
@@ -511,3 +514,28 @@ def test_only_a_judged_recall_has_quotes() -> None:
     results = evaluate([tower()], [SpanBasedContextRecall()], progress=False)
     with pytest.raises(ParameterError, match="counts no units"):
         results.reference_spans("span_based_context_recall")
+
+
+# --- by name, and in a table ---
+
+
+def test_a_metric_is_found_by_its_name() -> None:
+    metrics = [
+        SpanBasedContextRecall(unit="span", min_cover=0.8),
+        SpanBasedContextPrecision(formula="iou", top_k=3),
+    ]
+    assert [metric_named(metric.name) for metric in metrics] == metrics
+    assert not {metric.base_name for metric in metrics} & METRICS.keys()
+
+
+def test_a_table_has_a_column_for_each() -> None:
+    pa = pytest.importorskip("pyarrow", reason="the tables extra is not installed")
+    pytest.importorskip("narwhals", reason="the tables extra is not installed")
+    table = pa.table(
+        {"retrieved_context_ids": [a((0, 10)), []], "reference_context_ids": [a((5, 15)), a((0, 1))]}
+    )
+    scored = score_table(
+        table, [SpanBasedContextRecall(), SpanBasedContextPrecision(formula="iou")], progress=False
+    )
+    assert scored.column("span_based_context_recall").to_pylist() == [5 / 10, 0.0]
+    assert scored.column("span_based_context_precision(formula=iou)").to_pylist() == [5 / 15, 0.0]
