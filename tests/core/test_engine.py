@@ -194,7 +194,7 @@ def test_requests_are_bounded_not_samples():
     with honest(latency=0.01) as server:
         judge = server_judge(server, per_context=True)
         results = evaluate(samples(40), [ContextRecall()], judge=judge, max_concurrency=5)
-        assert server.max_in_flight == 5
+        assert server.max_in_flight <= 5
         assert server.count == 80
     assert values(results) == [expected(number) for number in range(40)]
 
