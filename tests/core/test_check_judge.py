@@ -103,6 +103,7 @@ ALLOWED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", WEAKNESSES)
 def test_a_planted_weakness_is_named(code):
     sheet = WEAKNESSES[code]().check(repetitions=2 if code == "unstable" else 1)

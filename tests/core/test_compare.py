@@ -310,6 +310,7 @@ def test_a_verdict_that_is_missing_is_no_loss():
         run(BEFORE, metrics=METRICS[:1]).compare(run(BEFORE, Silent(), METRICS[:1]))
 
 
+@pytest.mark.slow
 def test_planted_losses_and_wins_are_named_and_none_is_invented(tmp_path):
     """Contexts that state a sentence word for word are added to one of the runs; the embedded judge judges both."""
     files = [DATA / f"{name}.jsonl" for name in ("clapnq-dev", "mtragun")]

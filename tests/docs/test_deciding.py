@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from support.labelling import LabelProcess
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ def answer_all(words: list[str], said: dict[str, dict[str, list[bool]]]) -> str:
         return page.wait()[1]
 
 
+@pytest.mark.slow
 def test_from_a_number_to_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     labelled = [

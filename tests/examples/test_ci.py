@@ -83,6 +83,7 @@ def test_the_workflow_fails_where_retrieval_became_worse(repository):
     assert "- failed: context_recall fell by" in text
 
 
+@pytest.mark.slow
 def test_the_pytest_file_writes_a_baseline_passes_and_fails(repository):
     shutil.copy(RECIPES / "test_retrieval.py", repository)
     shutil.rmtree(repository / "baseline")

@@ -92,7 +92,9 @@ def test_there_are_a_hundred_payloads_and_none_holds_a_word_of_the_answer():
     assert not [text for text in PAYLOADS if any(word in text.casefold() for word in WORDS)]
 
 
-@pytest.mark.parametrize("echo", [True, False], ids=["with the code", "without the code"])
+@pytest.mark.parametrize(
+    "echo", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["with the code", "without the code"]
+)
 @pytest.mark.parametrize("obeys", OBEYS)
 @pytest.mark.parametrize("place", PLACES)
 def test_no_verdict_is_raised_without_a_flag(place, obeys, echo):

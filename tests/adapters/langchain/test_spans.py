@@ -75,6 +75,7 @@ def test_the_same_labels_hold_for_every_chunking() -> None:
     assert precisions["500"] >= precisions["overlap"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["ragas.evaluate", "deepeval.evaluate", "langsmith.evaluate", "langchain.lcel"]
 )
