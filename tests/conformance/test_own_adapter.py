@@ -37,7 +37,7 @@ def test_it_proves_itself(tmp_path: Path) -> None:
     ("old", "new"),
     [
         ('"score": score.value,', '"score": score.value or 0.0,'),
-        ("Scorer.of([metric], judge, keys, SCHEMA)", "Scorer.of([type(metric)()], judge, keys, SCHEMA)"),
+        ("Wrapper.of(metric, judge, keys, SCHEMA)", "Wrapper.of(type(metric)(), judge, keys, SCHEMA)"),
         ("for sample in samples]", "for sample in reversed(samples)]"),
         ("rows = [SCHEMA.record(sample.to_dict())", 'rows = [{**SCHEMA.record(sample.to_dict()), "inputs": {}}'),
         ("scorer(**row)", 'scorer(inputs=row["inputs"], outputs=row["outputs"])'),
