@@ -1,6 +1,6 @@
 """How often the intervals of `compare` hold the true difference, and how often its gates are wrong: by simulation.
 
-    python benchmarks/run.py coverage [--draws 1000] [--seed 1]
+    python benchmarks/run.py interval_coverage [--draws 1000] [--seed 1]
 
 Pairs of scores are drawn from populations of 200,000 samples whose mean difference is known: of 0 and 1, and of fractions
 (recall of one to six sentences). The judge of the corrected difference errs on a fifth of the samples, and likes the
@@ -76,7 +76,7 @@ HEADER = ("n", "interval", "corrected", "max-drop fails", "not-worse passes", "p
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="coverage")
+    parser = argparse.ArgumentParser(prog="interval_coverage")
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(argv)
