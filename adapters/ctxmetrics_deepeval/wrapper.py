@@ -134,7 +134,7 @@ class DeepEvalMetric(MetricClass, BaseMetric):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         # DeepEval declares the typing object itself as this attribute's value, where it means its type.
-        cls._required_params = [SingleTurnParams(place) for place in _places(cls.core_class.requires)]  # type: ignore[assignment]
+        cls._required_params = [SingleTurnParams(place) for place in _places(cls.core_class.requires)]  # type: ignore[assignment]  # see above
 
     # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
@@ -148,7 +148,7 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         with part_of(self.core):  # a test run of DeepEval may last as long as the process
             return _end(self, measuring, _TestCases(self.core, SCHEMA).score(test_case))
 
-    async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]
+    async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
         """Score a test case. Raises as `measure` does."""
         measuring = _begin(self)
         with part_of(self.core):
@@ -223,7 +223,7 @@ def _with_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool
     core = replace(core, strict=True) if strict and not core.strict else core
     if threshold == "convention":
         threshold = 0.5 if core.pass_mark is None else None  # DeepEval's own
-    return core if threshold in (None, core.pass_mark) else replace(core, threshold=threshold)  # type: ignore[arg-type]
+    return core if threshold in (None, core.pass_mark) else replace(core, threshold=threshold)  # type: ignore[arg-type]  # "convention" was replaced above
 
 
 @cache

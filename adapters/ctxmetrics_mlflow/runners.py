@@ -52,7 +52,7 @@ def _store() -> TemporaryDirectory[str]:
 
 @contextmanager
 def _own_store() -> Iterator[None]:
-    """Log to a store of our own: to no server that somebody uses, and not into the folder one is in."""
+    """Log to a store in a temporary folder: to no tracking server, and not into the working folder."""
     uri, folder = mlflow.get_tracking_uri(), _store().name
     with aside(_SETTINGS, folder):
         mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")

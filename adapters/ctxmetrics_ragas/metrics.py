@@ -337,7 +337,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):  # type: ignore[mi
         return [ContextResult(score) for score in scores]
 
     score = _sync(ascore)  # type: ignore[arg-type]  # mypy expects a function of the base class here, and below
-    batch_score = _sync(abatch_score)  # type: ignore[arg-type]
+    batch_score = _sync(abatch_score)  # type: ignore[arg-type]  # as above
 
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
         CALLBACKS.set(callbacks)
@@ -414,7 +414,7 @@ class _Waiting(JudgedMetric, MetricWithLLM):  # type: ignore[misc]  # as above
     def __setattr__(self, name: str, value: Any) -> None:
         # ragas/evaluation.py lends and takes back by setting this attribute (lines 180 and 332), as people give an LLM by
         # hand: only its module tells one from the other.
-        lends = name == "llm" and sys._getframe(1).f_globals.get("__name__") == "ragas.evaluation"  # noqa: SLF001
+        lends = name == "llm" and sys._getframe(1).f_globals.get("__name__") == "ragas.evaluation"  # noqa: SLF001 - Python has no other name for it
         if name == "llm":
             self._lent.set(self._judged_by(value) if lends and value is not None else None)
         if not lends:

@@ -170,7 +170,7 @@ def weighted_corrected_mean(
     0.9
     """
     n = len(people)
-    if not len(judge) == len(weights) == n >= 2 or not all(0 < one < math.inf for one in weights):  # noqa: PLR2004
+    if not len(judge) == len(weights) == n >= 2 or not all(0 < one < math.inf for one in weights):  # noqa: PLR2004 - a variance needs two
         raise ParameterError(
             "weighted_corrected_mean: people, judge and weights must be of the same two or more samples, "
             "and weights above 0."

@@ -144,7 +144,7 @@ class Run:
             retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
             stop=lambda _: self._given_up(failed, refused_at),
             # With a random part, so that requests do not come in waves.
-            wait=lambda state: longer(state) if asked is None else asked + random.uniform(0.1, _SPREAD),  # noqa: S311
+            wait=lambda state: longer(state) if asked is None else asked + random.uniform(0.1, _SPREAD),  # noqa: S311 - no secret
             before_sleep=before_sleep_log(_log, logging.DEBUG),
             reraise=True,
         )

@@ -72,7 +72,7 @@ def collected_warnings() -> Iterator[list[str]]:
     """
     log, texts = logging.getLogger("ctxmetrics"), list[str]()
     handler, propagate = logging.Handler(logging.WARNING), log.propagate
-    handler.emit = lambda record: texts.append(record.getMessage())  # type: ignore[method-assign]
+    handler.emit = lambda record: texts.append(record.getMessage())  # type: ignore[method-assign]  # a handler of this call alone
     log.addHandler(handler)
     log.propagate = False
     try:

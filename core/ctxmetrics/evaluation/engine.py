@@ -404,7 +404,7 @@ def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metri
                 "An adapter's metric belongs into its framework."
             )
         if isinstance(metric, JudgedMetric):
-            metric = metric.with_judge(judge or default_judge())  # noqa: PLW2901
+            metric = metric.with_judge(judge or default_judge())  # noqa: PLW2901 - with its judge it is the metric that runs
         checked.append(metric)
     if not checked:
         raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")

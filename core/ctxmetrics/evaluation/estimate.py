@@ -91,7 +91,7 @@ def estimate(
         cache: The cache that the run will use; what it holds is free.
 
     Raises:
-        ParameterError: Another judge, whose costs nobody knows; or as `evaluate` raises.
+        ParameterError: Another judge, whose costs are not known; or as `evaluate` raises.
         MissingFieldError: As `evaluate` raises.
         SampleError: As `evaluate` raises.
     """

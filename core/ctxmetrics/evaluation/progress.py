@@ -21,7 +21,7 @@ class Progress:
 
     Attributes:
         done: Samples finished.
-        total: Samples in all, or None when nobody knows.
+        total: Samples in all, or None where it is not known.
         failed: Samples with a score that failed.
         calls: Requests sent.
         seconds: Seconds since the start.
@@ -40,7 +40,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds to go at this rate, or None when nobody knows."""
+        """Seconds to go at this rate, or None where it is not known."""
         return None if self.total is None or not self.rate else (self.total - self.done) / self.rate
 
 

@@ -117,7 +117,7 @@ def _batch(metric: Metric, cases: list[Case]) -> Batch:
     for case, sample in zip(cases, samples, strict=True):
         script = ScriptedJudge(case.judge or {})
         if scripts.get(key := _key(metric, sample), script) != script:
-            sample = replace(sample, user_input=f"{sample.user_input or ''} ({case.id})")  # noqa: PLW2901
+            sample = replace(sample, user_input=f"{sample.user_input or ''} ({case.id})")  # noqa: PLW2901 - the marked sample is the one that is asked about
             key = _key(metric, sample)
         scripts[key] = scripts[getattr(sample, metric.answer_field)] = script
         told_apart.append(sample)

@@ -31,7 +31,7 @@ def read_labelled(samples: Iterable[Sample], path: Path, *, annotator: str | Non
     Args:
         samples: All samples of the file that was labelled.
         path: The file of labels.
-        annotator: Whose answers; None: everybody's.
+        annotator: The person whose answers are read; None: all people's.
 
     Raises:
         InputFileError: The file is no file of labels, has no yes or no, or was made for other samples.
@@ -56,9 +56,9 @@ def read_labelled(samples: Iterable[Sample], path: Path, *, annotator: str | Non
 def _answers(file: LabelsFile, annotator: str | None) -> dict[Key, dict[Question, bool | None]]:
     """Return what the majority said to the questions about each sample: None for a tie, and without a yes or a no."""
     if annotator is not None and annotator not in file.annotators:
-        known = ", ".join(map(repr, file.annotators)) or "nobody"
+        known = ", ".join(map(repr, file.annotators)) or "none"
         raise ParameterError(
-            f"--annotator {annotator!r}: {file.path} has no answers of theirs, only of {known}."
+            f"--annotator {annotator!r}: {file.path} has no answers under this name, only of {known}."
         )
     votes: dict[Question, Counter[str]] = {}
     for (name, question), answer in file.answers.items():

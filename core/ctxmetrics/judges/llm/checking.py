@@ -121,7 +121,7 @@ class _Quotes:
                         if other != id_ and (found := self._find(other, quote)) is not None
                     ]
                     if len(others) == 1:
-                        (id_, place), doubt = others[0], "another_context"  # noqa: PLW2901
+                        (id_, place), doubt = others[0], "another_context"  # noqa: PLW2901 - the place that was found replaces the place that was named
             except EffortExceededError:
                 left_out += 1
                 continue

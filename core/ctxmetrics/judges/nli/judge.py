@@ -371,7 +371,7 @@ def _encode(key: str, score: float) -> str:
 
 
 def _decode(key: str, stored: str) -> float | None:
-    """Read a score back; None where somebody changed it."""
+    """Read a score back; None where the stored text was changed."""
     seal, _, text = stored.partition(" ")
     if seal != _seal(key, text):
         return None
