@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -111,3 +112,16 @@ def llms() -> SimpleNamespace:
 def labels() -> Callable[[Any], str]:
     """What the fake server answers, as a script for a `ScriptedJudge`."""
     return JUDGE
+
+
+@pytest.fixture
+def score_in_a_thread() -> Callable[[Any, dict[str, Any]], float]:
+    """Scores a row in a thread of its own, as integrations do."""
+
+    def score(metric: Any, row: dict[str, Any]) -> float:
+        from ragas import SingleTurnSample
+
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(metric.single_turn_score, SingleTurnSample(**row)).result()
+
+    return score

@@ -201,18 +201,14 @@ def test_llm_and_init_by_hand_as_integrations_do(row: Row, server: FakeOpenAISer
 
 
 def test_an_llm_given_by_hand_where_there_was_none_stays(
-    row: Row, server: FakeOpenAIServer, llms: Any
+    row: Row, server: FakeOpenAIServer, llms: Any, score_in_a_thread: Any
 ) -> None:
     """``if metric.llm is None: metric.llm = llm`` by hand reads and sets as ``evaluate()`` does, and lends nothing."""
     metric = ContextRecall(judge="framework")
     if metric.llm is None:
         metric.llm = llm = llms.instructor_sync(server)
     metric.init(RunConfig())
-    found: list[float] = []
-    thread = threading.Thread(target=lambda: found.append(metric.single_turn_score(SingleTurnSample(**row))))
-    thread.start()
-    thread.join()
-    assert found == [0.5]
+    assert score_in_a_thread(metric, row) == 0.5
     assert metric.llm is llm
 
 

@@ -125,18 +125,16 @@ def test_an_executor_that_runs_later_judges_with_its_runs_llm(
         assert ours.context_recall.llm is None
 
 
-def test_an_llm_given_by_hand_stays(row: Row, server: FakeOpenAIServer, llms: Any) -> None:
+def test_an_llm_given_by_hand_stays(
+    row: Row, server: FakeOpenAIServer, llms: Any, score_in_a_thread: Any
+) -> None:
     """``metric.llm = llm; metric.init(..)`` once, then scoring in other threads, as integrations do."""
     metric = ours.LLMContextRecall()
     metric.llm = llm = llms.instructor_sync(server)
     from ragas import RunConfig
 
     metric.init(RunConfig())
-    found: list[float] = []
-    thread = threading.Thread(target=lambda: found.append(metric.single_turn_score(SingleTurnSample(**row))))
-    thread.start()
-    thread.join()
-    assert found == [0.5]
+    assert score_in_a_thread(metric, row) == 0.5
     assert metric.llm is llm
 
 
