@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "faults.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "measured-faults.md"
 _PEERS = ("ragas", "deepeval", "instructor", "openai")
 
 

@@ -9,7 +9,7 @@ value, NaN or None); ``lost``: the call raised and gave nothing. Ours: so many s
 lines; bars: nothing wrong, nothing lost, at 10 % nothing missing, at 100 % a reason code for everything missing and
 one line that says so. Peers: 20 samples at 10 %, 4 at 100 %, in a process of their own that is ended after ``--limit``
 seconds. Requests that hang are given up after 2 seconds (ours; for the peers, after what they are configured to).
-``--write-docs`` puts the table into ``docs/faults.md``.
+``--write-docs`` puts the table into ``docs/measured-faults.md``.
 """
 
 from __future__ import annotations

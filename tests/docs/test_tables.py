@@ -27,7 +27,13 @@ from ctxmetrics.scores import ReasonCode
 from ctxmetrics.verdicts import VerdictCode
 
 ROOT = Path(__file__).parents[2]
-JUDGES = (ROOT / "docs" / "judges.md").read_text(encoding="utf-8")
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
+EMBEDDED, CHECKING = page("embedded-judge"), page("checking-judges")
 
 
 def benchmark(name: str) -> Any:
@@ -52,7 +58,7 @@ def cells(table: str) -> list[list[str]]:
 
 
 def test_the_agreement_that_is_shown_is_the_one_that_is_printed() -> None:
-    shown = re.search(r"^```text\n(lexical against people.*?)^```$", JUDGES, re.MULTILINE | re.DOTALL)
+    shown = re.search(r"^```text\n(lexical against people.*?)^```$", CHECKING, re.MULTILINE | re.DOTALL)
     printed = str(agree(read_samples(ROOT / "examples" / "handbook.jsonl"), progress=False))
     bootstrap = r"\([+-]?\d\.\d{3} to [+-]?\d\.\d{3}\)"  # another numpy may draw other samples
     assert shown is not None
@@ -60,7 +66,7 @@ def test_the_agreement_that_is_shown_is_the_one_that_is_printed() -> None:
 
 
 def test_the_embedded_judges_sheet_is_the_one_that_is_printed() -> None:
-    shown = re.search(r"^```text\n(lexical: .*?)\n```$", JUDGES, re.MULTILINE | re.DOTALL)
+    shown = re.search(r"^```text\n(lexical: .*?)\n```$", CHECKING, re.MULTILINE | re.DOTALL)
     printed = str(check_judge(LexicalJudge(), progress=False))
     measured = r"\d\.\d{3} to \d\.\d{3}|seconds +\S+"  # another numpy, another machine
     assert shown is not None
@@ -69,7 +75,7 @@ def test_the_embedded_judges_sheet_is_the_one_that_is_printed() -> None:
 
 def test_every_weakness_of_the_sheet_is_explained() -> None:
     source = inspect.getsource(fitness)
-    section = JUDGES.split("## Is this model fit to judge?")[1].split("\n## ")[0]
+    section = CHECKING.split("## Is this model fit to judge?")[1].split("\n## ")[0]
     named = {f"{kind}_blind" for kind in TRAPS} | {f"misses_{kind}" for kind in SUPPORTED_KINDS}
     named |= set(re.findall(r'"([a-z_]+)", ', source)) - {"fit"}
     assert len(named) > 20
@@ -78,11 +84,11 @@ def test_every_weakness_of_the_sheet_is_explained() -> None:
 
 def test_the_table_of_the_pages_examples_is_the_one_the_script_makes() -> None:
     pages = benchmark("pages")
-    assert between(JUDGES, "pages") == pages.table(pages.measure())
+    assert between(EMBEDDED, "pages") == pages.table(pages.measure())
 
 
 def test_ours_from_the_pages_verdicts_is_what_the_page_documents() -> None:
-    for example, documented, ours, _ in cells(between(JUDGES, "pages")):
+    for example, documented, ours, _ in cells(between(EMBEDDED, "pages")):
         value, digits = (
             documented.split(";")[0].split(" ")[0],
             documented.split(";")[0].split(" ")[0].partition(".")[2],
@@ -99,23 +105,23 @@ def skip_without_public_data(agreement: Any) -> None:
 def test_the_agreement_figures_are_those_the_benchmark_measures() -> None:
     agreement = benchmark("agreement")
     skip_without_public_data(agreement)
-    assert between(JUDGES, "agreement") == agreement.table(agreement.measure(agreement.DATA))
+    assert between(EMBEDDED, "agreement") == agreement.table(agreement.measure(agreement.DATA))
 
 
 def test_the_attack_figures_are_those_the_benchmark_measures() -> None:
     attacks = benchmark("attacks")
     skip_without_public_data(attacks)
-    assert between(JUDGES, "attacks") == attacks.table(attacks.measure(attacks.DATA))
+    assert between(EMBEDDED, "attacks") == attacks.table(attacks.measure(attacks.DATA))
 
 
 def test_the_figures_by_language_are_those_the_benchmark_measures() -> None:
     languages = benchmark("languages")
-    assert between(JUDGES, "languages") == languages.table(languages.measure())
+    assert between(EMBEDDED, "languages") == languages.table(languages.measure())
 
 
 @pytest.mark.parametrize("codes", [ReasonCode, VerdictCode], ids=["reason codes", "verdict codes"])
 def test_every_code_is_explained(codes: Any) -> None:
-    section = JUDGES.split("## Reason codes")[1].split("\n## ")[0]
+    section = page("codes").split("## Reason codes")[1].split("\n## ")[0]
     explained = {
         code
         for line in section.splitlines()
@@ -127,24 +133,24 @@ def test_every_code_is_explained(codes: Any) -> None:
 
 
 def test_the_summary_shown_is_that_of_the_example_data() -> None:
-    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    shown = page("running")
     samples = list(read_samples(ROOT / "examples" / "handbook.jsonl"))
-    assert str(evaluate(samples, [kind() for kind in METRICS.values()]).summary()) in page
+    assert str(evaluate(samples, [kind() for kind in METRICS.values()]).summary()) in shown
 
 
 def test_every_option_and_command_is_explained() -> None:
-    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    text = page("cli")
     command = get_command(app)
-    assert {f"ctxmetrics {name}" for name in command.commands} <= set(re.findall(r"ctxmetrics [\w-]+", page))
+    assert {f"ctxmetrics {name}" for name in command.commands} <= set(re.findall(r"ctxmetrics [\w-]+", text))
     options = {
-        text for option in command.commands["score"].params for text in option.opts if text.startswith("--")
+        name for option in command.commands["score"].params for name in option.opts if name.startswith("--")
     }
     assert len(options) > 10
-    assert {option for option in options if f"`{option}`" not in page} == set()
+    assert {option for option in options if f"`{option}`" not in text} == set()
 
 
 def test_every_argument_of_evaluate_is_explained() -> None:
-    table = (ROOT / "docs" / "running.md").read_text(encoding="utf-8").split("\n## Results")[0]
+    table = page("running").split("\n## Results")[0]
     parameters = inspect.signature(Evaluation).parameters
     assert RunOptions.__annotations__.keys() < parameters.keys()
     for name in ("samples", "metrics", "judge", *RunOptions.__annotations__):
@@ -156,12 +162,12 @@ def test_every_argument_of_evaluate_is_explained() -> None:
 @pytest.mark.parametrize("kind", [LLMJudge, OpenAIModel])
 def test_every_parameter_of_the_llm_judge_and_its_model_is_explained(kind: Any) -> None:
     for name in set(inspect.signature(kind).parameters) - {"warnings"}:
-        assert (
-            re.search(rf"^\| .*`{name}\b", JUDGES, re.MULTILINE) or f"`{kind.__name__}({name})`" in JUDGES
-        ), name
+        assert re.search(
+            rf"^\| .*`{name}\b", page("llm-judges"), re.MULTILINE
+        ) or f"`{kind.__name__}({name})`" in page("llm-judges"), name
 
 
-MIGRATING = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
+MIGRATING = page("migrating")
 COLUMNS = FIELDS[1:9]
 """The fields that metrics look at."""
 

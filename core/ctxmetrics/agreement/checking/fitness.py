@@ -1,7 +1,7 @@
 """The bars: from what figures on a judge is fit, and what is named as a weakness. Stated here and nowhere else.
 
 The samples are clear-cut, so a careful reader is right about nearly all of them. On sets that are not, one person agrees
-with two others with a balanced accuracy of 0.90 where these two agree (LFQA; see docs/judges.md): a judge below that on
+with two others with a balanced accuracy of 0.90 where these two agree (LFQA; see docs/checking-judges.md): a judge below that on
 clear-cut samples is worse than a person is on hard ones, and its absolute values say little. Comparing two retrievers with
 one judge needs less: its mistakes fall on both. Halfway between chance (0.5) and never wrong, 0.75, it is right three times
 as often as wrong, and a difference between retrievers still shows; below that it drowns. The other bars follow the same
