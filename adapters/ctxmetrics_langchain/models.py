@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config
 
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.frameworks import (
     ForeignModel,
@@ -21,6 +24,8 @@ from ctxmetrics.models.frameworks import (
 from ctxmetrics.models.openai.strict_schema import response_format
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from langchain_core.messages import BaseMessage
     from pydantic import BaseModel
 
@@ -103,3 +108,30 @@ class ChatModel(ForeignModel):
             raise
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
             return unread_reply(error)
+
+
+def named_model(name: str) -> ChatModel:
+    """Return what LangChain's ``init_chat_model`` makes of a name, with the parameters that LangChain gives it.
+
+    Args:
+        name: ``PROVIDER:MODEL``, such as ``mistralai:mistral-small-latest``.
+
+    Raises:
+        ParameterError: The package or key of the provider is missing, or there is no such provider.
+    """
+    written = f"langchain/{name}"
+    if ":" not in name:
+        raise ParameterError(f"{written}: write langchain/PROVIDER:MODEL, such as langchain/openai:{name}.")
+    try:
+        chat_model = _init_chat_model()(name)
+    except Exception as error:  # noqa: BLE001 - whatever a provider's package raises: a missing key, an unknown name
+        raise ParameterError(f"{written}: LangChain cannot make this model: {safe_text(error)}") from None
+    return ChatModel(chat_model)
+
+
+def _init_chat_model() -> Callable[[str], BaseChatModel]:
+    """Return the function of the package ``langchain``, else that of ``langchain-classic``."""
+    for package in ("langchain", "langchain_classic"):
+        if find_spec(package) is not None:
+            return import_module(f"{package}.chat_models").init_chat_model  # type: ignore[no-any-return]
+    raise ImportError("install it with: pip install langchain langchain-PROVIDER")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 REASONING_MODELS = ("o1", "o3", "o4", "gpt-5")
 """Model name prefixes that take no ``temperature`` but 1 and no ``max_tokens``."""
 
+CHAT_PATH = "/v1/chat/completions"
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "api-key", "x-api-key", "cookie"})
 
 
@@ -46,6 +47,7 @@ class ChatRequest:
         body: The whole parsed request body.
         headers: Header names in lower case, without any that can hold a key.
         arrived: ``time.monotonic()`` when the request was complete.
+        path: The path that was asked for.
         finished: ``time.monotonic()`` when the server was done with it; ``None`` while it is not.
         fault: Kind of the fault that was applied, ``"max_parallel"``, or ``None``.
         status: HTTP status sent; ``None`` when none was sent (yet).
@@ -64,6 +66,7 @@ class ChatRequest:
     body: Mapping[str, Any]
     headers: Mapping[str, str]
     arrived: float
+    path: str = CHAT_PATH
     finished: float | None = None
     fault: str | None = None
     status: int | None = None
@@ -103,7 +106,7 @@ class Reply:
     usage: Mapping[str, Any] | None = None
 
 
-def parse_chat(payload: bytes, headers: Mapping[str, str]) -> ChatRequest:
+def parse_chat(payload: bytes, headers: Mapping[str, str], path: str = CHAT_PATH) -> ChatRequest:
     """Read the body of a chat-completions request.
 
     Raises:
@@ -144,6 +147,7 @@ def parse_chat(payload: bytes, headers: Mapping[str, str]) -> ChatRequest:
         body=body,
         headers={name: value for name, value in headers.items() if name not in _SECRET_HEADERS},
         arrived=time.monotonic(),
+        path=path,
     )
 
 

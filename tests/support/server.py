@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 class FakeOpenAIServer:
     """A judge's server on the loopback address that answers what a function says, and fails on demand.
 
-    It speaks ``POST /v1/chat/completions`` (plain, JSON mode, JSON schema, tool calls, streaming) and
-    ``GET /v1/models``, over HTTP/1.1 with keep-alive, and runs in a thread of its own.
+    It speaks ``POST /v1/chat/completions``, also under another prefix than ``/v1`` (plain, JSON mode, JSON schema, tool
+    calls, streaming), and ``GET /v1/models``, over HTTP/1.1 with keep-alive, and runs in a thread of its own.
 
     Examples:
         >>> with FakeOpenAIServer(lambda request: '{"ok": true}') as server:
@@ -227,9 +227,9 @@ class FakeOpenAIServer:
             return False
         if http is None:
             return False
-        if http.method == "POST" and http.path == "/v1/chat/completions" and self._knows_key(http):
+        if http.method == "POST" and http.path.endswith("/chat/completions") and self._knows_key(http):
             try:
-                request = parse_chat(http.body, http.headers)
+                request = parse_chat(http.body, http.headers, http.path)
             except InvalidRequestError as error:
                 response = bad_request(error)
             else:

@@ -19,6 +19,7 @@ from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import EmbeddedJudgeWarning, MissingFieldError, NotTextError, ParameterError
 from ctxmetrics.fields import KeyParams
 from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics.base import check_parameters
 from ctxmetrics.metrics.judged import JudgedMetric
@@ -122,9 +123,10 @@ def as_judge(
         return given
     model = wrap(given) if isinstance(given, foreign) else given
     if not isinstance(model, Model):
+        write = instead_of(given)
         raise ParameterError(
             f"judge={type(given).__name__} is no judge. Give LexicalJudge(), LLMJudge(model), a model, or a "
-            f"{foreign.__name__} with nothing around it."
+            f"{foreign.__name__} with nothing around it.{f' For this one, write judge={write}.' if write else ''}"
         )
     return LLMJudge(model)
 

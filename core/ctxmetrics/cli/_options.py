@@ -14,8 +14,17 @@ MetricNames = Annotated[
         "--metric", "-m", help="A metric, such as context_recall or 'context_recall(top_k=5)'. Repeatable."
     ),
 ]
-JudgeName = Annotated[str, typer.Option("--judge", help="lexical, or openai/MODEL (key: OPENAI_API_KEY).")]
-BaseUrl = Annotated[str | None, typer.Option("--base-url", help="Of an OpenAI-compatible server.")]
+JudgeName = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        help="lexical, or PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list).",
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option("--base-url", help="Another address of the provider or server, such as http://gpu:8000/v1."),
+]
 ConventionName = Annotated[
     str | None,
     typer.Option(

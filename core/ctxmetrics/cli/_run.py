@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
 
-_LLM = "with --judge openai/MODEL"
+_LLM = "with --judge PROVIDER/MODEL"
+# The entry point group under which adapters offer models to ``--judge``.
+MODELS = "ctxmetrics.models"
 OTHER_NAMES: Mapping[str, tuple[str, str]] = {
     "llmcontextrecall": ("context_recall", _LLM),
     "llmcontextprecision": ("context_precision", _LLM),
@@ -44,7 +46,10 @@ def schema_and_convention(schema: str | None, convention: str | None) -> tuple[s
 
 
 def judge_of(name: str, base_url: str | None) -> Judge:
-    """Return the judge of ``--judge``.
+    """Return the judge of ``--judge``: ``lexical``, or ``PROVIDER/MODEL``.
+
+    Providers are those of `ctxmetrics.models.openai.providers`, and what adapters offer under the entry point group
+    ``ctxmetrics.models``: each entry is a function that makes a model of what stands behind the slash.
 
     Raises:
         ParameterError: No such judge.
@@ -53,13 +58,34 @@ def judge_of(name: str, base_url: str | None) -> Judge:
         from ctxmetrics.judges.lexical.judge import LexicalJudge
 
         return LexicalJudge()
-    provider, _, model = name.partition("/")
-    if provider != "openai" or not model:
-        raise ParameterError(f"--judge {name!r} is unknown. Write lexical or openai/MODEL.")
+    from importlib.metadata import entry_points
+
     from ctxmetrics.judges.llm.judge import LLMJudge
     from ctxmetrics.models.openai.model import OpenAIModel
+    from ctxmetrics.models.openai.providers import PROVIDERS
 
-    return LLMJudge(OpenAIModel(model, base_url=base_url))
+    provider, _, model = name.partition("/")
+    offered = {entry.name: entry for entry in entry_points(group=MODELS)}
+    if not model or not (provider in PROVIDERS or provider in offered):
+        raise ParameterError(_no_such_judge(name, [*PROVIDERS, *offered]))
+    if provider in PROVIDERS:
+        return LLMJudge(OpenAIModel.preset(provider, model, base_url=base_url))
+    if base_url is not None:
+        raise ParameterError(f"--base-url is not for --judge {provider}/..: its client knows the address.")
+    return LLMJudge(offered[provider].load()(model))
+
+
+def _no_such_judge(name: str, providers: Sequence[str]) -> str:
+    provider, slash, model = name.partition("/")
+    near = difflib.get_close_matches(provider.lower(), providers, n=1)
+    if name.lower() in ("lexical", *difflib.get_close_matches("lexical", [name.lower()])):
+        guess = "lexical"
+    elif near and model:
+        guess = f"{near[0]}/{model}"
+    else:
+        guess = f"{provider}/MODEL" if provider in providers else "" if slash else f"openai/{name}"
+    meant = f" Did you mean {guess}?" if guess else ""
+    return f"--judge {name!r} is unknown.{meant} Write lexical, or PROVIDER/MODEL with one of: {', '.join(providers)}."
 
 
 def metrics_of(

@@ -13,7 +13,12 @@ from ctxmetrics.cli._status import STOPPED
 from ctxmetrics.cli._terminal import collected_warnings, message, print_result
 from ctxmetrics.errors import JudgeError
 
-CheckedJudge = Annotated[str, typer.Argument(help="lexical, or openai/MODEL (key: OPENAI_API_KEY).")]
+CheckedJudge = Annotated[
+    str,
+    typer.Argument(
+        help="lexical, or PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list)."
+    ),
+]
 Repetitions = Annotated[int, typer.Option("--repetitions", help="How often each sample is judged.")]
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")]
 

@@ -15,6 +15,7 @@ from ctxmetrics.conventions import Unit
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem
+from ctxmetrics.judges.given import instead_of
 from ctxmetrics.metrics.base import NAMED, Metric, Precision, not_judged
 from ctxmetrics.metrics.signals import SIGNALS
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
@@ -60,9 +61,9 @@ class JudgedMetric(Metric):
                 f"{self.base_name}: language={self.language!r} must be an ISO 639 code such as 'en'."
             )
         if self.judge is not None and not isinstance(self.judge, Judge):
+            write = instead_of(self.judge) or "LexicalJudge(), or LLMJudge(model) with a model"
             raise ParameterError(
-                f"{self.base_name}: judge={type(self.judge).__name__} is no judge. "
-                "Give LexicalJudge(), LLMJudge(model), or an object with name, warnings, attribute and rate."
+                f"{self.base_name}: judge={type(self.judge).__name__} is no judge. Write judge={write}."
             )
         if self.judge is not None:
             self.check_judge(self.judge)

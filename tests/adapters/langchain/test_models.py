@@ -6,7 +6,8 @@ import asyncio
 import copy
 import json
 import pickle
-from typing import Any
+import sys
+from typing import Any, TYPE_CHECKING
 
 import pytest
 from langchain_core.callbacks import get_usage_metadata_callback
@@ -19,6 +20,8 @@ from langsmith import aevaluate, evaluate
 from pydantic import Field
 
 from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, LLMJudge
+from ctxmetrics.cli import main
+from ctxmetrics.cli._run import judge_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import Model
 from ctxmetrics_langchain import (
@@ -27,8 +30,12 @@ from ctxmetrics_langchain import (
     ContextRecallEvaluator,
     RetrievalEvaluator,
 )
-from support import CONTENT_FAULTS, FakeOpenAIServer, Fault, Reply
+from ctxmetrics_langchain.models import named_model
+from support import CONTENT_FAULTS, FakeOpenAIServer, Fault, Reply, answer_from
 from support.answers import with_code
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KEY = "sk-verysecret123456"
 
@@ -445,3 +452,52 @@ def test_a_server_that_refuses_a_json_schema_is_asked_for_a_tool_call(case, make
             evaluator = ContextRecallEvaluator(judge=judge)
             assert evaluator.evaluate_run(make_run(case.outputs), case.example).score == 0.5, number
         assert [request.status for request in server.requests] == [400, 200, 200]
+
+
+# ---- --judge langchain/PROVIDER:MODEL ----
+
+
+def test_a_name_runs_through_init_chat_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text(
+        json.dumps({"reference": "The door is green.", "retrieved_contexts": ["The door is green."]}),
+        encoding="utf-8",
+    )
+    with FakeOpenAIServer(answer_from(), api_key=KEY) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setattr(
+            sys, "argv", ["ctxmetrics", "score", str(file), "--judge", "langchain/openai:gpt-x"]
+        )
+        with pytest.raises(SystemExit) as end:
+            main()
+        (request,) = server.requests
+    assert end.value.code in (0, None)
+    assert "1.0000" in capsys.readouterr().out
+    assert request.body["model"] == "gpt-x"
+
+
+def test_a_name_that_langchain_does_not_know_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with pytest.raises(
+        ParameterError, match="write langchain/PROVIDER:MODEL, such as langchain/openai:gpt-x"
+    ):
+        named_model("gpt-x")
+    with pytest.raises(ParameterError, match="langchain/nowhere:x: LangChain cannot make this model: "):
+        named_model("nowhere:x")
+    with pytest.raises(ParameterError, match=r"langchain-mistralai"):  # the package that LangChain names
+        named_model("mistralai:x")
+    with pytest.raises(ParameterError, match="--base-url is not for --judge langchain"):
+        judge_of("langchain/openai:x", "http://localhost:1/v1")
+
+
+def test_a_chat_model_as_judge_of_the_core_says_what_to_write() -> None:
+    model: Any = ChatOpenAI(model="gpt-4o-mini", api_key=KEY)  # type: ignore[arg-type]  # a plain key is fine
+    with pytest.raises(
+        ParameterError, match=r"Write judge=LLMJudge\(ChatModel\(model\)\), after: from ctxmetrics_"
+    ):
+        ContextRecall(judge=model)
+    with pytest.raises(ParameterError, match=r"Write LLMJudge\(ChatModel\(model\)\)"):
+        LLMJudge(model)

@@ -13,6 +13,7 @@ from ctxmetrics._runtime.run import current_run, forget_failures
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
+from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.asking import Exchange, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, merge, parts_of
@@ -77,9 +78,11 @@ class LLMJudge:
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):
+            write = instead_of(self.model)
             raise ParameterError(
                 f"LLMJudge: model={type(self.model).__name__} is no model: it needs identity and "
-                "generate(prompt, schema). Wrap a framework's LLM with RagasModel, DeepEvalModel or ChatModel."
+                "generate(prompt, schema). "
+                + (f"Write {write}." if write else "Wrap a framework's LLM with its adapter's model class.")
             )
         for name, least in (("votes", 1), ("max_characters", 1000), ("max_repairs", 0)):
             value = getattr(self, name)

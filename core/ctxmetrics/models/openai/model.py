@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
 from ctxmetrics.models.base import Reply, checked_usage, served_name
 from ctxmetrics.models.openai.capabilities import FORMS, Capabilities, Form, capabilities_of
 from ctxmetrics.models.openai.client import client_for
+from ctxmetrics.models.openai.providers import PROVIDERS
 from ctxmetrics.models.openai.strict_schema import response_format
 from ctxmetrics.verdicts import Usage
 
@@ -44,16 +46,20 @@ class Key:
 
     Args:
         text: The key; None takes it from the environment whenever it is needed.
+        variable: The environment variable that holds it.
+        needed: Whether the server is known to ask for one.
     """
 
-    __slots__ = ("_text",)
+    __slots__ = ("_text", "needed", "variable")
 
-    def __init__(self, text: str | None) -> None:
+    def __init__(self, text: str | None, variable: str = KEY_VARIABLE, *, needed: bool = False) -> None:
         self._text = None if text is None else _sendable(text, "api_key")
+        self.variable = variable
+        self.needed = needed
 
     def reveal(self) -> str | None:
         """Return the key, or None where there is none."""
-        key = self._text or _sendable(os.environ.get(KEY_VARIABLE, ""), KEY_VARIABLE) or None
+        key = self._text or _sendable(os.environ.get(self.variable, ""), self.variable) or None
         remember_key(key)
         return key
 
@@ -66,8 +72,8 @@ class Key:
     def __deepcopy__(self, memo: dict[int, Any]) -> Key:
         return self
 
-    def __reduce__(self) -> tuple[type[Key], tuple[None]]:
-        return Key, (None,)
+    def __reduce__(self) -> tuple[partial[Key], tuple[None]]:
+        return partial(Key, variable=self.variable, needed=self.needed), (None,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,35 @@ class OpenAIModel:
         object.__setattr__(self, "extra", _extra(self.extra))
         if not isinstance(self.api_key, Key):
             object.__setattr__(self, "api_key", Key(self.api_key))
-            self._key()  # a missing one is told at once
+        self._key()  # a missing one is told at once
+
+    @classmethod
+    def preset(cls, provider: str, model: str, **options: Any) -> OpenAIModel:
+        """Return a model of a provider whose address and key variable are known.
+
+        Args:
+            provider: One of `ctxmetrics.models.openai.providers.PROVIDERS`, such as ``"groq"`` or ``"ollama"``.
+            model: The model's name there.
+            **options: Further attributes; ``base_url`` and ``api_key`` replace those of the preset.
+
+        Raises:
+            ParameterError: The provider is unknown, or a variable with a part of its address or its key is not set.
+
+        Examples:
+            >>> OpenAIModel.preset("ollama", "qwen3:8b").identity
+            'openai/qwen3:8b@localhost:11434/v1'
+        """
+        if provider not in PROVIDERS:
+            raise ParameterError(
+                f"OpenAIModel: provider {provider!r} is unknown. Choose from: {', '.join(PROVIDERS)}; for another "
+                "OpenAI-compatible server give base_url=..."
+            )
+        known = PROVIDERS[provider]
+        if options.get("base_url") is None:
+            options["base_url"] = known.address(provider)
+        if not isinstance(key := options.get("api_key"), Key):
+            options["api_key"] = Key(key, known.key, needed=not known.local)
+        return cls(model, **options)
 
     @property
     def name(self) -> str:
@@ -198,11 +232,13 @@ class OpenAIModel:
         raise problem  # out here: what it came from holds the request's headers, and they the key
 
     def _key(self) -> str:
-        key = self.api_key.reveal() if isinstance(self.api_key, Key) else None
-        if key is None and urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname:
+        holder = self.api_key if isinstance(self.api_key, Key) else Key(None)
+        key = holder.reveal()
+        is_openai = urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname
+        if key is None and (holder.needed or is_openai):
             raise ParameterError(
-                f"OpenAIModel: no key for {OPENAI_URL}. Set {KEY_VARIABLE}, or give api_key=...; for a server of "
-                "your own give base_url=..."
+                f"OpenAIModel: no key for {self.base_url}. Set {holder.variable}, or give api_key=...; for a server "
+                "of your own give base_url=..."
             )
         return key or _NO_KEY
 
