@@ -7,7 +7,7 @@ import copy
 import json
 import pickle
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.callbacks import get_usage_metadata_callback
