@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, NoReturn
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
@@ -42,8 +39,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value
-
-
-def frozen(mapping: Mapping[str, Any]) -> FrozenDict:
-    """Return a read-only copy of a mapping."""
-    return FrozenDict(mapping) if mapping else EMPTY

@@ -49,17 +49,17 @@ _TEXTS = ("page_content", "text", "content")
 _LONGEST_SHOWN = 60
 
 
-def in_text(text: str) -> str | None:
-    """Return the placeholder, address or beginning of an encoded picture that a text holds; None where it has none."""
+def in_text(text: str, *, alone: bool = False) -> str | None:
+    """Return the placeholder, address or beginning of an encoded picture that a text holds; None where it has none.
+
+    Args:
+        text: The text.
+        alone: It is a context, which may also be nothing but the path or URL of a picture.
+    """
+    if alone and len(text) <= _LONGEST_ADDRESS and (address := _ADDRESS.fullmatch(text)):
+        return address.group().strip()[-_LONGEST_SHOWN:]
     found = _MADE_BY_DEEPEVAL.search(text) if "[DEEPEVAL:" in text else _WHOLE_TEXT.fullmatch(text)
     return found and found.group().strip()[:_LONGEST_SHOWN]
-
-
-def in_context(text: str) -> str | None:
-    """Return the same of a context, which may also be nothing but the path or URL of a picture."""
-    if len(text) <= _LONGEST_ADDRESS and (found := _ADDRESS.fullmatch(text)):
-        return found.group().strip()[-_LONGEST_SHOWN:]
-    return in_text(text)
 
 
 def in_value(value: object) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._frozen import EMPTY, frozen, plain
+from ctxmetrics._frozen import EMPTY, FrozenDict, plain
 from ctxmetrics._pictures import in_value, refusal
 from ctxmetrics.errors import NotTextError, SampleError
 from ctxmetrics.fields import (
@@ -140,7 +140,7 @@ class Sample:
             value = getattr(self, name)
             if not hasattr(value, "items") and value is not None:
                 raise SampleError(f"{who}: field '{name}' must be a mapping, not {_kind(value)}.")
-            _set(self, name, frozen(value or {}))
+            _set(self, name, FrozenDict(value or {}))
 
     @classmethod
     def from_dict(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from ctxmetrics._frozen import EMPTY, plain
@@ -87,10 +87,6 @@ class Verdict:
     code: str | None = None
     evidence: tuple[Evidence, ...] = ()
     details: Mapping[str, Any] = field(default=EMPTY, hash=False)
-
-    def about(self, id_: str, text: str) -> Verdict:
-        """Return the verdict under another id and with another text; itself where it has them."""
-        return self if self.id == id_ and self.text == text else replace(self, id=id_, text=text)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain JSON-ready data."""

@@ -18,7 +18,7 @@ from ctxmetrics.judges.lexical import LABEL, LexicalJudge, index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.sentences import MAX_SENTENCE
 from ctxmetrics.judges.lexical.words import stop_words, words
-from ctxmetrics.metrics.judged import ask_contexts, ask_units
+from ctxmetrics.metrics.judged import ask_judge
 
 
 def ask(units, contexts, *, answer=None, language="en"):
@@ -657,8 +657,8 @@ def test_verdicts_pass_the_checks_of_the_metrics_unchanged():
         ),
     )
     judge = LexicalJudge()
-    assert asyncio.run(ask_units(judge, request)).verdicts == judge.support(request)
-    assert asyncio.run(ask_contexts(judge, request)).verdicts == judge.usefulness(request)
+    assert asyncio.run(ask_judge(judge, request, about_units=True)).verdicts == judge.support(request)
+    assert asyncio.run(ask_judge(judge, request, about_units=False)).verdicts == judge.usefulness(request)
     assert [verdict.value for verdict in judge.support(request)] == [True, True, False]
 
 

@@ -19,7 +19,7 @@ CONTEXTS, UNITS = "context_useful", "unit_supported"
 
 def label_of(metric: Metric | None) -> str | None:
     """Return the name of the labels that give a metric's scores; None where people cannot label what it counts."""
-    if not isinstance(metric, JudgedMetric) or metric.needs_claims:
+    if not isinstance(metric, JudgedMetric) or metric.counted_unit == "claim":
         return None
     if isinstance(metric, ContextPrecision) and metric.relevance == "useful":
         return CONTEXTS

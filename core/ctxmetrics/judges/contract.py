@@ -3,95 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar
 
 from ctxmetrics.errors import JudgeError
-from ctxmetrics.judges.base import Claims, Judgement
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
-_TEXT = (str, type(None))
+if TYPE_CHECKING:
+    from ctxmetrics.judges.base import Claims, Judgement
+
+    Answer = TypeVar("Answer", Judgement, Claims)
+
+_NONE = type(None)
+# What each field of an answer must be: in words, its types, and those of its items.
+_FIELDS: Mapping[str, tuple[str, tuple[type, ...], type]] = {
+    "verdicts": ("a tuple of ctxmetrics.Verdict", (tuple, list), Verdict),
+    "claims": ("a tuple of strings", (tuple, list), str),
+    "raw": ("a tuple of strings", (tuple, list), str),
+    "usage": ("a ctxmetrics.Usage", (Usage,), object),
+    "prompt": ("a string or None", (str, _NONE), object),
+    "code": ("a string or None", (str, _NONE), object),
+    "served_model": ("a string or None", (str, _NONE), object),
+    "stability": ("a number or None", (int, float, _NONE), object),
+}
 
 
-def check_judgement(answer: object) -> Judgement:
-    """Return what `Judge.attribute` or `Judge.rate` returned, if it is a judgement. See `verdict_problem` for the rest.
-
-    Raises:
-        JudgeError: It is none, or a part of it has the wrong type; the reason code is ``judge_error``.
-    """
-    if not isinstance(answer, Judgement):
-        raise _wrong("it", "a ctxmetrics.Judgement", answer)
-    verdicts: object = answer.verdicts
-    several = "a tuple of ctxmetrics.Verdict"
-    if not isinstance(verdicts, (tuple, list)):
-        raise _wrong("verdicts", several, verdicts)
-    for verdict in verdicts:
-        _require(isinstance(verdict, Verdict), "verdicts", several, verdict)
-        _require(isinstance(verdict.id, str), "a verdict's id", "a string such as 's1'", verdict.id)
-    _check_common(answer)
-    _require(_are_texts(answer.raw), "raw", "a tuple of strings", answer.raw)
-    stability = answer.stability
-    _require(isinstance(stability, (int, float, type(None))), "stability", "a number or None", stability)
-    served = answer.served_model
-    _require(isinstance(served, _TEXT), "served_model", "a string or None", served)
-    return answer
-
-
-def check_claims(answer: object) -> Claims:
-    """Return what `DecomposingJudge.decompose` returned, if it is claims.
+def checked_answer(answer: object, kind: type[Answer]) -> Answer:
+    """Return what a judge returned, if it is a judgement, or claims. See `checked_verdict` for the rest.
 
     Raises:
         JudgeError: It is none, or a part of it has the wrong type; the reason code is ``judge_error``.
     """
-    if not isinstance(answer, Claims):
-        raise _wrong("it", "a ctxmetrics.Claims", answer)
-    _require(_are_texts(answer.claims), "claims", "a tuple of strings", answer.claims)
-    _require(isinstance(answer.code, _TEXT), "code", "a string or None", answer.code)
-    _check_common(answer)
+    if not isinstance(answer, kind):
+        raise _wrong("it", f"a ctxmetrics.{kind.__name__}", answer)
+    for field in fields(answer):
+        wanted, kinds, items = _FIELDS[field.name]
+        value = getattr(answer, field.name)
+        if not isinstance(value, kinds):
+            raise _wrong(field.name, wanted, value)
+        for item in value if isinstance(value, (tuple, list)) else ():
+            if not isinstance(item, items):
+                raise _wrong(field.name, wanted, item)
+            if isinstance(item, Verdict) and not isinstance(item.id, str):
+                raise _wrong("a verdict's id", "a string such as 's1'", item.id)
     return answer
 
 
-def verdict_problem(verdict: Verdict) -> str | None:
-    """Return what is wrong with the types of a verdict's fields, or None."""
-    if not _is_answer(verdict.value):
-        return "the verdict is neither yes nor no"
-    if not isinstance(verdict.reason, _TEXT) or not isinstance(verdict.code, _TEXT):
-        return "the verdict's reason and code must be strings or None"
-    if not isinstance(verdict.details, Mapping):
-        return "the verdict's details must be a mapping"
+def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
+    """Return the verdict with a real yes or no, fields of the right types, and spans that really are in the contexts."""
+    value: object = verdict.value
     spans: object = verdict.evidence
-    if not isinstance(spans, (tuple, list)) or not all(map(_is_span, spans)):
-        return "the verdict's evidence must be a tuple of ctxmetrics.Evidence"
-    return None
-
-
-def _is_answer(value: object) -> bool:
-    """Whether a value is yes, no or None; NumPy's booleans are, the numbers 0 and 1 are not."""
-    if value is None or isinstance(value, bool):
-        return True
-    return isinstance(value, Hashable) and not isinstance(value, (int, float)) and value in {True, False}
-
-
-def _is_span(span: object) -> bool:
-    return isinstance(span, Evidence) and all(
-        isinstance(number, int) for number in (span.context, span.start, span.end, span.whole)
+    problem = None
+    # NumPy's booleans are a yes or no; the numbers 0 and 1 are not.
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if number or not isinstance(value, Hashable) or value not in {True, False, None}:
+        problem = "the verdict is neither yes nor no"
+    elif not isinstance(verdict.reason, (str, _NONE)) or not isinstance(verdict.code, (str, _NONE)):
+        problem = "the verdict's reason and code must be strings or None"
+    elif not isinstance(verdict.details, Mapping):
+        problem = "the verdict's details must be a mapping"
+    elif not isinstance(spans, (tuple, list)) or not all(
+        isinstance(span, Evidence)
+        and all(isinstance(part, int) for part in (span.context, span.start, span.end, span.whole))
+        for span in spans
+    ):
+        problem = "the verdict's evidence must be a tuple of ctxmetrics.Evidence"
+    if problem:
+        return Verdict(id=verdict.id, value=None, text=verdict.text, code="invalid_reply", reason=problem)
+    real = tuple(
+        span
+        for span in verdict.evidence
+        if 0 <= span.context < len(contexts) and contexts[span.context][span.start : span.end] == span.quote
     )
-
-
-def _are_texts(texts: object) -> bool:
-    return (
-        isinstance(texts, Sequence)
-        and not isinstance(texts, str)
-        and all(isinstance(text, str) for text in texts)
+    if len(real) == len(verdict.evidence):
+        return verdict
+    if real or verdict.value is not True:
+        return replace(verdict, evidence=real)
+    return replace(
+        verdict,
+        value=False,
+        code="unverified_evidence",
+        evidence=(),
+        reason="its evidence is not in the context",
     )
-
-
-def _check_common(answer: Judgement | Claims) -> None:
-    _require(isinstance(answer.usage, Usage), "usage", "a ctxmetrics.Usage", answer.usage)
-    _require(isinstance(answer.prompt, _TEXT), "prompt", "a string or None", answer.prompt)
-
-
-def _require(is_right: bool, part: str, wanted: str, found: object) -> None:
-    if not is_right:
-        raise _wrong(part, wanted, found)
 
 
 def _wrong(part: str, wanted: str, found: object) -> JudgeError:

@@ -9,12 +9,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
-from ctxmetrics._frozen import frozen
-from ctxmetrics._pictures import in_context, in_text, refusal
+from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._pictures import in_text, refusal
 from ctxmetrics._version import __version__
-from ctxmetrics.conventions import get_convention
+from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.formulas import average_precision, share
+from ctxmetrics.metrics.signals import SIGNALS
 from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.verdicts import Usage, unjudged
 
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 
 Formula = Literal["average_precision", "share"]
 # Field metadata of parameters that change the number: they are part of the metric's name.
-NAMED: Mapping[str, bool] = frozen({"named": True})
+NAMED: Mapping[str, Any] = FrozenDict({"named": True})
+
+
+def named_choice(choices: object) -> Mapping[str, Any]:
+    """Return the field metadata of such a parameter that must be one of a `Literal`'s values, or its default."""
+    return FrozenDict({**NAMED, "choices": get_args(choices)})
+
 
 _LONGEST_LIST = 5
 
@@ -62,6 +69,8 @@ class Metric(ABC):
     """What a verdict is about and what a yes means there, for texts: ``("context", "useful")``."""
     banded: ClassVar[bool] = False
     """Whether the convention's wordings, which are about recall, hold for it."""
+    signalled: ClassVar[bool] = False
+    """Whether the convention's result objects, which are about judged recall, are filled from it."""
 
     convention: str = field(default="default", metadata=NAMED)
     threshold: float | None = None
@@ -80,10 +89,15 @@ class Metric(ABC):
             return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        rules = get_convention(self.convention)
+        check_choice("convention", self.convention, tuple(CONVENTIONS))
         needed = bool(type(self).top_k)
         check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not needed)
-        check_number(f"{self.base_name}: threshold", self.threshold, 0, rules.scale, optional=True)
+        check_number(f"{self.base_name}: threshold", self.threshold, 0, self.rules.scale, optional=True)
+        for item in fields(self):
+            if (choices := item.metadata.get("choices")) and (
+                value := getattr(self, item.name)
+            ) != item.default:
+                check_choice(f"{self.base_name}: {item.name}", value, choices)
 
     @property
     def name(self) -> str:
@@ -98,7 +112,7 @@ class Metric(ABC):
     @property
     def rules(self) -> Convention:
         """The convention's data."""
-        return get_convention(self.convention)
+        return CONVENTIONS[self.convention]
 
     @property
     def pass_mark(self) -> float | None:
@@ -143,7 +157,7 @@ class Metric(ABC):
             texts = (self.top(value) if name == "retrieved_contexts" else value) if listed else (value or "",)
             texts = tuple(getattr(text, "text", text) for text in texts or ())  # of facts
             for number, text in enumerate(texts or (), 1):
-                if found := (in_context if listed else in_text)(text):
+                if found := in_text(text, alone=listed):
                     message = refusal(f"field '{name}'" + (f", item {number}" if listed else ""), found)
                     return self.build(sample, None, reason_code="not_text", message=message)
         return None
@@ -170,7 +184,8 @@ class Metric(ABC):
         scaled = on_scale(value, rules.scale)
         if self.strict and scaled is not None and scaled < rules.scale:
             scaled = 0.0
-        signals, extra = self.signals(scaled, verdicts)
+        signals_of = SIGNALS.get(rules.signals or "") if self.signalled else None
+        signals, extra = (None, {}) if signals_of is None else signals_of(scaled, verdicts)
         return Score(
             metric=self.name,
             value=scaled,
@@ -180,7 +195,7 @@ class Metric(ABC):
             band=rules.band(scaled) if self.banded else None,
             verdicts=tuple(verdicts),
             signals=signals,
-            metadata=frozen({**extra, **(metadata or {})}),
+            metadata=FrozenDict({**extra, **(metadata or {})}),
             provenance=Provenance(
                 formula=self.formula_label,
                 convention=self.convention,
@@ -189,23 +204,13 @@ class Metric(ABC):
             ),
             usage=usage,
             sample_id=sample.id,
-            counted=self.counted,
+            counted=self.counts,
             context_lengths=context_lengths,
         )
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Apply the formula to complete verdicts: their share that is yes, unless the metric has another."""
         return share(hits)
-
-    def signals(self, value: float | None, verdicts: Sequence[Verdict]) -> tuple[object, Mapping[str, Any]]:
-        """Return what the convention adds to a score: its result object, and metadata."""
-        del value, verdicts
-        return None, {}
-
-    @property
-    def counted(self) -> tuple[str, str]:
-        """What a verdict is about and what a yes means."""
-        return self.counts
 
     @property
     def formula_label(self) -> str:
@@ -240,11 +245,7 @@ class Precision(Metric):
 
     formula_name: ClassVar[str] = "average_precision"
 
-    formula: Formula = field(default="average_precision", metadata=NAMED)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice(f"{self.base_name}: formula", self.formula, get_args(Formula))
+    formula: Formula = field(default="average_precision", metadata=named_choice(Formula))
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Average precision over the retrieved relevant contexts, or their share."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import hit_rate, ndcg, precision_at_k, reciprocal_rank
-from ctxmetrics.metrics.base import NAMED, Formula, Metric, Precision
+from ctxmetrics.metrics.base import NAMED, Formula, Metric, Precision, named_choice
 from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class IDBasedContextPrecision(Precision, IDMetric):
     family: ClassVar[Family] = "id_precision"
     formula_name: ClassVar[str] = "share"
 
-    formula: Formula = field(default="share", metadata=NAMED)
+    formula: Formula = field(default="share", metadata=named_choice(Formula))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ctxmetrics._checks import check_choice
-from ctxmetrics._frozen import frozen
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import remember_keys_of, safe_text
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import Unit
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
-from ctxmetrics.judges.contract import check_claims, check_judgement, verdict_problem
+from ctxmetrics.judges.contract import checked_answer, checked_verdict
 from ctxmetrics.judges.given import instead_of
-from ctxmetrics.metrics.base import NAMED, Metric, Precision, not_judged
-from ctxmetrics.metrics.signals import SIGNALS
+from ctxmetrics.metrics.base import NAMED, Metric, Precision, named_choice, not_judged
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
-from ctxmetrics.verdicts import DOUBTFUL, Verdict
+from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
     from ctxmetrics.conventions import Family
     from ctxmetrics.samples import Fact, Sample
     from ctxmetrics.scores import Score
+
+Relevance = Literal["useful", "supports"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +44,14 @@ class JudgedMetric(Metric):
     """Whether its verdicts are about the units: then a score has an attribution."""
 
     judge: Judge | None = None
-    unit: Unit | None = field(default=None, metadata=NAMED)
+    unit: Unit | None = field(default=None, metadata=named_choice(Unit))
     language: str | None = field(default=None, metadata=NAMED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.unit is not None:
-            check_choice(f"{self.base_name}: unit", self.unit, get_args(Unit))
-        if self.counts_facts:  # what this object needs, unlike its class
+        if self.counts_units:
+            object.__setattr__(self, "counts", (self.counted_unit, "supported"))
+        if self.counted_unit == "fact":  # what this object needs, unlike its class
             object.__setattr__(self, "requires", ("reference_facts", "retrieved_contexts"))
             object.__setattr__(self, "uses", (*self.uses, "reference"))
         if self.language is not None and (not isinstance(self.language, str) or not self.language.isascii()):
@@ -73,16 +71,6 @@ class JudgedMetric(Metric):
         """The unit in force."""
         return self.unit or self.rules.unit
 
-    @property
-    def counts_facts(self) -> bool:
-        """Whether the units are the sample's facts."""
-        return self.counted_unit == "fact" and self.answer_field == "reference"
-
-    @property
-    def needs_claims(self) -> bool:
-        """Whether the reference must be broken into claims."""
-        return self.counted_unit == "claim"
-
     def with_judge(self, judge: Judge) -> JudgedMetric:
         """Return the metric with this judge unless it has one of its own."""
         return self if self.judge is not None else replace(self, judge=judge)
@@ -93,7 +81,7 @@ class JudgedMetric(Metric):
         Raises:
             CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
         """
-        if self.needs_claims and not isinstance(judge, DecomposingJudge):
+        if self.counted_unit == "claim" and not isinstance(judge, DecomposingJudge):
             raise CannotDecomposeError(
                 f"{self.name} counts claims, and {judge.name} cannot break a text into claims. "
                 "Give judge=LLMJudge(model), or count sentences with unit='sentence'."
@@ -107,83 +95,78 @@ class JudgedMetric(Metric):
 
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample. Raises as `score` does."""
-        with part_of(self):
-            return await self._judged(sample)
-
-    async def _judged(self, sample: Sample) -> Score:
         self.check_sample(sample)
         if (refused := self.check_texts(sample)) is not None:
             return refused
-        judge = self.judge or default_judge()
+        judge, unit = self.judge or default_judge(), self.counted_unit
         self.check_judge(judge)
-        facts = (sample.reference_facts or ()) if self.counts_facts else ()
+        facts = (sample.reference_facts or ()) if unit == "fact" else ()
         answer: str = getattr(sample, self.answer_field) or "\n".join(fact.text for fact in facts)
         contexts = self.top(sample.retrieved_contexts)
-        cut = "facts" if self.counts_facts else "claims" if self.needs_claims else splitter()
+        cut = {"fact": "facts", "claim": "claims"}.get(unit) or splitter()
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
         if self.counts_units:
             provenance["context_lengths"] = tuple(map(len, contexts))
-        expected = bool(facts) if self.counts_facts else has_content(answer)
+        expected = bool(facts) if unit == "fact" else has_content(answer)
         empty = self.empty(sample, retrieved=bool(contexts), reference=expected, **provenance)
         if empty is not None:
             return empty
-        language = self.language or detect_language(answer)
-        if self.counts_facts:
-            units = Claims(claims=tuple(fact.text for fact in facts))
-        else:
-            units = await self._units(judge, answer, language)
-        if units.code:
-            return self.build(
-                sample,
-                None,
-                (Verdict(id=self.answer_field, value=None, text=answer, code=units.code),),
-                reason_code="not_judged",
-                message=f"the {self.answer_field} could not be broken into claims ({units.code})",
-                usage=units.usage,
-                **provenance,
-            )
         request = JudgeRequest(
-            units=units.claims,
+            units=tuple(fact.text for fact in facts),
             contexts=contexts,
             answer=answer,
             user_input=sample.user_input,
-            language=language,
+            language=self.language or detect_language(answer),
         )
-        judgement = await self.ask(judge, request)
-        verdicts = self.to_verdicts(judgement.verdicts, request)
-        if self.counts_units and any(fact.id for fact in facts):
+        with part_of(self):
+            judgement = await self._judge(judge, request)
+        verdicts = judgement.verdicts
+        if self.counts_units and facts:
             verdicts = tuple(map(_with_fact, verdicts, facts))
         code, message = not_judged(verdicts)
+        metadata = {"stability": judgement.stability, "raw_replies": list(judgement.raw) or None}
         return self.build(
             sample,
             None if code else self.to_value([verdict.value is True for verdict in verdicts]),
             verdicts,
             reason_code=code,
             message=message,
-            metadata=_metadata(judgement),
-            usage=units.usage + judgement.usage,
+            metadata={name: value for name, value in metadata.items() if value is not None},
+            usage=judgement.usage,
             prompt=judgement.prompt,
             served_model=judgement.served_model,
             **provenance,
         )
 
-    async def _units(self, judge: Judge, answer: str, language: str) -> Claims:
-        if not self.needs_claims or not isinstance(judge, DecomposingJudge):
-            return Claims(claims=split_sentences(answer, language))
-        try:
-            found = check_claims(await judge.decompose(answer, language=language))
-        except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
-            return Claims(claims=(), code=failure(error)[0])
-        return found if found.claims or found.code else replace(found, code="invalid_reply")
+    async def _judge(self, judge: Judge, request: JudgeRequest) -> Judgement:
+        """Cut the answer into units, unless they are facts, and ask.
+
+        An answer that cannot be broken into claims has one verdict, which is missing.
+        """
+        usage = Usage()
+        if self.counted_unit == "sentence":
+            request = replace(request, units=split_sentences(request.answer, request.language))
+        elif isinstance(judge, DecomposingJudge) and self.counted_unit == "claim":
+            try:
+                claims = checked_answer(
+                    await judge.decompose(request.answer, language=request.language), Claims
+                )
+            except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
+                claims = Claims(claims=(), code=failure(error)[0])
+            if claims.code or not claims.claims:
+                code = claims.code or "invalid_reply"
+                reason = f"the {self.answer_field} could not be broken into claims"
+                whole = Verdict(
+                    id=self.answer_field, value=None, text=request.answer, code=code, reason=reason
+                )
+                return Judgement(verdicts=(whole,), usage=claims.usage)
+            request, usage = replace(request, units=claims.claims), claims.usage
+        judgement = await self.ask(judge, request)
+        return replace(judgement, usage=usage + judgement.usage)
 
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
-        """Ask the judge this metric's question."""
-        raise NotImplementedError
-
-    def to_verdicts(self, verdicts: tuple[Verdict, ...], request: JudgeRequest) -> tuple[Verdict, ...]:
-        """Turn the checked verdicts of the question into those the formula counts."""
-        del request
-        return verdicts
+        """Ask this metric's question; the verdicts are those the formula counts."""
+        return await ask_judge(judge, request, about_units=self.counts_units)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,29 +187,13 @@ class ContextRecall(JudgedMetric):
     counts: ClassVar[tuple[str, str]] = ("sentence", "supported")
     banded: ClassVar[bool] = True
     counts_units: ClassVar[bool] = True
-
-    @property
-    def counted(self) -> tuple[str, str]:
-        """The unit in force, and what a yes means."""
-        return self.counted_unit, "supported"
-
-    def signals(self, value: float | None, verdicts: Sequence[Verdict]) -> tuple[object, Mapping[str, Any]]:
-        """Return the convention's result object and metadata."""
-        return SIGNALS[self.rules.signals](value, verdicts) if self.rules.signals else (None, {})
-
-    async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
-        """Ask which units the contexts support."""
-        return await ask_units(judge, request)
+    signalled: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class _RatedPrecision(Precision, JudgedMetric):
     family: ClassVar[Family] = "precision"
     counts: ClassVar[tuple[str, str]] = ("context", "useful")
-
-    async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
-        """Ask which contexts are useful."""
-        return await ask_contexts(judge, request)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,19 +215,14 @@ class ContextPrecision(_RatedPrecision):
     base_name: ClassVar[str] = "context_precision"
     requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
 
-    relevance: Literal["useful", "supports"] = field(default="useful", metadata=NAMED)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice(f"{self.base_name}: relevance", self.relevance, ("useful", "supports"))
+    relevance: Relevance = field(default="useful", metadata=named_choice(Relevance))
 
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
         """Ask which contexts are useful, or which units they support."""
-        return await (ask_units if self.relevance == "supports" else ask_contexts)(judge, request)
-
-    def to_verdicts(self, verdicts: tuple[Verdict, ...], request: JudgeRequest) -> tuple[Verdict, ...]:
-        """Turn an attribution into one verdict a context, where relevance means support."""
-        return _supporting(verdicts, request) if self.relevance == "supports" else verdicts
+        judgement = await ask_judge(judge, request, about_units=self.relevance == "supports")
+        if self.relevance == "supports":
+            return replace(judgement, verdicts=_supporting(judgement.verdicts, request))
+        return judgement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,42 +239,40 @@ class ContextUtilization(_RatedPrecision):
     answer_field: ClassVar[str] = "response"
 
     @property
-    def needs_claims(self) -> bool:
-        """Never: contexts are rated, and nothing else is asked about a response."""
-        return False
+    def counted_unit(self) -> Unit:
+        """Never claims or facts: contexts are rated, and nothing else is asked about a response."""
+        return "sentence"
 
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
         """Ask which contexts are useful for the response; the response itself is not judged."""
-        return await ask_contexts(judge, replace(request, units=()))
+        return await super().ask(judge, replace(request, units=()))
 
 
-async def ask_units(judge: Judge, request: JudgeRequest) -> Judgement:
-    """Ask which units the contexts support; exactly one verdict a unit comes back."""
-    return await _ask(judge.attribute, request, request.unit_ids, request.units)
+async def ask_judge(judge: Judge, request: JudgeRequest, *, about_units: bool) -> Judgement:
+    """Ask a judge which contexts support each unit, or which contexts are useful for the answer.
 
-
-async def ask_contexts(judge: Judge, request: JudgeRequest) -> Judgement:
-    """Ask which contexts are useful for the answer; exactly one verdict a context comes back."""
-    return await _ask(judge.rate, request, request.context_ids, request.contexts)
-
-
-async def _ask(
-    question: Callable[[JudgeRequest], Awaitable[Judgement]],
-    request: JudgeRequest,
-    ids: tuple[str, ...],
-    texts: tuple[str, ...],
-) -> Judgement:
+    Exactly one verdict a unit, or a context, comes back, in order: no judge can change a denominator or a rank.
+    """
+    ids, texts = (request.unit_ids, request.units) if about_units else (request.context_ids, request.contexts)
+    missing = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
     try:
-        judgement = check_judgement(await question(request))
+        judgement = checked_answer(await (judge.attribute if about_units else judge.rate)(request), Judgement)
     except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
-        remember_keys_of(question)  # those of the judge
+        remember_keys_of(judge)
         code, reason = failure(error)
-        missing = tuple(
-            Verdict(id=id_, value=None, text=text, code=code, reason=reason)
-            for id_, text in zip(ids, texts, strict=True)
-        )
-        return Judgement(verdicts=missing)
-    return replace(judgement, verdicts=_exactly(judgement.verdicts, request, ids, texts))
+        judgement, missing = Judgement(verdicts=()), replace(missing, code=code, reason=reason)
+    by_id: dict[str, Verdict] = {}
+    for verdict in judgement.verdicts:
+        if verdict.id in by_id and by_id[verdict.id].value != verdict.value:
+            by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
+        else:
+            by_id.setdefault(verdict.id, verdict)
+    verdicts = (
+        replace(by_id.get(id_, missing), id=id_, text=text) for id_, text in zip(ids, texts, strict=True)
+    )
+    return replace(
+        judgement, verdicts=tuple(checked_verdict(verdict, request.contexts) for verdict in verdicts)
+    )
 
 
 def failure(error: Exception) -> tuple[str, str]:
@@ -330,55 +290,10 @@ def failure(error: Exception) -> tuple[str, str]:
     return "judge_error", f"{type(error).__name__}: {safe_text(error)}"
 
 
-def _exactly(
-    verdicts: Sequence[Verdict], request: JudgeRequest, ids: tuple[str, ...], texts: tuple[str, ...]
-) -> tuple[Verdict, ...]:
-    """Return one verdict an id, in order: no judge can change a denominator or a rank."""
-    by_id: dict[str, Verdict] = {}
-    for verdict in verdicts:
-        if verdict.id in by_id and by_id[verdict.id].value != verdict.value:
-            by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
-        else:
-            by_id.setdefault(verdict.id, verdict)
-    missing = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
-    return tuple(
-        _checked(by_id.get(id_, missing).about(id_, text), request)
-        for id_, text in zip(ids, texts, strict=True)
-    )
-
-
-def _checked(verdict: Verdict, request: JudgeRequest) -> Verdict:
-    """Return the verdict with spans that really are in the contexts, and a real yes or no."""
-    if problem := verdict_problem(verdict):
-        return Verdict(id=verdict.id, value=None, text=verdict.text, code="invalid_reply", reason=problem)
-    real = tuple(
-        span
-        for span in verdict.evidence
-        if 0 <= span.context < len(request.contexts)
-        and request.contexts[span.context][span.start : span.end] == span.quote
-    )
-    if len(real) == len(verdict.evidence):
-        return verdict
-    if real or verdict.value is not True:
-        return replace(verdict, evidence=real)
-    return replace(
-        verdict,
-        value=False,
-        code="unverified_evidence",
-        evidence=(),
-        reason="its evidence is not in the context",
-    )
-
-
 def _with_fact(verdict: Verdict, fact: Fact) -> Verdict:
     """Return the verdict with the id of its fact in the details, where the fact has one."""
     details = {**verdict.details, "fact_id": fact.id}
-    return verdict if fact.id is None else replace(verdict, details=frozen(details))
-
-
-def _metadata(judgement: Judgement) -> dict[str, Any]:
-    metadata = {"stability": judgement.stability, "raw_replies": list(judgement.raw) or None}
-    return {name: value for name, value in metadata.items() if value is not None}
+    return verdict if fact.id is None else replace(verdict, details=FrozenDict(details))
 
 
 @cache

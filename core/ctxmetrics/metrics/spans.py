@@ -12,11 +12,11 @@ import unicodedata
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import unquote
 
-from ctxmetrics._checks import check_choice, check_number
-from ctxmetrics._frozen import frozen
+from ctxmetrics._checks import check_number
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import SampleError
 from ctxmetrics.fields import SPAN_MARK
 from ctxmetrics.formulas import (
@@ -32,7 +32,7 @@ from ctxmetrics.formulas import (
     span_precision,
     span_recall,
 )
-from ctxmetrics.metrics.base import NAMED, Metric
+from ctxmetrics.metrics.base import NAMED, Metric, named_choice
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -136,11 +136,7 @@ class SpanBasedContextRecall(SpanMetric):
     counts: ClassVar[tuple[str, str]] = ("reference span", "found")
     banded: ClassVar[bool] = True
 
-    unit: SpanUnit = field(default="character", metadata=NAMED)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice(f"{self.base_name}: unit", self.unit, get_args(SpanUnit))
+    unit: SpanUnit = field(default="character", metadata=named_choice(SpanUnit))
 
     @property
     def formula_label(self) -> str:
@@ -184,11 +180,7 @@ class SpanBasedContextPrecision(SpanMetric):
     family: ClassVar[Family] = "id_precision"
     counts: ClassVar[tuple[str, str]] = ("retrieved span", "relevant")
 
-    formula: SpanFormula = field(default="share", metadata=NAMED)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice(f"{self.base_name}: formula", self.formula, get_args(SpanFormula))
+    formula: SpanFormula = field(default="share", metadata=named_choice(SpanFormula))
 
     def compare(
         self, retrieved: Sequence[Passage], reference: Sequence[Passage]
@@ -308,7 +300,7 @@ def _of_reference(
         text=passage.text or passage.id,
         reason="; ".join(filter(None, (reason, passage.note))),
         evidence=tuple(evidence),
-        details=frozen(details),
+        details=FrozenDict(details),
     )
 
 
@@ -324,7 +316,7 @@ def _of_retrieved(index: int, passage: Passage, hit: bool, reference: Sequence[S
         text=passage.id,
         reason="; ".join(filter(None, (reason, passage.note))),
         evidence=tuple(item for part in parts for item in _evidence(index, passage, part, whole=True)),
-        details=frozen({"characters": end - start, "reference": found}),
+        details=FrozenDict({"characters": end - start, "reference": found}),
     )
 
 

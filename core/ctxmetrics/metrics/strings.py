@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from ctxmetrics._checks import check_choice, check_number
-from ctxmetrics._frozen import frozen
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.metrics.base import NAMED, Metric, Precision
 from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -86,7 +86,7 @@ class StringMetric(Metric):
             text=text,
             reason=reason,
             evidence=evidence if hit else (),
-            details=frozen(details),
+            details=FrozenDict(details),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from ctxmetrics._frozen import frozen
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.prompts import attribution, claims, joint, usefulness
 
@@ -77,8 +77,8 @@ def register_pack(pack: Pack) -> None:
             raise ParameterError(f"pack {pack.language!r} has no {what} for: {', '.join(missing)}.")
     _packs[pack.language] = Pack(
         language=pack.language,
-        texts=frozen(pack.texts),
-        version=pack.version if isinstance(pack.version, int) else frozen(pack.version),
+        texts=FrozenDict(pack.texts),
+        version=pack.version if isinstance(pack.version, int) else FrozenDict(pack.version),
         yes=pack.yes | {"yes", "true"},
         no=pack.no | {"no", "false"},
     )

@@ -11,7 +11,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._frozen import EMPTY, frozen, plain
+from ctxmetrics._frozen import EMPTY, FrozenDict, plain
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.metrics.named import metric_named
 from ctxmetrics.report.view import Row
@@ -157,7 +157,7 @@ def score_of(data: Mapping[str, Any]) -> Score:
         band=data["band"],
         verdicts=tuple(map(_verdict, data["verdicts"])),
         signals=data["signals"],
-        metadata=frozen(data["metadata"]),
+        metadata=FrozenDict(data["metadata"]),
         provenance=_provenance(**provenance),
         usage=Usage(**data["usage"]),
         sample_id=data["sample_id"],
@@ -177,7 +177,7 @@ def _verdict(data: Mapping[str, Any]) -> Verdict:
         reason=data["reason"],
         code=data["code"],
         evidence=tuple(Evidence(**span) for span in data["evidence"]),
-        details=frozen(details) if details else EMPTY,
+        details=FrozenDict(details) if details else EMPTY,
     )
 
 
@@ -189,4 +189,4 @@ def _provenance(**fields: Any) -> Provenance:
 @lru_cache(maxsize=64)
 def _counted(name: str, convention: str) -> tuple[str, str]:
     metric = metric_named(name, convention)
-    return ("verdict", "yes") if metric is None else metric.counted
+    return ("verdict", "yes") if metric is None else metric.counts

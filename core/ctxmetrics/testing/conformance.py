@@ -96,7 +96,7 @@ def batches(cases: Sequence[Case]) -> list[Batch]:
 
 def _apart(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
     """Keep apart what a judge cannot tell apart: claims are asked for by the text alone."""
-    if not metric.needs_claims:
+    if metric.counted_unit != "claim":
         return [cases]
     parts: list[dict[str, Case]] = []
     for case in cases:

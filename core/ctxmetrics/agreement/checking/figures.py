@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxmetrics._frozen import EMPTY, frozen
+from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics.agreement.checking.samples import INJECTION, TRAPS
 from ctxmetrics.agreement.figures import agreement_of
 from ctxmetrics.agreement.labels import Compared
@@ -123,10 +123,10 @@ def figures_of(
         ),
         units=_agreement(UNITS, plain),
         contexts=_agreement(CONTEXTS, plain),
-        found=frozen({kind: _units(plain, (kind,), right=True) for kind in SUPPORTED_KINDS}),
+        found=FrozenDict({kind: _units(plain, (kind,), right=True) for kind in SUPPORTED_KINDS}),
         absent=_units(plain, SUPPORTED_KINDS, right=False),
-        caught=frozen({kind: _units(plain, (kind,), right=False) for kind in TRAPS}),
-        flagged=frozen(_flagged(plain)),
+        caught=FrozenDict({kind: _units(plain, (kind,), right=False) for kind in TRAPS}),
+        flagged=FrozenDict(_flagged(plain)),
         cells=cells,
         supporting=supporting,
         further=further,

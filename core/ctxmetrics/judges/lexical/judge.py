@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from ctxmetrics._frozen import frozen
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.lexical.attribution import Rule
@@ -184,7 +184,7 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
         "missing_numbers": unit.spelled(numbers),
         "missing_names": unit.spelled(names),
         "bigram_share": _bigram_share(unit, shown, reader),
-        "contradiction": None if doubt is None else frozen(doubt._asdict()),
+        "contradiction": None if doubt is None else FrozenDict(doubt._asdict()),
         "uncertain": uncertain,
         "smallest_k": smallest_k,
     }
@@ -216,7 +216,7 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
         reason="; ".join(parts),
         code="uncertain" if uncertain else None,
         evidence=evidence,
-        details=frozen(details),
+        details=FrozenDict(details),
     )
 
 
@@ -262,5 +262,5 @@ def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
         text=text,
         reason="stands in a context word for word" if evidence else reason,
         evidence=evidence,
-        details=frozen(details),
+        details=FrozenDict(details),
     )

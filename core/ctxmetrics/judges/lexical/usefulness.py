@@ -6,7 +6,7 @@ from collections import Counter
 from math import log
 from typing import TYPE_CHECKING
 
-from ctxmetrics._frozen import frozen
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.judges.lexical.attribution import fullest
 from ctxmetrics.judges.lexical.literal import find_literal
 from ctxmetrics.verdicts import Verdict
@@ -63,7 +63,7 @@ def usefulness(
                 text=request.contexts[number],
                 reason=reason,
                 evidence=tuple(index.evidence(sentence, request.contexts) for sentence in picks),
-                details=frozen({"share": share, "relative": relative, "matched_words": matched}),
+                details=FrozenDict({"share": share, "relative": relative, "matched_words": matched}),
             )
         )
     return tuple(verdicts)
@@ -108,7 +108,7 @@ def _literal_usefulness(text: str, request: JudgeRequest) -> tuple[Verdict, ...]
                 if span
                 else "the answer has no content word and does not stand here",
                 evidence=() if span is None else (span,),
-                details=frozen(
+                details=FrozenDict(
                     {
                         "share": float(span is not None),
                         "relative": float(span is not None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxmetrics._frozen import frozen
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.failures import CONTENT_CODES
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import masked, safe_text
@@ -179,7 +179,7 @@ class Exchange:
             code = self._code if self._final else state.codes.get(id_, self._code)
             text = (part.units if id_ in part.units else part.contexts)[id_]
             found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=self._reason)
-        return self._answer(verdicts=frozen(found))
+        return self._answer(verdicts=FrozenDict(found))
 
     @property
     def _goes_on(self) -> bool:

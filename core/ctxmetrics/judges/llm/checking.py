@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxmetrics._frozen import EMPTY, frozen
+from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._secrets import masked
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError
 from ctxmetrics.judges.llm.weak import Unit, hides_denial, same_negations
@@ -276,7 +276,9 @@ def _unit(
     whole = {hit.span.context for hit in hits if hit.span.whole or (value and len(part.contexts) == 1)}
     verdict = Verdict(id=id_, value=value, text=text, evidence=_evidence(hits, whole if value else ()))
     if not value:
-        verdict = replace(verdict, reason=missing, details=frozen({"missing": missing}) if missing else EMPTY)
+        verdict = replace(
+            verdict, reason=missing, details=FrozenDict({"missing": missing}) if missing else EMPTY
+        )
         if whole:
             why = "called unsupported, and a quote is said to state it"
             return _Decided(_contradicted(verdict, why), again=True), hits
@@ -337,7 +339,7 @@ def _with_doubts(verdict: Verdict, doubts: Iterable[str], details: dict[str, Any
     weak = sorted(set(doubts))
     if weak:
         details["weak"] = tuple(weak)
-    return replace(verdict, code="weak_evidence" if weak else None, details=frozen(details))
+    return replace(verdict, code="weak_evidence" if weak else None, details=FrozenDict(details))
 
 
 def _entries(entries: Sequence[Any], known: Mapping[str, str]) -> dict[str, list[Mapping[str, Any]]]:

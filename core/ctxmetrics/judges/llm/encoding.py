@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._frozen import EMPTY, frozen
+from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics.judges.llm.checking import check
 from ctxmetrics.judges.llm.weak import DOUBTS
 from ctxmetrics.text import find_quote
@@ -99,7 +99,7 @@ def decode(stored: str, key: str, ids: Collection[str], part: Part, pack: Pack) 
         if data["format"] != FORMAT or not all(isinstance(text, str) for text in texts):
             return None
         answer = Answer(
-            verdicts=frozen(_checked(verdicts, part, pack)),
+            verdicts=FrozenDict(_checked(verdicts, part, pack)),
             claims=tuple(data["claims"]),
             raw=tuple(data["raw"]),
             served_model=data["served_model"],
@@ -148,7 +148,7 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         weak = sorted({*item["weak"], *found[id_].details.get("weak", ())})
         details = {**found[id_].details, **({"weak": tuple(weak)} if weak else {})}
         verdicts[id_] = replace(
-            found[id_], reason=item["reason"], code=code, evidence=evidence[id_], details=frozen(details)
+            found[id_], reason=item["reason"], code=code, evidence=evidence[id_], details=FrozenDict(details)
         )
     return verdicts
 

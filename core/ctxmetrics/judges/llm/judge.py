@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
-from ctxmetrics._frozen import frozen
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run, forget_failures
 from ctxmetrics._secrets import remember_keys_of
@@ -244,7 +244,7 @@ def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...]
             chosen = next(verdict for verdict in given if verdict.value is (yes > no))
             most, all_ = max(yes, no), yes + no
             details = {**chosen.details, "votes": f"{most} of {all_}", "agreement": most / all_}
-            verdicts.append(replace(chosen, details=frozen(details)))
+            verdicts.append(replace(chosen, details=FrozenDict(details)))
         elif yes:
             code, reason = "conflicting_verdicts", "the votes are split"
             verdicts.append(Verdict(id=given[0].id, value=None, text=given[0].text, code=code, reason=reason))

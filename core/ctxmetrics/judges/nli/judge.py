@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
-from ctxmetrics._frozen import frozen
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics.errors import ParameterError
@@ -239,7 +239,7 @@ class NLIJudge:
             place = best.window
             details["nearest"] = ({"context": place.context, "start": place.start, "end": place.end},)
         return Verdict(
-            id=id_, value=bool(evidence), reason=reason, evidence=evidence, details=frozen(details)
+            id=id_, value=bool(evidence), reason=reason, evidence=evidence, details=FrozenDict(details)
         )
 
     def _about_context(self, id_: str, cells: Sequence[_Cell], part: Window | None) -> Verdict:
@@ -255,7 +255,7 @@ class NLIJudge:
             reason=f"probability {best.probability:.3f}"
             + (" alone, needed with others" if part and not useful else ""),
             evidence=() if shown is None else (shown.evidence(whole=useful),),
-            details=frozen({"probability": best.probability}),
+            details=FrozenDict({"probability": best.probability}),
         )
 
     async def _judged(

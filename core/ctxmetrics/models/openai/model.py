@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from ctxmetrics._checks import check_choice, check_number
-from ctxmetrics._frozen import frozen
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.background import on_background
 from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer, classify, from_status
 from ctxmetrics._runtime.run import current_run
@@ -382,7 +382,7 @@ def _extra(extra: object) -> Mapping[str, Any] | None:
     if ours := sorted(_OURS & set(extra)):
         raise ParameterError(f"OpenAIModel: extra must not set {ours[0]!r}; the library does.")
     try:
-        return frozen(json.loads(json.dumps(dict(extra))))
+        return FrozenDict(json.loads(json.dumps(dict(extra))))
     except (TypeError, ValueError):
         raise ParameterError("OpenAIModel: extra must hold JSON values only.") from None
 
