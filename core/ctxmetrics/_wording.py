@@ -9,7 +9,7 @@ from ctxmetrics._display import visible
 from ctxmetrics.conventions import get_convention
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -18,8 +18,21 @@ _QUOTE = 80
 TEXT = 100
 _REASON = 200
 MESSAGE = 500
+# Why a verdict is a no, by its code.
+_NOES: Mapping[str, str] = MappingProxyType(
+    {
+        "unverified_evidence": "its quote is in no context",
+        "contradicted": "contradicted",
+        "uncertain": "contradicted",
+    }
+)
+# What judged recalls count.
+_UNITS = frozenset({"sentence", "claim", "fact"})
 # Evidence of one verdict that one line shows.
 _MOST_SPANS = 4
+# Ids that one list shows, and characters of each.
+_MOST_IDS = 5
+_ID = 20
 # What a person should know about a yes, by the code of its verdict.
 _DOUBTS: Mapping[str, str] = MappingProxyType(
     {
@@ -47,7 +60,6 @@ _RUSSIAN: Mapping[str, str] = MappingProxyType(
         "contradicted: look at it": "противоречие: проверьте",
         "contradicted by its evidence: look at it": "подтверждение противоречит тексту: проверьте",
         "part": "часть",
-        "more": "ещё",
         "doubtful": "сомнительно",
         "unused": "не использован",
         "redundant": "избыточен",
@@ -82,6 +94,27 @@ _RUSSIAN: Mapping[str, str] = MappingProxyType(
         "evidence in": "подтверждение в",
         "stated in part in": "частично сказано в",
         "cut here": "обрезано",
+        "stated nowhere": "нигде не сказано",
+        "ranked low": "низко в списке",
+        "below": "ниже",
+        "not useful": "не полезен",
+        "not relevant": "не релевантен",
+        "not retrieved": "не найдено",
+        "contradicted": "противоречие",
+        "its quote is in no context": "цитаты нет ни в одном фрагменте",
+        "nothing was retrieved": "ничего не найдено",
+        "the reference side is empty": "эталон пуст",
+        "more": "ещё",
+        "verdicts": "вердиктов",
+        "samples": "примеров",
+        "cost": "стоимость",
+        "prompt": "промпт",
+        "convention": "правила",
+        "answered as": "ответила модель",
+        "data": "данные",
+        "date": "дата",
+        "library": "библиотека",
+        "lowest scores of each metric": "самые низкие значения каждой метрики",
         "user_input": "вопрос",
         "reference": "эталон",
         "response": "ответ",
@@ -111,29 +144,33 @@ def count_of(hits: int, total: int, missing: int, counted: tuple[str, str], lang
     return f"{text}, {missing} {unjudged}" if missing else text
 
 
-def number(value: float, convention: str, digits: int = 4) -> str:
-    """Return a value as its convention writes it; rounding is for display only."""
+def number(value: float, convention: str, digits: int = 4, *, percent: bool = True) -> str:
+    """Return a value as its convention writes it; rounding is for display only. Without ``percent``: 0.67 alone."""
     if get_convention(convention).percent:
-        return f"{value:.2f} ({round(value, 2):.0%})"
+        return f"{value:.2f} ({round(value, 2):.0%})" if percent else f"{value:.2f}"
     return f"{value:.{digits}f}"
 
 
 def line(verdict: Verdict, *, color: bool = False, language: str = "en") -> str:
     """Return a verdict with its text and its evidence, or what is missing."""
-    mark, shade = {True: ("✓", _GREEN), False: ("✗", _RED), None: ("?", _YELLOW)}[verdict.value]
-    text = f"  {shade}{mark}{_PLAIN}" if color else f"  {mark}"
-    text += f" {clean(verdict.id, TEXT)}"
+    text = f"  {mark_of(verdict, color=color)} {clean(verdict.id, TEXT)}"
     if verdict.text != verdict.id:
         text += f" {clean(verdict.text, TEXT)}"
-    why = _why(verdict, language)
+    why = why_of(verdict, language)
     return f"{text}\n      {why}" if why else text
+
+
+def mark_of(verdict: Verdict, *, color: bool = False) -> str:
+    """Return the mark of a verdict: a tick, a cross or a question mark."""
+    mark, shade = {True: ("✓", _GREEN), False: ("✗", _RED), None: ("?", _YELLOW)}[verdict.value]
+    return f"{shade}{mark}{_PLAIN}" if color else mark
 
 
 def sentence(verdict: Verdict, language: str) -> str:
     """Return a verdict in one line: its id, yes or no, its text and why."""
     state = say({True: "yes", False: "no", None: "not judged"}[verdict.value], language)
     text = f'{clean(verdict.id, TEXT)} {state}: "{clean(verdict.text, _QUOTE)}"'
-    why = _why(verdict, language)
+    why = why_of(verdict, language)
     return f"{text} - {why}" if why else text
 
 
@@ -150,6 +187,54 @@ def doubts_of(counts: Mapping[str, int], language: str) -> str:
     return f"{say('doubtful', language)}: {listed(counts)}"
 
 
+def ranked_low(verdicts: Sequence[Verdict], language: str) -> str | None:
+    """Return which contexts stand below others that are of no use; None where none does."""
+    hits = [place for place, verdict in enumerate(verdicts) if verdict.value]
+    above = [
+        place
+        for place, verdict in enumerate(verdicts)
+        if verdict.value is False and hits and place < hits[-1]
+    ]
+    if not above:
+        return None
+    low = [verdicts[place].id for place in hits if place > above[0]]
+    return f"{say('ranked low', language)}: {_some(low)} {say('below', language)} {_some([verdicts[place].id for place in above])}"
+
+
+def is_expected(counted: tuple[str, str]) -> bool:
+    """Return whether verdicts are about what is expected, and not about what was retrieved."""
+    return counted[0] in _UNITS or counted[0].startswith("reference ")
+
+
+def why_missed(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
+    """Return in two or three words why a verdict is not a yes; empty for one that is.
+
+    Args:
+        verdict: The verdict.
+        counted: What verdicts of its score are about, and what a yes means (`Score.counted`).
+        language: Of the words.
+    """
+    parts = [f"c{index + 1}" for index in dict.fromkeys(span.context for span in verdict.evidence)]
+    if verdict.value:
+        return ""
+    if verdict.value is None:
+        text = "not judged"
+    elif (known := _NOES.get(verdict.code or "")) is not None:
+        text = known
+    elif counted[0] not in _UNITS:
+        text = "not retrieved" if is_expected(counted) else f"not {counted[1]}"
+    elif parts:
+        return f"{say('stated in part in', language)} {_some(parts)}"
+    else:
+        text = "stated nowhere"
+    return say(text, language)
+
+
+def _some(ids: Sequence[str]) -> str:
+    shown = [clean(id_, _ID) for id_ in ids[:_MOST_IDS]]
+    return ", ".join([*shown, "…"] if len(ids) > len(shown) else shown)
+
+
 def listed(counts: Mapping[str, int]) -> str:
     """Return each code and how often it was counted, in the order of the codes."""
     return ", ".join(f"{code} {number}" for code, number in sorted(counts.items()))
@@ -161,7 +246,8 @@ def clean(text: str, longest: int) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-def _why(verdict: Verdict, language: str) -> str:
+def why_of(verdict: Verdict, language: str) -> str:
+    """Return the evidence of a verdict, or what is missing, in one line."""
     spans = _spans(verdict, language)
     if verdict.value and spans and "missed" not in verdict.details:
         return spans + doubt(verdict, language)

@@ -8,7 +8,18 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from ctxmetrics._frozen import EMPTY, plain
-from ctxmetrics._wording import MESSAGE, TEXT, clean, count_of, doubts_of, line, number, say, sentence
+from ctxmetrics._wording import (
+    MESSAGE,
+    TEXT,
+    clean,
+    count_of,
+    doubts_of,
+    line,
+    number,
+    ranked_low,
+    say,
+    sentence,
+)
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict, unjudged
@@ -71,7 +82,8 @@ class Score:
         metric: The metric's name with the parameters that differ from the default.
         value: The number on the convention's scale, or None.
         reason_code: Why there is no value (`ReasonCode`); None when there is one.
-        message: The same in one sentence, naming the ids or the field.
+        message: The same in one sentence, naming the ids or the field. Beside a value: which side is empty, where nothing
+            was judged for that reason.
         threshold: The pass mark on the score's own scale, or None.
         band: The convention's wording for the value, where it has one.
         verdicts: One a unit, context or id, in order.
@@ -132,6 +144,15 @@ class Score:
         return count_of(hits, len(self.verdicts), missing, self.counted, self.language)
 
     @property
+    def explanation(self) -> str | None:
+        """Why there is no value, which side is empty, or what stands too low; None where the verdicts say it all."""
+        if self.message is None:
+            ranked = self.provenance.formula == "average_precision"
+            return ranked_low(self.verdicts, self.language) if ranked else None
+        text = clean(say(self.message, self.language), MESSAGE)
+        return f"{self.reason_code}: {text}" if self.reason_code else text
+
+    @property
     def passed(self) -> bool | None:
         """``value >= threshold``; None without a value or a threshold."""
         if self.value is None or self.threshold is None:
@@ -141,7 +162,7 @@ class Score:
     @property
     def reason(self) -> str:
         """What was missed or useless and why, in a few lines of text."""
-        lines = [f"{self.reason_code}: {clean(self.message, MESSAGE)}"] if self.message else []
+        lines = [self.explanation] if self.explanation else []
         if self.count:
             lines.append(f"{self.count}.")
         if self.doubtful:
@@ -164,8 +185,8 @@ class Score:
         if self.passed is not None:
             state = say("passed" if self.passed else "failed", self.language)
             lines.append(f"  {say('pass mark', self.language)} {self.threshold:g}: {state}")
-        if self.message:
-            lines.append(f"  {self.reason_code}: {clean(self.message, MESSAGE)}")
+        if self.explanation:
+            lines.append(f"  {self.explanation}")
         if self.count:
             lines.append(f"  {self.count}")
         if self.doubtful:

@@ -20,7 +20,7 @@ from ctxmetrics import (
     Verdict,
     evaluate,
 )
-from ctxmetrics.errors import CtxMetricsError, InputFileError, MissingExtraError
+from ctxmetrics.errors import CtxMetricsError, InputFileError, MissingExtraError, ParameterError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.writer import json_line
 from ctxmetrics.report.view import Row
@@ -88,6 +88,16 @@ def test_results_survive_pickling():
     assert again.summary()["id_based_context_recall"].scored == 3
 
 
+def test_the_worst_rows_come_first_and_those_that_failed_before_them():
+    results = results_of(
+        score(0.5), score(None, "no_reference"), score(0.0), score(None, "not_judged"), score(0.0)
+    )
+    assert [row.index for row in results.worst("m", 3)] == [3, 2, 4]
+    assert [row.index for row in results.worst("m")] == [3, 2, 4, 0]
+    with pytest.raises(ParameterError, match="metric='n' is not in this run: m"):
+        results.worst("n")
+
+
 # --- summaries ---
 
 
@@ -116,8 +126,8 @@ def test_a_summary_counts_what_has_no_value_and_why():
     assert summary.causes == {"timeout": 2, "refused": 1, "not judged": 1}
     assert summary.passed is None
     assert summary.pass_rate is None
-    text = str(results.summary())
-    assert "2 of 9" in text
+    text = " ".join(map(str.strip, str(results.summary()).splitlines()))
+    assert "2 of 7 judged" in text
     assert (
         "m: without a value: cancelled 1, metric_error 1, missing_field 1, no_reference 1, not_judged 3"
         in text
@@ -133,9 +143,10 @@ def test_the_table_of_a_summary():
     results.stopped = "interrupted"
     oracle = scipy_stats.binomtest(1, 2).proportion_ci(method="wilson")
     assert str(results.summary()).splitlines() == [
-        "metric  mean                    95 % interval     scored  not judged  undefined  doubtful  passed",
-        f"m       0.5000 (2 of 3 judged)  {oracle.low:.4f} to {oracle.high:.4f}  2 of 3  1           0          0         1 of 2 (>= 0.8)",
+        "metric  mean    scored         95 % interval     passed",
+        f"m       0.5000  2 of 3 judged  {oracle.low:.4f} to {oracle.high:.4f}  1 of 2  █████░░░░░",
         "m: without a value: cancelled 1",
+        "m: pass mark 0.8",
         "judge: 3 calls, 2 reused, 100 + 20 tokens (estimated)",
         "stopped early: interrupted",
     ]

@@ -267,7 +267,7 @@ def test_the_command_line_prints_nothing_that_a_terminal_acts_on(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     shown = done.stdout.decode() + done.stderr.decode()
-    assert shown.count("context_recall: ") >= len(rows)
+    assert shown.count("  context_recall  ") >= len(rows)
     assert {
         character for character in shown if not (character.isprintable() or character in "\n" + JOINERS)
     } == set()

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ctxmetrics.aegis_payload import Payload
     from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.evaluation.results import Results
-    from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
 
 
@@ -69,6 +68,7 @@ def score(
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.files import read_samples
+    from ctxmetrics.report.text import render_text
 
     schema, convention = schema_and_convention(schema, convention)
     cache = _cache_of(file, {"--out": out, "--report": report, "--junit": junit}, cache, judge, resume=resume)
@@ -98,7 +98,8 @@ def score(
         resume=resume,
     )
     results = _run(run)
-    _print(results, metrics, judging, show)
+    results.source = str(file)
+    print_result(render_text(results.report(), lowest=show, color=colored()))
     _write_report(results, report)
     outcomes = [*outcomes_of(gates, results), *doubtful(max_doubtful, results)]
     leave(results, judging, out=out, failed_gates=_tell_ci(outcomes, results, junit))
@@ -139,20 +140,6 @@ def _run(run: Evaluation) -> Results:
 
 def _tell_ci(outcomes: Sequence[Outcome], results: Results, junit: Path | None) -> bool:
     return tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), junit)
-
-
-def _print(results: Results, metrics: Sequence[Metric], judge: Judge, show: int) -> None:
-    """Print the summary, so many of the lowest scores, and what a reader must know about the judges."""
-    from ctxmetrics.metrics.judged import JudgedMetric
-
-    print_result(str(results.summary()))
-    for name in results.metrics if show > 0 else ():
-        rows = sorted(results, key=lambda row: (row[name].value is not None, row[name].value or 0.0))
-        for row in rows[:show]:
-            print_result("\n" + row[name].pretty(color=colored(), warnings=False))
-    judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
-    for text in sorted({text for metric in judged for text in (metric.judge or judge).warnings}):
-        message(f"note: {text}")
 
 
 def _write_report(results: Results, report: Path | None) -> None:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._checks import check_choice, check_number
@@ -208,6 +209,8 @@ class Evaluation:
         )
         self._cache, self._out, self._progress, self._deadline = cache, out, progress, deadline
         self._keep_texts = keep_texts
+        path = getattr(samples, "path", None)
+        self._file: str | None = None if path is None else str(path)
         self._raises = on_error == "raise"
         self._keep = out is None if keep is None else keep
         self._resume = resume and not self._keep
@@ -237,7 +240,8 @@ class Evaluation:
         import asyncio
 
         run = self._run
-        results = Results({metric.name: metric.rules.scale for metric in self.metrics}, keep=self._keep)
+        scales = {metric.name: metric.rules.scale for metric in self.metrics}
+        results = Results(scales, keep=self._keep, source=self._file, started=datetime.now(timezone.utc))
         with ExitStack() as stack:
             if self._cache is not None:
                 run.cache = stack.enter_context(opened(self._cache))

@@ -15,20 +15,26 @@ from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, missing_extra
 from ctxmetrics.evaluation.writer import json_line, write_whole
 from ctxmetrics.metrics.base import Formula
+from ctxmetrics.report.report import report_of
 from ctxmetrics.report.rows import read_rows, to_rows
-from ctxmetrics.report.view import MetricSummary, Row, Summary
-from ctxmetrics.scores import FAILURES, Provenance, Score
+from ctxmetrics.report.view import MetricSummary, Origin, Row, Summary
+from ctxmetrics.scores import FAILURES, NOT_FINAL, Provenance, Score
 from ctxmetrics.verdicts import Usage, unjudged
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
+    from datetime import datetime
 
     import pandas as pd
 
     from ctxmetrics.comparison.compare import Comparison
     from ctxmetrics.evaluation.curve import Curve, SmallestK
+    from ctxmetrics.report.report import Report
     from ctxmetrics.samples import Sample
+
+# A server may call itself by another name in each reply.
+_MOST_PROVENANCES = 16
 
 
 @dataclass(slots=True)
@@ -50,9 +56,14 @@ class _Column:
     doubts: Counter[str] = field(default_factory=Counter)
     doubtful: array[int] = field(default_factory=lambda: array("I"))
     threshold: float | None = None
+    provenances: dict[Provenance, None] = field(default_factory=dict)
+    last: Provenance | None = None
 
     def add(self, score: Score) -> None:
         code = score.reason_code or ""
+        if score.provenance != self.last and len(self.provenances) < _MOST_PROVENANCES:
+            self.last = score.provenance
+            self.provenances[self.last] = None
         self.values.append(math.nan if score.value is None else score.value)
         self.codes.append(self.names.setdefault(code, len(self.names)))
         missing = unjudged(score.verdicts)
@@ -111,10 +122,21 @@ class Results(Sequence[Row]):
         metrics: The metrics' names.
         usage: Calls and tokens of the whole run, failed requests included, and how many judgements cost nothing.
         stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
+        source: The file that the samples, or these results, were read from, where there is one.
+        started: When the run began; None for results that were read from a file.
     """
 
-    def __init__(self, scales: Mapping[str, float], *, keep: bool) -> None:
+    def __init__(
+        self,
+        scales: Mapping[str, float],
+        *,
+        keep: bool,
+        source: str | None = None,
+        started: datetime | None = None,
+    ) -> None:
         """Begin without a row: ``scales`` are the metrics' highest scores by name; ``keep`` keeps whole rows."""
+        self.source: str | None = source
+        self.started: datetime | None = started
         self.metrics: tuple[str, ...] = tuple(scales)
         self.usage: Usage = Usage()
         self.stopped: str | None = None
@@ -148,11 +170,30 @@ class Results(Sequence[Row]):
         scores = {name: column.score(position, identifier) for name, column in self._columns.items()}
         return Row(position, None, identifier, scores)
 
+    def worst(self, metric: str, number: int = 10) -> list[Row]:
+        """Return the rows with the lowest scores of a metric, the lowest first.
+
+        Rows that failed come before all others; rows without a value for a reason of their own are not among them.
+
+        Raises:
+            ParameterError: The run has no such metric.
+        """
+        if metric not in self.metrics:
+            raise ParameterError(f"worst: metric={metric!r} is not in this run: {', '.join(self.metrics)}.")
+        values = ((row[metric].value, row[metric].reason_code in NOT_FINAL, row) for row in self)
+        known = [item for item in values if item[0] is not None or item[1]]
+        return [row for *_, row in sorted(known, key=lambda item: (not item[1], item[0] or 0.0))[:number]]
+
+    def report(self) -> Report:
+        """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it."""
+        return report_of(self if self._rows is not None else (), self.summary())
+
     def summary(self) -> Summary:
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
-        return Summary(
-            {name: column.summary() for name, column in self._columns.items()}, self.usage, self.stopped
-        )
+        found = dict.fromkeys(item for column in self._columns.values() for item in column.provenances)
+        origin = Origin(provenances=tuple(found), source=self.source, started=self.started)
+        metrics = {name: column.summary() for name, column in self._columns.items()}
+        return Summary(metrics, self.usage, self.stopped, origin)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -197,15 +238,17 @@ class Results(Sequence[Row]):
         """
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - a path of any kind
-                return cls._of(list(read_rows(file, str(path))))
+                return cls._of(list(read_rows(file, str(path))), str(path))
         except OSError as error:
             raise InputFileError(f"{path}: cannot be read: {error.strerror or error}.") from None
 
     @classmethod
-    def _of(cls, rows: Sequence[Row]) -> Results:
+    def _of(cls, rows: Sequence[Row], source: str) -> Results:
         scores = rows[0].scores.values()
         results = cls(
-            {score.metric: get_convention(score.provenance.convention).scale for score in scores}, keep=True
+            {score.metric: get_convention(score.provenance.convention).scale for score in scores},
+            keep=True,
+            source=source,
         )
         for row in rows:
             results.add(row)

@@ -230,7 +230,7 @@ class Metric(ABC):
         if reference:
             code, side = "no_retrieved_contexts", "nothing was retrieved"
         if not isinstance(worth, str):
-            return self.build(sample, worth, **provenance)
+            return self.build(sample, worth, message=side, **provenance)
         if worth == "judge":
             return None
         if not reference and "response" in self.requires:

@@ -13,7 +13,7 @@ from ctxmetrics._wording import doubt, doubts_of, listed, say
 from ctxmetrics.report.markup import document
 from ctxmetrics.report.markup import isolated as _text
 from ctxmetrics.report.markup import shown as _shown
-from ctxmetrics.report.view import shown_doubt, shown_interval, shown_mean
+from ctxmetrics.report.view import shown_doubt, shown_interval, shown_mean, shown_scored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,9 +51,9 @@ def _summary(rows: Sequence[Row], summary: Summary) -> Iterator[str]:
     for item in summary.values():
         cells = (
             item.metric,
-            shown_mean(item, language),
+            shown_mean(item),
             shown_interval(item, language),
-            f"{item.scored} {of} {item.samples}",
+            shown_scored(item, language),
             listed(item.missing) or say("none", language),
             " ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful)))),
             "-" if item.passed is None else f"{item.passed} {of} {item.scored}",

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._wording import doubts_of, language_of, listed, number, say
+from ctxmetrics.conventions import get_convention
 from ctxmetrics.scores import NOT_FINAL, Score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from ctxmetrics.samples import Sample
+    from ctxmetrics.scores import Provenance
     from ctxmetrics.verdicts import Usage
+
+# Characters of a line: no table of a run is wider.
+WIDTH = 80
+# The longest name of a metric that has no line of its own, and the width of a bar.
+_NAME = 26
+_BAR = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +89,11 @@ class MetricSummary:
     convention: str = "default"
 
     @property
+    def share(self) -> float | None:
+        """The mean as a share of the convention's scale, from 0 to 1; None without one."""
+        return None if self.mean is None else self.mean / get_convention(self.convention).scale
+
+    @property
     def partial(self) -> bool:
         """Whether the mean is of a part only: of those samples that were judged, while others could not be."""
         return self.mean is not None and self.not_judged > 0
@@ -125,6 +140,30 @@ class MetricSummary:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where results come from.
+
+    Attributes:
+        provenances: What the scores of the run say about themselves, each once.
+        source: The file that the samples, or the results, were read from, where there is one.
+        started: When the run began; None for results that were read from a file.
+    """
+
+    provenances: tuple[Provenance, ...] = ()
+    source: str | None = None
+    started: datetime | None = None
+
+    def each(self, name: str) -> tuple[str, ...]:
+        """Return the values of a field of the provenances, each once: ``judge``, ``served_model``, ``prompt`` .."""
+        return tuple(dict.fromkeys(value for item in self.provenances if (value := getattr(item, name))))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know about the judges."""
+        return tuple(dict.fromkeys(text for item in self.provenances for text in item.warnings))
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Summary(Mapping[str, MetricSummary]):
     """The summaries by metric name; ``str()`` is a table.
@@ -133,11 +172,13 @@ class Summary(Mapping[str, MetricSummary]):
         metrics: Summaries by name.
         usage: Calls and tokens of the run.
         stopped: Why the run ended early, or None.
+        origin: Who judged, what and when.
     """
 
     metrics: Mapping[str, MetricSummary]
     usage: Usage
     stopped: str | None = None
+    origin: Origin = Origin()
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
@@ -158,26 +199,13 @@ class Summary(Mapping[str, MetricSummary]):
 
     def __str__(self) -> str:
         language = self.language
-        names = ("metric", "mean", "95 % interval", "scored", "not judged", "undefined", "doubtful", "passed")
-        header = tuple(say(name, language) for name in names)
-        rows = [header, *(_cells(item, language) for item in self.metrics.values())]
-        lines = aligned(rows)
-        for item in self.metrics.values():
-            if item.missing:
-                verdicts = say("verdicts missing", language)
-                causes = f"; {verdicts}: {listed(item.causes)}" if item.causes else ""
-                lines.append(
-                    f"{item.metric}: {say('without a value', language)}: {listed(item.missing)}{causes}"
-                )
-            if item.doubtful:
-                lines.append(f"{item.metric}: {doubts_of(item.doubtful, language)}")
+        lines = _table(tuple(self.values()), language)
+        for item in self.values():
+            lines += [
+                wrapped for note in _notes(item, language) for wrapped in folded(f"{item.metric}: {note}")
+            ]
         if self.usage.calls or self.usage.reused:
-            tokens = f"{self.usage.prompt_tokens} + {self.usage.completion_tokens} {say('tokens', language)}"
-            lines.append(
-                f"{say('judge', language)}: {self.usage.calls} {say('calls', language)}, "
-                f"{self.usage.reused} {say('reused', language)}, {tokens}"
-                + (f" ({say('estimated', language)})" if self.usage.estimated else "")
-            )
+            lines += folded(f"{say('judge', language)}: {spent(self.usage, language)}")
         if self.stopped:
             lines.append(f"{say('stopped early', language)}: {self.stopped}")
         return "\n".join(lines)
@@ -197,28 +225,81 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def _cells(item: MetricSummary, language: str) -> tuple[str, ...]:
-    of = say("of", language)
-    return (
-        item.metric,
-        shown_mean(item, language),
-        shown_interval(item, language),
-        f"{item.scored} {of} {item.samples}",
-        str(item.not_judged),
-        str(item.undefined),
-        shown_doubt(item, language),
-        "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})",
+def _table(items: Sequence[MetricSummary], language: str) -> list[str]:
+    """Return the table of the means: names that leave no room stand on lines of their own, bars where there is room."""
+    marks = any(item.passed is not None for item in items)
+    names = ("metric", "mean", "scored", "95 % interval", *(("passed",) if marks else ()))
+    header, *rows = [
+        tuple(say(name, language) for name in names),
+        *(_cells(item, language, marks=marks) for item in items),
+    ]
+    lines = aligned([header, *rows])
+    if max(map(len, lines)) > WIDTH:
+        short = [("" if len(row[0]) > _NAME else row[0], *row[1:]) for row in rows]
+        lines = aligned([header, *short])
+    width = max(map(len, lines))
+    if width + 2 + _BAR <= WIDTH:
+        bars = ["", *(bar(item.share) for item in items)]
+        lines = [f"{line:<{width}}  {text}".rstrip() for line, text in zip(lines, bars, strict=True)]
+    for place in range(len(rows), 0, -1):
+        if not lines[place].startswith(rows[place - 1][0]):
+            lines[place:place] = folded(rows[place - 1][0])
+    return lines
+
+
+def _cells(item: MetricSummary, language: str, *, marks: bool) -> tuple[str, ...]:
+    passed = "-" if item.passed is None else f"{item.passed} {say('of', language)} {item.scored}"
+    cells = (shown_mean(item), shown_scored(item, language), shown_interval(item, language))
+    return (item.metric, *cells, *((passed,) if marks else ()))
+
+
+def _notes(item: MetricSummary, language: str) -> Iterator[str]:
+    """Yield what a reader of the mean must know beside it."""
+    if item.missing:
+        causes = f"; {say('verdicts missing', language)}: {listed(item.causes)}" if item.causes else ""
+        yield f"{say('without a value', language)}: {listed(item.missing)}{causes}"
+    if item.doubtful:
+        yield f"{doubts_of(item.doubtful, language)} ({shown_doubt(item, language)} {say('verdicts', language)})"
+    if item.passed is not None:
+        yield f"{say('pass mark', language)} {item.threshold:g}"
+
+
+def bar(share: float | None, width: int = _BAR) -> str:
+    """Return a share from 0 to 1 as a bar of text."""
+    if share is None:
+        return ""
+    filled = round(min(max(share, 0.0), 1.0) * width)
+    return "█" * filled + "░" * (width - filled)
+
+
+def folded(text: str, indent: str = "", rest: str = "  ") -> list[str]:
+    """Return a text as lines of at most `WIDTH` characters; those after the first are indented further."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent + rest, break_on_hyphens=False
     )
 
 
-def shown_mean(item: MetricSummary, language: str) -> str:
-    """Return the mean as it is shown: marked where samples are missing in it that could not be judged."""
-    if item.mean is None:
-        return "-"
-    mean = number(item.mean, item.convention)
-    if not item.partial:
-        return mean
-    return f"{mean} ({item.scored} {say('of', language)} {item.scored + item.not_judged} {say('judged', language)})"
+def spent(usage: Usage, language: str) -> str:
+    """Return calls, tokens and cost in a line."""
+    text = (
+        f"{usage.calls} {say('calls', language)}, {usage.reused} {say('reused', language)}, "
+        f"{usage.prompt_tokens} + {usage.completion_tokens} {say('tokens', language)}"
+    )
+    text += f" ({say('estimated', language)})" if usage.estimated else ""
+    return text if usage.cost is None else f"{text}, {say('cost', language)} {usage.cost:.4g}"
+
+
+def shown_mean(item: MetricSummary) -> str:
+    """Return the mean as it is shown."""
+    return "-" if item.mean is None else number(item.mean, item.convention)
+
+
+def shown_scored(item: MetricSummary, language: str) -> str:
+    """Return how many samples the mean is of: where others could not be judged, of how many that could have been."""
+    of = say("of", language)
+    if item.partial:
+        return f"{item.scored} {of} {item.scored + item.not_judged} {say('judged', language)}"
+    return f"{item.scored} {of} {item.samples}"
 
 
 def shown_doubt(item: MetricSummary, language: str) -> str:
@@ -230,5 +311,5 @@ def shown_interval(item: MetricSummary, language: str) -> str:
     """Return the interval as it is shown."""
     if item.interval is None:
         return "-"
-    low, high = (number(end, item.convention) for end in item.interval)
+    low, high = (number(end, item.convention, percent=False) for end in item.interval)
     return f"{low} {say('to', language)} {high}"
