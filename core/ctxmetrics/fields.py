@@ -29,7 +29,7 @@ from ctxmetrics.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 # See `KeyParams`.
 Key = Union[str, Callable[[Mapping[str, Any]], Any]]  # noqa: UP007 - a runtime alias; `str | Callable[..]` is none on 3.10
@@ -195,7 +195,7 @@ class Schema:
         """Read all fields out of a row; see `read_row`."""
         name = self._find(mapping, {}, "id")
         who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
-        check_keys(mapping, self._known, who, schema)
+        check_keys(mapping, self.known_keys, who, schema)
         values = self._all(mapping, who)
         spans = in_spans(values.get("reference_context_ids"))
         for ids, texts in TEXTS_OF.items():
@@ -243,8 +243,15 @@ class Schema:
             field: tuple(key for key in keys if owners[key] == field) for field, keys in self._keys.items()
         }
 
+    def column_of(self, field: str, columns: Collection[str]) -> str | None:
+        """Return the column in which a field stands; None where none has it, several have, or one is nested."""
+        place, keys = self.places.get(field, _NOWHERE), self.flat_keys[field]
+        found = [key for key in keys if key in columns]
+        nested = {place.side, *(key.partition(".")[0] for key in keys if "." in key)}
+        return found[0] if len(found) == 1 and nested.isdisjoint(columns) else None
+
     @cached_property
-    def _known(self) -> frozenset[str]:
+    def known_keys(self) -> frozenset[str]:
         """The keys that a row may have."""
         heads = {key.partition(".")[0] for keys in self.flat_keys.values() for key in keys}
         return frozenset(heads | {place.side for place in self.places.values() if place.side} | self.carried)

@@ -38,6 +38,7 @@ IDS = {
     "reference_context_ids": [["x"], ["x"], ["x", "y"]],
 }
 METRICS = [IDBasedContextRecall(), IDBasedContextPrecision()]
+FIRST_TWO = ("id_based_context_recall", "id_based_context_precision")
 
 
 def column(table, name):
@@ -59,7 +60,8 @@ def test_the_same_kind_comes_back_with_a_column_a_metric(kind):
     table = make(IDS)
     scored = score_table(table, METRICS)
     assert type(scored) is type_
-    assert names(scored) == [*IDS, "id_based_context_recall", "id_based_context_precision"]
+    added = [name + end for name in FIRST_TWO for end in ("", ".reason_code")]
+    assert names(scored) == [*IDS, *added]
     assert column(scored, "id_based_context_recall") == [1.0, 0.0, 1.0]
     assert column(scored, "id_based_context_precision") == [0.5, 0.0, 2 / 3]
     assert names(table) == list(IDS)  # the one that was given stays as it was

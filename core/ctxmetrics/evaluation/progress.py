@@ -52,9 +52,9 @@ class Meter:
         self._done = self._failed = 0
         self._began = time.monotonic()
 
-    def advance(self, *, failed: bool) -> None:
-        """Count one sample."""
-        self._done += 1
+    def advance(self, *, failed: bool, samples: int = 1) -> None:
+        """Count one sample, or several at once."""
+        self._done += samples
         self._failed += failed
         if self._show is None:
             return

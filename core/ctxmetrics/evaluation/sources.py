@@ -13,7 +13,7 @@ from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
     from ctxmetrics.metrics.base import Metric
@@ -100,11 +100,9 @@ class Source:
             MissingFieldError: Names the field and the metric.
         """
         for metric in self._metrics if self._number else ():
-            if missing := [name for name in metric.requires if (metric.name, name) in self._lacking]:
-                raise MissingFieldError(
-                    f"No sample has {' or '.join(missing)}, which {metric.name} needs. "
-                    "Fill the field, map it with schema=, or leave the metric out."
-                )
+            check_present(
+                metric, {name for name in metric.requires if (metric.name, name) not in self._lacking}
+            )
 
     def _checked(self, sample: object) -> Sample:
         self._number += 1
@@ -118,6 +116,19 @@ class Source:
         if self._lacking:
             self._lacking = {needed for needed in self._lacking if getattr(sample, needed[1]) is None}
         return sample
+
+
+def check_present(metric: Metric, present: Container[str]) -> None:
+    """Raise if a field that a metric needs is not among those that some sample has.
+
+    Raises:
+        MissingFieldError: Names the field and the metric.
+    """
+    if missing := [name for name in metric.requires if name not in present]:
+        raise MissingFieldError(
+            f"No sample has {' or '.join(missing)}, which {metric.name} needs. "
+            "Fill the field, map it with schema=, or leave the metric out."
+        )
 
 
 def check_id(sample: Sample, number: int, places: dict[str, int]) -> None:

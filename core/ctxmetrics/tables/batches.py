@@ -1,0 +1,249 @@
+"""Tables that are scored in batches: each batch gets the same columns, whatever it holds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ctxmetrics._runtime.run import Run
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller
+from ctxmetrics.evaluation.progress import showing_progress
+from ctxmetrics.evaluation.sources import check_id
+from ctxmetrics.fields import SCHEMAS, TEXTS_OF, read_row
+from ctxmetrics.samples import Sample
+from ctxmetrics.tables._frames import as_polars, frame_of, may_hold_documents, series_of
+from ctxmetrics.tables._ids import in_columns, score_ids
+from ctxmetrics.tables._values import joined, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import narwhals.stable.v1 as nw
+
+    from ctxmetrics.fields import Schema
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.tables._values import Values
+
+Table = TypeVar("Table")
+# Ends the name of the column that says why a value is missing.
+REASON = ".reason_code"
+_IDS = tuple(TEXTS_OF)
+# Rows that are read as columns at a time.
+_ROWS = 1 << 16
+_MISSING_FIELD = "missing_field"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchScorer:
+    """Scores the rows of tables.
+
+    Each metric gives two columns, in every batch: ``NAME``, a float on the metric's scale, missing where there is no
+    value; and ``NAME.reason_code``, a text that says why there is none, missing where there is one. Where polars is
+    installed, metrics over ids read the columns as they are; all others make a `Sample` of each row.
+
+    Attributes:
+        metrics: The metrics.
+        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`).
+        judge: As for `ctxmetrics.evaluate`.
+        options: As for `ctxmetrics.evaluate`. Metrics that read the columns as they are send no request and take no
+            part in its limits; with ``out``, which holds verdicts, no metric reads them so.
+
+    Raises:
+        ParameterError: A parameter is wrong, or two metrics have one name.
+        CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
+    """
+
+    metrics: Sequence[Metric]
+    schema: str = "ragas"
+    judge: Judge | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", check_metrics(self.metrics, self.judge))
+        read_row({}, self.schema)
+        Evaluation([], self.metrics, judge=self.judge, **self.options)  # checks the options
+
+    @property
+    def columns(self) -> dict[str, type[float | str]]:
+        """The columns that a batch gets, in order, with the type of their values."""
+        return {
+            name: kind
+            for metric in self.metrics
+            for name, kind in ((metric.name, float), (metric.name + REASON, str))
+        }
+
+    def score(self, table: Table, first_row: int = 1) -> Table:
+        """Score a batch.
+
+        A field that no row of the batch has is a gap like one that a single row lacks: ``missing_field``.
+
+        Args:
+            table: A pyarrow, pandas or polars table.
+            first_row: The number of its first row, for error messages.
+
+        Returns:
+            A table of the same kind, the rows in the same order, with the `columns`.
+
+        Raises:
+            MissingExtraError: narwhals is not installed.
+            ParameterError: It is no table, or has a column of a metric's name.
+            CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
+        """
+        scored, _ = self.score_and_look(table, first_row)
+        return scored
+
+    def score_and_look(self, table: Table, first_row: int = 1) -> tuple[Table, frozenset[str]]:
+        """Score a batch as `score` does, and return with it the required fields that some row has."""
+        frame = frame_of(table)
+        if taken := self.columns.keys() & set(frame.columns):
+            raise ParameterError(f"score_table: the table already has a column {min(taken)!r}. Rename it.")
+        plain = [metric for metric in self.metrics if self._reads_columns(metric, frame.columns)]
+        others = [metric for metric in self.metrics if metric not in plain]
+        scored: dict[str, Values] = {}
+        present: set[str] = set()
+        if others:
+            samples = _samples(frame, self.schema, first_row)
+            scored |= self._by_samples(samples, others, present, self.options)
+        if plain:
+            scored |= self._by_columns(frame, plain, present, first_row, progress=not others)
+        columns = [
+            series
+            for metric in self.metrics
+            for series in series_of(frame, metric.name, metric.name + REASON, scored[metric.name])
+        ]
+        native: Table = frame.with_columns(*columns).to_native()
+        return native, frozenset(present)
+
+    def _reads_columns(self, metric: Metric, columns: Collection[str]) -> bool:
+        """Whether a metric may read the columns: where polars is there, and each field it needs is one column."""
+        try:
+            import polars as pl  # noqa: F401 - asks whether it is installed
+        except ImportError:
+            return False
+        find = SCHEMAS[self.schema].column_of
+        return (
+            in_columns(metric, labelled="labels" in columns)
+            and self.options.get("out") is None
+            and all(find(name, columns) for name in _IDS)
+        )
+
+    def _by_samples(
+        self,
+        samples: Sequence[Sample],
+        metrics: Sequence[Metric],
+        present: set[str],
+        options: Mapping[str, Any],
+    ) -> dict[str, Values]:
+        """Score samples; a metric has no value where no sample has one of its fields."""
+        fields = {name for metric in metrics for name in metric.requires}
+        here = {name for name in fields if any(getattr(sample, name) is not None for sample in samples)}
+        present |= here
+        able = [metric for metric in metrics if here.issuperset(metric.requires)]
+        lacking = [(None, _MISSING_FIELD)] * len(samples)
+        scored = {metric.name: values_of(lacking) for metric in metrics}
+        if able:
+            results = run_in_caller(Evaluation(samples, able, judge=self.judge, keep=False, **options))
+            for metric in able:
+                found = (row[metric.name] for row in results)
+                scored[metric.name] = values_of([(score.value, score.reason_code) for score in found])
+        return scored
+
+    @staticmethod
+    def _of_part(
+        frame: nw.DataFrame[Any],
+        names: Sequence[str],
+        texts: Sequence[str],
+        metrics: Sequence[Metric],
+        present: set[str],
+    ) -> dict[str, Values] | None:
+        """Score rows by their columns; None where a cell is no list of ids, or an id may stand elsewhere."""
+        retrieved, reference = (as_polars(frame[name]) for name in names)
+        if retrieved is None or reference is None:
+            return None
+        gaps = retrieved.null_count(), reference.null_count()
+        if any(gaps) and any(may_hold_documents(frame[name]) for name in texts):
+            return None
+        present |= {name for name, missing in zip(_IDS, gaps, strict=True) if missing < len(frame)}
+        return score_ids(retrieved, reference, metrics)
+
+    def _by_columns(
+        self,
+        frame: nw.DataFrame[Any],
+        metrics: Sequence[Metric],
+        present: set[str],
+        first_row: int,
+        *,
+        progress: bool,
+    ) -> dict[str, Values]:
+        """Score rows by their columns, and by samples those in which a cell is no list of ids."""
+        schema, count = SCHEMAS[self.schema], len(frame)
+        names = [str(schema.column_of(name, frame.columns)) for name in _IDS]
+        texts = [key for name in TEXTS_OF.values() for key in schema.flat_keys[name] if key in frame.columns]
+        unknown = [name for name in frame.columns if name not in schema.known_keys]
+        _check_ids(frame, schema, first_row)
+        parts: list[dict[str, Values]] = []
+        wanted = self.options.get("progress") if progress else False
+        with showing_progress(wanted, count, Run()) as meter:
+            for begin in range(0, max(count, 1), _ROWS):
+                part = frame[begin : begin + _ROWS]
+                _check_unknown(part, unknown, self.schema, first_row + begin)
+                scored = self._of_part(part, names, texts, metrics, present)
+                if scored is None:
+                    samples = _samples(part, self.schema, first_row + begin)
+                    scored = self._by_samples(samples, metrics, present, {"progress": False})
+                parts.append(scored)
+                meter.advance(failed=False, samples=len(part))
+        return {metric.name: joined([part[metric.name] for part in parts]) for metric in metrics}
+
+
+def _samples(frame: nw.DataFrame[Any], schema: str, first_row: int) -> list[Sample]:
+    return [
+        Sample.from_dict(
+            {key: _plain(value) for key, value in row.items() if not _is_missing(value)},
+            schema,
+            where=f"row {number}",
+        )
+        for number, row in enumerate(frame.iter_rows(named=True), first_row)
+    ]
+
+
+def _check_unknown(frame: nw.DataFrame[Any], names: Sequence[str], schema: str, first_row: int) -> None:
+    """Read the first row that has something in a column of an unknown name: that says what is wrong with it.
+
+    Raises:
+        CtxMetricsError: As `Sample.from_dict` raises.
+    """
+    for name in names:
+        filled = (~frame[name].is_null()).to_numpy()
+        if filled.any():
+            at = int(filled.argmax())
+            _samples(frame[at : at + 1], schema, first_row + at)
+
+
+def _check_ids(frame: nw.DataFrame[Any], schema: Schema, first_row: int) -> None:
+    """Check that no two rows have one id.
+
+    Raises:
+        SampleError: Two have.
+    """
+    places: dict[str, int] = {}
+    name = schema.column_of("id", frame.columns)
+    if name is not None and (~frame[name].is_null() & frame[name].is_duplicated()).any():
+        for row, value in enumerate(frame[name], first_row):
+            if not _is_missing(value):
+                check_id(Sample(id=_plain(value)), row, places)
+
+
+def _plain(value: Any) -> Any:
+    """Turn array values of table cells into lists."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN, and what pandas has beside them."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}

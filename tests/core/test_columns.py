@@ -1,0 +1,212 @@
+"""Id metrics that read columns: the same values as sample by sample, in every batch the same columns."""
+
+from __future__ import annotations
+
+import random
+from itertools import cycle
+
+import pytest
+
+from ctxmetrics import (
+    ContextRecall,
+    IDBasedContextPrecision,
+    IDBasedContextRecall,
+    Sample,
+    score_table,
+)
+from ctxmetrics.conventions import CONVENTIONS
+from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError, UnknownFieldError
+from ctxmetrics.metrics.ids import (
+    IDBasedHitRate,
+    IDBasedNDCG,
+    IDBasedPrecisionAtK,
+    IDBasedRecallAtK,
+    IDBasedReciprocalRank,
+)
+
+pytest.importorskip("narwhals", reason="narwhals is not installed")
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+pl = pytest.importorskip("polars", reason="polars is not installed")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+from ctxmetrics.tables import _hits, _ids
+from ctxmetrics.tables.batches import BatchScorer
+
+KINDS = {"polars": pl.DataFrame, "pyarrow": pa.table, "pandas": pd.DataFrame}
+ENDLESS = _hits.WIDEST + 3
+
+
+def metrics(convention):
+    """Every id metric, at several k."""
+    for top_k, strict in ((None, False), (0, False), (3, False), (7, True)):
+        given = {"convention": convention, "top_k": top_k, "strict": strict}
+        yield IDBasedContextRecall(**given)
+        yield IDBasedContextPrecision(**given)
+        yield IDBasedContextPrecision(**given, formula="average_precision")
+        yield IDBasedHitRate(**given)
+        yield IDBasedReciprocalRank(**given)
+        yield IDBasedNDCG(**given)
+    for k in (1, 4):
+        yield IDBasedPrecisionAtK(convention=convention, top_k=k)
+        yield IDBasedRecallAtK(convention=convention, top_k=k)
+
+
+def cells(rng, rows, make):
+    """Lists of ids: gaps, empty ones, repetitions, one that is very long."""
+    for row in range(rows):
+        if rng.random() < 0.1:
+            yield None
+        else:
+            length = ENDLESS if row == rows // 2 else rng.choice((0, 1, 2, 3, 5, 8, 13))
+            yield [make(rng.randrange(rng.choice((4, 12, 40)))) for _ in range(length)]
+
+
+def expected(data, metric):
+    scores = []
+    for retrieved, reference in zip(*data.values(), strict=True):
+        if retrieved is None or reference is None:
+            scores.append((None, "missing_field"))
+        else:
+            sample = Sample(retrieved_context_ids=retrieved, reference_context_ids=reference)
+            score = metric.score(sample)
+            scores.append((score.value, score.reason_code))
+    return scores
+
+
+def cell_values(table, name):
+    values = table[name].to_pylist() if isinstance(table, pa.Table) else table[name].to_list()
+    return [None if pd.isna(value) else value for value in values]
+
+
+def columns(table, name):
+    return list(zip(cell_values(table, name), cell_values(table, f"{name}.reason_code"), strict=True))
+
+
+TYPES = {
+    "texts": (lambda number: f"doc-{number}", lambda number: f"doc-{number}"),
+    "numbers": (lambda number: number - 3, lambda number: number - 3),
+    "large numbers": (lambda number: number * 10**12, lambda number: number * 10**12),
+    "numbers and texts": (lambda number: number, str),
+}
+
+
+@pytest.mark.parametrize(("convention", "types"), list(zip(CONVENTIONS, cycle(TYPES), strict=False)))
+def test_the_values_are_those_of_samples(convention, types):
+    rng = random.Random(f"{convention} {types}")
+    retrieved, reference = TYPES[types]
+    data = {
+        "retrieved_context_ids": list(cells(rng, 60, retrieved)),
+        "reference_context_ids": list(cells(rng, 60, reference)),
+    }
+    asked = list(metrics(convention))
+    scored = score_table(pl.DataFrame(data), asked)
+    for metric in asked:
+        assert columns(scored, metric.name) == expected(data, metric), metric.name
+
+
+@pytest.mark.parametrize("bits", [0, 1, 3])
+def test_texts_of_one_hash_are_no_less_different(monkeypatch, bits):
+    rng = random.Random(bits)
+    whole = _ids._hashes
+    monkeypatch.setattr(_ids, "_hashes", lambda texts: whole(texts) & ((1 << bits) - 1))
+    data = {
+        name: list(cells(rng, 200, lambda number: f"doc-{number}"))
+        for name in ("retrieved_context_ids", "reference_context_ids")
+    }
+    for metric in (
+        IDBasedContextRecall(),
+        IDBasedContextPrecision(formula="average_precision"),
+        IDBasedNDCG(),
+    ):
+        assert columns(score_table(pl.DataFrame(data), [metric]), metric.name) == expected(data, metric)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_sample_is_made_of_a_row(kind, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("a sample was made")
+
+    table = KINDS[kind](
+        {
+            "retrieved_context_ids": [["a"], []],
+            "reference_context_ids": [["a"], ["b"]],
+            "user_input": ["x", "y"],
+        }
+    )
+    monkeypatch.setattr("ctxmetrics.tables.batches._samples", refuse)
+    scored = score_table(table, [IDBasedContextRecall()])
+    assert columns(scored, "id_based_context_recall") == [(1.0, None), (0.0, None)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_has_the_same_columns_whatever_it_holds(kind):
+    asked = [IDBasedContextRecall(), ContextRecall()]
+    scorer = BatchScorer(metrics=asked)
+    ids = {"retrieved_context_ids": [["a"]], "reference_context_ids": [["a"]]}
+    texts = {"reference": ["It is red."], "retrieved_contexts": [["It is red."]]}
+    names = [metric.name + end for metric in asked for end in ("", ".reason_code")]
+    assert list(scorer.columns) == names
+    for data, found in (
+        (ids | texts, [(1.0, None), (1.0, None)]),
+        (ids, [(1.0, None), (None, "missing_field")]),
+        (texts, [(None, "missing_field"), (1.0, None)]),
+        ({"user_input": ["?"]}, [(None, "missing_field")] * 2),
+    ):
+        scored = scorer.score(KINDS[kind](data))
+        assert [columns(scored, metric.name)[0] for metric in asked] == found
+        assert pl.DataFrame(scored).select(names).columns == names
+        if kind != "pandas":  # which has no type for a column of nothing but missing texts
+            assert list(pl.DataFrame(scored).select(names).dtypes) == [pl.Float64, pl.String] * 2
+
+
+def test_mixed_ids_in_one_column_and_documents_with_ids():
+    mixed = {"retrieved_context_ids": [[1, "2"], ["01"]], "reference_context_ids": [["1", 2], [1]]}
+    scored = score_table(pd.DataFrame(mixed), [IDBasedContextRecall()])
+    assert scored["id_based_context_recall"].tolist() == [1.0, 0.0]
+    documents = {
+        "retrieved_context_ids": [["a"], None],
+        "retrieved_contexts": [[{"id": "x", "text": "t"}], [{"id": "b", "text": "t"}]],
+        "reference_context_ids": [["a"], ["b"]],
+    }
+    scored = score_table(pl.DataFrame(documents), [IDBasedContextRecall()])
+    assert scored["id_based_context_recall"].to_list() == [1.0, 1.0]
+
+
+def test_grades_are_read():
+    ids = {"retrieved_context_ids": [["b", "a"]], "reference_context_ids": [["a", "b"]]}
+    graded = pl.DataFrame({**ids, "labels": [{"relevance": {"a": 3, "b": 1}}]})
+    assert score_table(graded, [IDBasedNDCG()])["id_based_ndcg"][0] < 1.0
+    assert score_table(pl.DataFrame(ids), [IDBasedNDCG()])["id_based_ndcg"][0] == 1.0
+
+
+def test_what_a_sample_refuses_is_refused():
+    good = {"retrieved_context_ids": [["a"], ["b"]], "reference_context_ids": [["a"], ["b"]]}
+    asked = [IDBasedContextRecall()]
+    for cell in (["a", None], [["a"]]):
+        table = pd.DataFrame({**good, "retrieved_context_ids": [["a"], cell]})
+        with pytest.raises(SampleError, match=r"row 2: field 'retrieved_context_ids', item"):
+            score_table(table, asked)
+    for values in ([[1.5], [2.5]], [[True], [False]], ["a", "b"], [{"a"}, {"b"}]):
+        table = pd.DataFrame({**good, "retrieved_context_ids": values})
+        with pytest.raises(SampleError, match="row 1: field 'retrieved_context_ids'"):
+            score_table(table, asked)
+    with pytest.raises(SampleError, match="Samples 1 and 2 have the same id '7'"):
+        score_table(pl.DataFrame({**good, "id": [7, 7]}), asked)
+    with pytest.raises(UnknownFieldError, match="row 2: unknown field 'refrence'"):
+        score_table(pl.DataFrame({**good, "refrence": [None, "x"]}), asked)
+    with pytest.raises(MissingFieldError, match="No sample has reference_context_ids"):
+        score_table(pl.DataFrame({**good, "reference_context_ids": [None, None]}), asked)
+    with pytest.raises(ParameterError, match="max_concurrency"):
+        score_table(pl.DataFrame(good), asked, max_concurrency=0)
+
+
+def test_without_polars_the_values_are_the_same(monkeypatch):
+    import sys
+
+    table = pd.DataFrame({"retrieved_context_ids": [["a", "b"]], "reference_context_ids": [["b"]]})
+    asked = [IDBasedContextPrecision(formula="average_precision")]
+    seen = []
+    with_it = score_table(table, asked, progress=seen.append)
+    assert [item.done for item in seen] == [1]
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert score_table(table, asked).equals(with_it)
