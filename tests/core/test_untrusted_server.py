@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import subprocess
 import sys
@@ -23,10 +24,15 @@ SAMPLE = Sample(reference="The door is green.", retrieved_contexts=["The door is
 HONEST = answer_from()
 
 
-@pytest.fixture(autouse=True)
-def _new_process(monkeypatch):
-    """No memory of servers."""
+@pytest.fixture(autouse=True, params=["aiohttp", "httpx"])
+def transport(request, monkeypatch):
+    """Each transport, with no memory of servers."""
     capabilities.forget()
+    if request.param == "httpx":
+        monkeypatch.delattr("openai.DefaultAioHttpClient")  # as in older versions of the package
+    elif not importlib.util.find_spec("aiohttp"):
+        pytest.skip("aiohttp is not installed")
+    return request.param
 
 
 def score(server):
@@ -145,12 +151,14 @@ def test_the_status_counts_whatever_the_body_of_an_error_is():
         pytest.param(64, 400, marks=pytest.mark.slow),
     ],
 )
-def test_a_bomb_takes_little_memory(megabytes, status):
+def test_a_bomb_takes_little_memory(megabytes, status, transport):
     sent = compressed(bomb(megabytes), status=status)
     assert len(sent.body) < 100_000
     script = """
-        import sys
+        import openai, sys
         from pathlib import Path
+        if sys.argv[3] == "httpx":
+            del openai.DefaultAioHttpClient
         from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
         def score(url):
             sample = Sample(reference="A door is green.", retrieved_contexts=["A door is green."])
@@ -166,7 +174,7 @@ def test_a_bomb_takes_little_memory(megabytes, status):
     """
     with FakeOpenAIServer(HONEST) as good, FakeOpenAIServer(lambda _: sent) as bad:
         done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(script), good.base_url, bad.base_url],
+            [sys.executable, "-c", textwrap.dedent(script), good.base_url, bad.base_url, transport],
             capture_output=True, text=True, timeout=120, check=True,
         )  # fmt: skip
         assert bad.count >= 1

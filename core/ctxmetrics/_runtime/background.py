@@ -42,8 +42,9 @@ def background_loop() -> asyncio.AbstractEventLoop:
         new = asyncio.new_event_loop()
         loop = _loops.setdefault(os.getpid(), new)
         if loop is new:
-            threading.Thread(target=new.run_forever, name="ctxmetrics", daemon=True).start()
-            atexit.register(_close, new, os.getpid())
+            thread = threading.Thread(target=_serve, args=(new,), name="ctxmetrics", daemon=True)
+            thread.start()
+            atexit.register(_close, new, os.getpid(), thread)
         else:  # another thread was faster
             new.close()
     return loop
@@ -141,7 +142,12 @@ async def on_background(
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, background_loop()))
 
 
-def _close(loop: asyncio.AbstractEventLoop, process: int) -> None:
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thread) -> None:
     """Cancel what still runs, unless a blocking call holds the loop; a forked child leaves its parent's loop alone."""
     import asyncio
 
@@ -155,3 +161,4 @@ def _close(loop: asyncio.AbstractEventLoop, process: int) -> None:
         with suppress(Exception):
             asyncio.run_coroutine_threadsafe(cancel_all(), loop).result(_CLOSING_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
+        thread.join(_CLOSING_SECONDS)

@@ -78,6 +78,8 @@ def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
             return link
     text = safe_text(error)
     message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if any(map(_lost_connection, chain)):
+        return JudgeError(message, reason_code="connection_error", retryable=True)
     for link in chain:
         if (status := _status(link)) is not None:
             return from_status(
@@ -182,6 +184,17 @@ def _seconds(text: object) -> float | None:
     with suppress(TypeError, ValueError, OverflowError):
         return parsedate_to_datetime(str(text)).timestamp() - time.time()
     return None
+
+
+def _lost_connection(error: BaseException) -> bool:
+    """Whether it is aiohttp's error of a connection that the server closed.
+
+    What translates it for httpx calls some of them timeouts, and the parser's error below has the status code 400.
+    """
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return not names.isdisjoint(("ClientConnectionError", "ClientPayloadError")) and not any(
+        "Timeout" in name for name in names
+    )
 
 
 def _from_kind(error: BaseException) -> str | None:

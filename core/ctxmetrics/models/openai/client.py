@@ -4,6 +4,9 @@ The only client library that the core speaks to itself: an extra, imported when 
 Building a client loads certificates and costs tens of milliseconds; its connections stay open between requests.
 
 What a server sends is untrusted: redirects are not followed, and the size of a reply is bounded, also decompressed.
+
+Requests go over aiohttp where it is installed (the ``openai`` extra brings it along), else over httpx: a request over
+aiohttp takes less CPU, and httpx looks at every connection of its pool for each request (docs/running.md).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import zlib
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies
 
 from ctxmetrics._runtime.background import start
 from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
 _clients: dict[tuple[int, str, str], AsyncOpenAI] = {}
 _CLOSING_SECONDS = 2.0
+# More than any run has in flight: a request that waited for a connection would lose the time it was given.
+_MOST_CONNECTIONS = 100_000
 # Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory.
 MOST_BYTES = 2_000_000
 # Bytes of an error's body that are read; the status decides, the rest is for the message.
@@ -50,17 +56,30 @@ def client_for(base_url: str, key: str) -> Any:
             max_retries=0,
             timeout=None,
             default_headers={"Accept-Encoding": "gzip"},
-            http_client=_http_client_class()(),
+            http_client=_http_client(),
         )
     return client
 
 
-@cache
-def _http_client_class() -> type[Any]:
-    """Return the ``openai`` package's HTTP client with bounded replies and without redirects."""
-    from openai import DefaultAsyncHttpxClient
+def _http_client() -> Any:
+    """Return the HTTP client of the transport to be used, without a limit of connections: the run has its own."""
+    import openai
 
-    class BoundedClient(DefaultAsyncHttpxClient):
+    limits = type(openai.DEFAULT_CONNECTION_LIMITS)(
+        max_connections=_MOST_CONNECTIONS, max_keepalive_connections=_MOST_CONNECTIONS
+    )
+    # aiohttp knows no SOCKS proxies.
+    if not any(proxy.startswith("socks") for proxy in getproxies().values()):
+        with suppress(AttributeError, RuntimeError):  # an older package; a package without aiohttp
+            return _bounded(openai.DefaultAioHttpClient)(limits=limits)
+    return _bounded(openai.DefaultAsyncHttpxClient)(limits=limits)
+
+
+@cache
+def _bounded(parent: type[Any]) -> type[Any]:
+    """Return a client of the ``openai`` package with bounded replies and without redirects."""
+
+    class BoundedClient(parent):  # type: ignore[misc]  # a class of either transport
         async def send(self, request: Any, **options: Any) -> Any:
             response = await super().send(request, **{**options, "stream": True, "follow_redirects": False})
             try:

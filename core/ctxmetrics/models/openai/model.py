@@ -214,12 +214,10 @@ class OpenAIModel:
         try:
             client = client_for(str(self.base_url), self._key())
             with fail_after(seconds):
-                raw = await client.chat.completions.with_raw_response.create(
-                    **body, extra_body=dict(self.extra or {})
+                # Not `chat.completions.create`, which walks the whole body by its types first.
+                text = await client.post(
+                    "/chat/completions", cast_to=str, body={**body, **(self.extra or {})}
                 )
-                text: object = (
-                    raw.text if isinstance(raw.text, str) else await raw.text()
-                )  # in versions to come
             return str(text)
         except ParameterError:
             raise
