@@ -65,7 +65,7 @@ def score(runners: dict[str, Runner], name: str, metric: ContextRecall, word: st
     return list(runners[name].score(metric, samples(word)))
 
 
-@each(SHOW_THEIR_RUNS + OTHERS, "core", "ragas.evaluate", "deepeval.evaluate", "langsmith.evaluate")
+@each(SHOW_THEIR_RUNS + OTHERS, "core", "langsmith.evaluate")
 def test_the_next_run_with_a_new_judge_asks_and_scores(runners: dict[str, Runner], name: str) -> None:
     with serving("500") as server:
         assert score(runners, name, metric(server), WORD) == [None] * 14
@@ -141,6 +141,7 @@ def test_replies_without_content_end_a_run() -> None:
         assert evaluate(samples("Today"), [metric(server)], progress=False).stopped is None
 
 
+@pytest.mark.slow
 def test_what_follows_a_run_of_ragas_in_the_same_task() -> None:
     ragas = pytest.importorskip("ragas")
     ours = pytest.importorskip("ctxmetrics_ragas")

@@ -224,6 +224,7 @@ def test_a_missing_framework_is_said_and_the_others_run(monkeypatch: pytest.Monk
     assert "ragas: not run: ragas is not installed." in str(compare(SAMPLES, [IDBasedContextRecall()]))
 
 
+@pytest.mark.slow
 def test_judged_metrics_keep_their_judge_in_every_runner() -> None:
     """A runner that took a judge of its own would give other numbers than the one that was given."""
     from ctxmetrics import ScriptedJudge

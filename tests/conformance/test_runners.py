@@ -25,10 +25,10 @@ RUNNERS = [
     "ragas.evaluate",
     "ragas.collections",
     "deepeval.evaluate",
-    "deepeval.assert_test",
+    pytest.param("deepeval.assert_test", marks=pytest.mark.slow),
     "langsmith.evaluate",
     "langchain.lcel",
-    "langchain.StringEvaluator",
+    pytest.param("langchain.StringEvaluator", marks=pytest.mark.slow),
     pytest.param("mlflow.evaluate", marks=pytest.mark.slow),
     "pydantic_evals.evaluate",
 ]

@@ -490,6 +490,7 @@ def small_disk(tmp_path):
         libc.umount2(str(place).encode(), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [0, 20_000, 200_000])
 def test_a_full_disk_under_the_cache_costs_no_result(small_disk, tmp_path, server, caplog, free):
     fill(small_disk, free)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -29,6 +26,7 @@ from ctxmetrics.agreement.checking.samples import TRAPS, labelled_samples
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.text import detect_language, split_sentences
 from support import FakeOpenAIServer, HttpResponse
+from support.command import run_command
 from support.judges import LABELLED, WEAKNESSES, WeakJudge, honest
 
 SAMPLES = labelled_samples()
@@ -236,15 +234,7 @@ def test_misuse_is_named(judge, options, message):
 
 
 def command(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "ctxmetrics", "check-judge", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=240,
-        check=False,
-        env={**os.environ, **environment},
-    )
+    return run_command("check-judge", *arguments, **environment)
 
 
 def test_the_command_prints_the_sheet_and_states_the_cost_first():

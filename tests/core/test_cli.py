@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import io
 import json
 import os
 import re
@@ -18,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ctxmetrics import __version__
-from ctxmetrics.cli import main
 from ctxmetrics.evaluation.writer import OutFile
 from support import FakeOpenAIServer, Fault, answer_from
+from support.command import run_command as ctxmetrics
+from support.command import run_process as in_own_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,32 +33,6 @@ GOOD = {
     "reference": "Paris is the capital of France.",
     "retrieved_contexts": ["Paris is the capital of France."],
 }
-
-
-def ctxmetrics(
-    *arguments: object, cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Run a command in this process."""
-    given = [*map(str, arguments)]
-    out, errors, status = io.StringIO(), io.StringIO(), 0
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"COLUMNS": "200", **environment}.items():
-            patch.setenv(name, value)
-        patch.setattr(sys, "argv", ["ctxmetrics", *given])
-        patch.chdir(cwd or Path.cwd())
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            try:
-                main()
-            except SystemExit as end:
-                status = int(end.code or 0)
-    return subprocess.CompletedProcess(given, status, out.getvalue(), errors.getvalue())
-
-
-def in_own_process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as a person does."""
-    command = [sys.executable, "-m", "ctxmetrics", *map(str, arguments)]
-    env = {**os.environ, "COLUMNS": "200", **environment}
-    return subprocess.run(command, capture_output=True, text=True, env=env, check=False, encoding="utf-8")
 
 
 def refused(
@@ -84,7 +58,7 @@ def written(folder: Path, name: str, *lines: Any) -> Path:
 
 def test_every_metric_whose_fields_the_file_has(tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl"
-    run = in_own_process("score", HANDBOOK, "--out", out)
+    run = ctxmetrics("score", HANDBOOK, "--out", out)
     assert run.returncode == 0, run.stderr
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     samples = HANDBOOK.read_text(encoding="utf-8").count("\n")
@@ -150,7 +124,7 @@ def test_a_gate_on_a_part_of_the_samples_fails(tmp_path: Path) -> None:
             "--metric",
             "context_recall",
         )
-        run = in_own_process(
+        run = ctxmetrics(
             "score", file, "--judge", "openai/m", "--base-url", server.base_url, *gate, OPENAI_API_KEY="sk-x"
         )
     assert run.returncode == 3, run  # the run stopped early, which comes before the gate
@@ -363,14 +337,14 @@ def test_with_an_error_what_was_there_stays(tmp_path: Path, metric: tuple[str, .
 
 def test_a_second_process_is_kept_away_from_out(tmp_path: Path) -> None:
     file, out = data(tmp_path), tmp_path / "out.jsonl"
-    assert in_own_process("score", file, "--out", out).returncode == 0
+    assert ctxmetrics("score", file, "--out", out).returncode == 0
     before = out.read_bytes()
     with OutFile(out):  # this process is the first one
         assert "out.jsonl: another run is writing it" in refused(
             "score", file, "--out", out, run_with=in_own_process
         )
         assert out.read_bytes() == before
-    assert in_own_process("score", file, "--out", out).returncode == 0
+    assert ctxmetrics("score", file, "--out", out).returncode == 0
     assert out.read_bytes() == before
     assert not (tmp_path / "out.jsonl.part").exists()
 
@@ -509,11 +483,11 @@ def test_a_report_of_an_earlier_run_stays_where_no_verdict_was_given(tmp_path: P
     file, report = written(tmp_path, "d.jsonl", GOOD), tmp_path / "r.html"
     options = ("score", file, "-m", "context_recall", "--report", report)
     judged = ("--judge", "openai/m", "--base-url", dead_address(), "--timeout", 5)
-    assert in_own_process(*options, *judged, **KEY).returncode == 3
+    assert ctxmetrics(*options, *judged, **KEY).returncode == 3
     assert "not judged" in report.read_text()
-    assert in_own_process(*options).returncode == 0
+    assert ctxmetrics(*options).returncode == 0
     before = report.read_bytes()
-    run = in_own_process(*options, *judged, **KEY)
+    run = ctxmetrics(*options, *judged, **KEY)
     assert run.returncode == 3, run
     assert "did not replace it" in run.stderr
     assert report.read_bytes() == before
@@ -535,12 +509,12 @@ def test_some_samples_without_a_verdict_are_no_failure_unless_a_gate_asks(tmp_pa
             "--base-url",
             server.base_url,
         )
-        run = in_own_process(*options, **KEY)
+        run = ctxmetrics(*options, **KEY)
         assert run.returncode == 0, run
         assert "(3 of 4 judged)" in run.stdout
         assert "invalid_reply 1" in run.stderr
-        assert in_own_process(*options, "--fail-under", "context_recall=0", **KEY).returncode == 1
-        assert in_own_process(*options, "--report", tmp_path / "r.html", **KEY).returncode == 0
+        assert ctxmetrics(*options, "--fail-under", "context_recall=0", **KEY).returncode == 1
+        assert ctxmetrics(*options, "--report", tmp_path / "r.html", **KEY).returncode == 0
     assert "(3 of 4 judged)" in (tmp_path / "r.html").read_text()
 
 
@@ -576,7 +550,7 @@ def test_a_full_disk_after_some_rows_exits_3_and_keeps_the_rows(tmp_path: Path) 
     rows = [json.loads(line) for line in Path(f"{out}.part").read_text().splitlines()]
     assert [row["sample_id"] for row in rows] == [str(i) for i in range(len(rows))]
     assert 2 < len(rows) < 200
-    assert in_own_process("score", file, "-m", "context_recall", "--out", out, "--resume").returncode == 0
+    assert ctxmetrics("score", file, "-m", "context_recall", "--out", out, "--resume").returncode == 0
     assert out.read_text().count("\n") == 200
 
 
@@ -792,7 +766,7 @@ def test_estimate_makes_no_cache(tmp_path: Path) -> None:
 def test_agree_with_a_dead_judge_exits_3(tmp_path: Path) -> None:
     labelled = {**GOOD, "labels": {"unit_supported": [True]}}
     file = written(tmp_path, "s.jsonl", labelled)
-    run = in_own_process("agree", file, "--judge", "openai/m", "--base-url", dead_address(), **KEY)
+    run = ctxmetrics("agree", file, "--judge", "openai/m", "--base-url", dead_address(), **KEY)
     assert run.returncode == 3, run
     assert "no verdict at all for context_recall: connection_error" in run.stderr
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -17,6 +15,7 @@ from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.testing import assert_not_worse
 from ctxmetrics.verdicts import Evidence, Verdict
+from support.command import run_command
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 FACTS = ["Paris is a city.", "It has a tower.", "The tower is tall."]
@@ -411,7 +410,7 @@ def test_hostile_texts_stay_text_everywhere(tmp_path):
 
 def test_json_has_the_keys_that_programs_read(tmp_path):
     files = write(run(BEFORE), tmp_path / "a.jsonl"), write(run(AFTER), tmp_path / "b.jsonl")
-    done = command("compare", *files, "--format", "json")
+    done = run_command("compare", *files, "--format", "json")
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     for item in data["metrics"]:
@@ -426,27 +425,15 @@ def test_json_has_the_keys_that_programs_read(tmp_path):
 # ---- the command and its gates ----
 
 
-def command(*arguments, **environment):
-    import os
-
-    return subprocess.run(
-        [sys.executable, "-m", "ctxmetrics", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
-
-
 def test_the_command_refuses_with_status_2(tmp_path):
     one = write(run(BEFORE), tmp_path / "a.jsonl")
     other = write(run(AFTER, Verbatim(name="other")), tmp_path / "b.jsonl")
-    done = command("compare", one, other)
+    done = run_command("compare", one, other)
     assert (done.returncode, done.stdout) == (2, "")
     assert "differ in judge (verbatim and other, 8 scores)" in done.stderr
-    assert command("compare", one, other, "--allow-different", "judge").returncode == 0
-    assert command("compare", one, other, "--page", one).returncode == 2
-    assert command("compare", one, tmp_path / "absent.jsonl").returncode == 2
+    assert run_command("compare", one, other, "--allow-different", "judge").returncode == 0
+    assert run_command("compare", one, other, "--page", one).returncode == 2
+    assert run_command("compare", one, tmp_path / "absent.jsonl").returncode == 2
 
 
 def test_gates_of_the_command(tmp_path):
@@ -456,7 +443,7 @@ def test_gates_of_the_command(tmp_path):
     junit, summary, page = tmp_path / "j.xml", tmp_path / "s.md", tmp_path / "p.html"
     summary.write_text("before\n")
     gates = ("--max-drop", "context_recall=0.02", "--not-worse", "context_precision=0.02")
-    done = command(
+    done = run_command(
         "compare", *files, *gates, "--junit", junit, "--page", page, GITHUB_STEP_SUMMARY=str(summary)
     )
     assert done.returncode == 1
@@ -470,9 +457,9 @@ def test_gates_of_the_command(tmp_path):
     assert "- failed: context_recall fell by 0.333" in text
     assert "- passed: --not-worse context_precision=0.02" in text
     assert page.read_text().startswith("<!doctype html>")
-    assert command("compare", *files[::-1], *gates, "--junit", junit, "--page", page).returncode == 0
+    assert run_command("compare", *files[::-1], *gates, "--junit", junit, "--page", page).returncode == 0
     for wrong in ("context_recall", "context_recall=2", "mine=0.1"):
-        assert command("compare", *files, "--max-drop", wrong).returncode == 2
+        assert run_command("compare", *files, "--max-drop", wrong).returncode == 2
 
 
 def test_a_gate_does_not_hold_where_values_are_missing():
@@ -517,7 +504,7 @@ def test_score_names_the_failing_samples_and_has_a_gate_on_the_pass_rate(tmp_pat
     file, junit = tmp_path / "data.jsonl", tmp_path / "j.xml"
     file.write_text("".join(json.dumps(item.to_dict()) + "\n" for item in AFTER))
     metric = ("-m", "context_recall(threshold=0.5)")
-    done = command(
+    done = run_command(
         "score", file, *metric, "--fail-under", "context_recall=0.9", "--min-pass-rate", "context_recall=0.4",
         "--junit", junit, GITHUB_STEP_SUMMARY=str(tmp_path / "s.md"),
     )  # fmt: skip
@@ -526,12 +513,12 @@ def test_score_names_the_failing_samples_and_has_a_gate_on_the_pass_rate(tmp_pat
     suite = ET.parse(junit).getroot()[0]  # noqa: S314 - we wrote it
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert "```text\nmetric" in (tmp_path / "s.md").read_text()
-    done = command("score", file, *metric, "--min-pass-rate", "context_recall=0.9")
+    done = run_command("score", file, *metric, "--min-pass-rate", "context_recall=0.9")
     assert done.returncode == 1
     assert (
         "the pass rate of context_recall is 0.5000 (2 of 4), below 0.9\n    n2: 0.0\n    n1: 0.3333"
         in done.stderr
     )
-    done = command("score", file, "-m", "context_recall", "--min-pass-rate", "context_recall=0.9")
+    done = run_command("score", file, "-m", "context_recall", "--min-pass-rate", "context_recall=0.9")
     assert done.returncode == 2
     assert "has no pass mark" in done.stderr

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import pytest
@@ -13,6 +11,7 @@ from ctxmetrics import ContextRecall, IDBasedContextRecall, Sample, evaluate
 from ctxmetrics.adapting.wrapper import compact
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.verdicts import DOUBTFUL, Evidence, Verdict
+from support.command import run_command
 
 CODES = ("weak_evidence", "unverified_evidence", "contradicted", "uncertain", "no_echo", None)
 
@@ -114,8 +113,7 @@ def test_the_gate_of_the_command_line(tmp_path, share, status):
     ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     options = ["score", file, "--metric", "context_recall", "--max-doubtful", share, "--show", "2"]
-    command = [sys.executable, "-m", "ctxmetrics", *map(str, options)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
+    run = run_command(*options)
     assert run.returncode == status, run.stderr
     gate = "gate: context_recall has 1 of 2 verdicts doubtful, more than 0.49"
     assert (gate in run.stderr.splitlines()) is (status == 1)

@@ -58,7 +58,9 @@ def judge_at(server, model="fake-judge", **options):
     return LLMJudge(OpenAIModel(model, base_url=server.base_url), **options)
 
 
-@pytest.mark.parametrize("path", [HANDBOOK, MTRAG], ids=["handbook", "mtrag"])
+@pytest.mark.parametrize(
+    "path", [HANDBOOK, pytest.param(MTRAG, marks=pytest.mark.slow)], ids=["handbook", "mtrag"]
+)
 @pytest.mark.parametrize("options", [{}, {"per_context": True}, {"joint": False}, {"votes": 3}], ids=str)
 def test_calls_are_exact_and_tokens_within_a_tenth(path, options, server):
     samples, judge = load(path, 40), judge_at(server, **options)

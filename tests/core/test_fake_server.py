@@ -13,6 +13,7 @@ import urllib.parse
 
 import pytest
 
+pytestmark = pytest.mark.slow  # the tests of a tool of tests
 openai = pytest.importorskip("openai", reason="the openai extra is not installed")
 
 from ctxmetrics.errors import ParameterError

@@ -37,6 +37,10 @@ QUICK = ("hang", "500", "refusal_text")
 CASES = [case(number) for number in range(16)]
 
 
+def quick(kinds):
+    return [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in kinds]
+
+
 def run(fault):
     forget()
     with FakeOpenAIServer(HONEST, faults=[fault]) as server:
@@ -54,7 +58,7 @@ def run(fault):
     return sum(score.value is None for row in scores for score in row)
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", quick(FAULTS))
 def test_one_request_in_ten_fails_and_everything_is_judged(kind):
     assert run(Fault(kind, every=10, param=0.1 if kind in {"429_retry_after", "trickle"} else None)) == 0
 
@@ -65,9 +69,7 @@ def test_half_the_requests_fail_and_nothing_is_wrong(kind):
     run(Fault(kind, rate=0.5, param=0.1 if kind in {"429_retry_after", "trickle"} else None))
 
 
-@pytest.mark.parametrize(
-    "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in FAULTS]
-)
+@pytest.mark.parametrize("kind", quick(FAULTS))
 def test_every_request_fails_and_it_is_said_once(kind, caplog):
     missing = run(Fault(kind, param=0.01 if kind in {"429_retry_after", "trickle"} else None))
     assert missing == (0 if kind in HARMLESS else 2 * len(CASES))

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -25,6 +24,7 @@ from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.agreement.labelling.verdicts import Verdicts
 from ctxmetrics.cli import app
 from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError, SampleError
+from support.command import run_command
 from support.labelling import LabelProcess
 
 REFERENCE = "Paris is the capital of France. The tower is 330 metres tall."
@@ -57,17 +57,6 @@ def written(folder: Path, samples, name: str = "data.jsonl") -> Path:
 def answers_in(file: Path) -> list[dict]:
     lines = file.with_name(file.name + ".labels.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if "draw" not in json.loads(line)]
-
-
-def command(*arguments: object, typed: str = "") -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "ctxmetrics", *map(str, arguments)],
-        input=typed,
-        capture_output=True,
-        text=True,
-        check=False,
-        encoding="utf-8",
-    )
 
 
 def session(folder: Path, samples, *, annotator: str = "me", **options) -> Session:
@@ -323,12 +312,12 @@ def test_a_file_that_holds_anything_else_is_left_alone(tmp_path, content):
 def test_the_samples_are_no_place_for_labels_and_labels_no_place_for_results(tmp_path):
     data = written(tmp_path, [sample(1)])
     before = data.read_bytes()
-    assert command("label", data, "--labels", data, "--terminal").returncode == 2
+    assert run_command("label", data, "--labels", data, "--terminal").returncode == 2
     assert data.read_bytes() == before
-    command("label", data, "--terminal", typed="y\n")
+    run_command("label", data, "--terminal", typed="y\n")
     labels = data.with_name("data.jsonl.labels.jsonl")
     before = labels.read_bytes()
-    run = command("score", data, "--out", labels)
+    run = run_command("score", data, "--out", labels)
     assert (run.returncode, labels.read_bytes()) == (2, before)
 
 
@@ -441,7 +430,7 @@ def test_samples_without_ids_are_known_by_their_texts(tmp_path):
 
 def test_the_terminal_asks_and_goes_on_where_it_stopped(tmp_path):
     file = written(tmp_path, [sample(1), sample(2)])
-    first = command("label", file, "--terminal", "--seed", 1, typed="y 2\nn\nx\nn 1\nb\nn\ny\ns\nq\n")
+    first = run_command("label", file, "--terminal", "--seed", 1, typed="y 2\nn\nx\nn 1\nb\nn\ny\ns\nq\n")
     assert first.returncode == 0, first.stderr
     assert "Do the contexts state this sentence?" in first.stdout
     assert "contexts belong to a yes about a sentence" in first.stdout
@@ -449,7 +438,7 @@ def test_the_terminal_asks_and_goes_on_where_it_stopped(tmp_path):
     assert first.stdout.splitlines()[-1].endswith(
         "anonymous answered 2 yes, 1 no, 0 cannot say, 1 skipped; 4 of 8 questions are open"
     ), first.stdout
-    second = command("label", file, "--terminal", typed="y\n" * 5)
+    second = run_command("label", file, "--terminal", typed="y\n" * 5)
     assert "[5 of 8]" in second.stdout
     assert "[1 of 8]" not in second.stdout
     assert second.stdout.splitlines()[-1].endswith("; 0 of 8 questions are open")
@@ -459,19 +448,19 @@ def test_the_terminal_asks_and_goes_on_where_it_stopped(tmp_path):
 
 def test_the_end_of_the_input_is_a_stop(tmp_path):
     file = written(tmp_path, [sample(1)])
-    run = command("label", file, "--terminal")
+    run = run_command("label", file, "--terminal")
     assert (run.returncode, "4 of 4 questions are open" in run.stdout) == (0, True)
 
 
 def test_the_whole_way_from_drawing_to_agree(tmp_path):
     file = written(tmp_path, [sample(number) for number in range(30)])
-    assert command("label", file, "--n", 25, "--terminal", typed="y\nn\nn\ny\n" * 25).returncode == 0
-    run = command("agree", file, "--labels", f"{file}.labels.jsonl")
+    assert run_command("label", file, "--n", 25, "--terminal", typed="y\nn\nn\ny\n" * 25).returncode == 0
+    run = run_command("agree", file, "--labels", f"{file}.labels.jsonl")
     assert run.returncode == 0, run.stderr
     table = {row[0]: row[1:] for line in run.stdout.splitlines() if len(row := re.split(" {2,}", line)) == 3}
     assert table["samples"] == ["25", "25"]
     assert (table["answers"], table["people"]) == (["50", "50"], ["0.500", "0.500"])
-    assert command("agree", file, "--annotator", "me").returncode == 2
+    assert run_command("agree", file, "--annotator", "me").returncode == 2
 
 
 def test_the_draw_is_kept_unless_more_is_asked_for(tmp_path):
@@ -497,13 +486,13 @@ def test_the_draw_is_kept_unless_more_is_asked_for(tmp_path):
 
 def test_one_kind_of_question_alone_and_the_verdict_on_request(tmp_path):
     file = written(tmp_path, [sample(1)])
-    run = command("label", file, "--terminal", "--ask", "context_useful", typed="n\nv\ny\n")
+    run = run_command("label", file, "--terminal", "--ask", "context_useful", typed="n\nv\ny\n")
     assert run.returncode == 0, run.stderr
     assert "Do the contexts state" not in run.stdout
     assert run.stdout.count("the judge: ") == 1
     assert "the judge: yes. c2 [0:31] word for word" not in run.stdout.partition("[2 of 2]")[0]
     assert [(one["item"], one["verdict_shown"]) for one in answers_in(file)] == [("c1", False), ("c2", True)]
-    assert command("label", file, "--ask", "mood").returncode == 2
+    assert run_command("label", file, "--ask", "mood").returncode == 2
 
 
 def test_the_verdict_may_be_that_of_a_run(tmp_path):
@@ -511,10 +500,10 @@ def test_the_verdict_may_be_that_of_a_run(tmp_path):
     file, out = written(tmp_path, samples), tmp_path / "out.jsonl"
     results = evaluate(samples, [ContextRecall(), ContextPrecision()], progress=False)
     results.to_jsonl(out)
-    run = command("label", file, "--terminal", "--verdicts", out, "--n", 1, typed="v\nq\n")
+    run = run_command("label", file, "--terminal", "--verdicts", out, "--n", 1, typed="v\nq\n")
     assert "the judge: yes. c2" in run.stdout, run.stdout + run.stderr
     others = written(tmp_path, [sample(1, retrieved_contexts=["None."])], "others.jsonl")
-    run = command("label", others, "--terminal", "--verdicts", out, typed="v\nq\n")
+    run = run_command("label", others, "--terminal", "--verdicts", out, typed="v\nq\n")
     assert "the judge: The judge gave no verdict on this." in run.stdout
 
 
@@ -681,5 +670,5 @@ def test_only_this_machine_can_connect(page):
 
 def test_a_port_that_is_taken_is_an_error(page, tmp_path):
     other = written(tmp_path, [sample(1)], "other.jsonl")
-    run = command("label", other, "--no-browser", "--port", page.host.partition(":")[2])
+    run = run_command("label", other, "--no-browser", "--port", page.host.partition(":")[2])
     assert (run.returncode, "Choose another --port" in run.stderr) == (2, True)

@@ -163,6 +163,7 @@ def test_every_public_name_is_there():
         assert all(hasattr(importlib.import_module(module), name) for name in names)
 
 
+@pytest.mark.slow
 def test_no_code_is_dead():
     """No function, method, class, attribute or variable of the core and the adapters is without use."""
     vulture = pytest.importorskip("vulture", reason="vulture is not installed")

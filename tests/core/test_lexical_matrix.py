@@ -134,6 +134,7 @@ def test_the_matrix_is_what_judging_gives(units, contexts, judge):
     check(JudgeRequest(units=tuple(units), contexts=tuple(contexts), answer=" ".join(units)), judge)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contradiction", ["flag", "no"])
 @pytest.mark.parametrize("name", ["clapnq-dev", "begin-wow-dev", "mtragun"])
 def test_the_curve_of_public_data_is_what_judging_at_each_k_gives(name, contradiction):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +11,10 @@ import pytest
 from ctxmetrics import Sample, SpanBasedContextRecall
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.locating import locate, read_sources
+from support.command import run_command
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 TEXT = "The tower was built in 1889.\nIt is 330 metres high, and stands in Paris.\n\nStraße der Sonne 😀 ist lang.\n"
@@ -107,10 +107,7 @@ def command(folder: Path, rows: list[Any], *arguments: str) -> subprocess.Comple
     (folder / "texts").mkdir(exist_ok=True)
     (folder / "texts" / "tower.md").write_text(TEXT, encoding="utf-8")
     (folder / "texts" / "copy.md").write_text(TEXT[29:60], encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "-m", "ctxmetrics", "spans", "rows.jsonl", "--sources", "texts", *arguments],
-        capture_output=True, text=True, check=False, cwd=folder, encoding="utf-8",
-    )  # fmt: skip
+    return run_command("spans", "rows.jsonl", "--sources", "texts", *arguments, cwd=folder)
 
 
 def test_the_command_writes_the_ids(tmp_path: Path) -> None:

@@ -497,6 +497,7 @@ def test_a_passing_fault_costs_no_score(kind):
         assert (server.count == 1) is (kind in HARMLESS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_lasting_fault_is_told_and_never_a_wrong_number(kind):
     fault = Fault(kind, param=1 if kind in CONTENT_FAULTS else 0.05)
@@ -544,6 +545,7 @@ def test_a_server_that_asks_for_a_wait_of_years_has_refused(caplog):
     assert len(told) <= 2  # this, and that the judge is down
 
 
+@pytest.mark.slow
 def test_a_server_that_always_fails_is_given_up():
     with FakeOpenAIServer(labelled(), faults=[Fault("500")]) as server:
         results = evaluate(samples(200), METRICS, judge=judge(server), progress=False)

@@ -108,6 +108,7 @@ def test_the_agreement_figures_are_those_the_benchmark_measures() -> None:
     assert between(EMBEDDED, "agreement") == agreement.table(agreement.measure(agreement.DATA))
 
 
+@pytest.mark.slow
 def test_the_attack_figures_are_those_the_benchmark_measures() -> None:
     attacks = benchmark("attacks")
     skip_without_public_data(attacks)

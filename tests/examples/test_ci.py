@@ -58,6 +58,7 @@ def retrieve(place: Path, *, fewer: bool) -> None:
     (place / "samples.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_workflow_passes_where_nothing_changed(repository):
     found = steps()
     assert list(found) == ["Install", "Retrieve", "Score", "Compare with the baseline"]
@@ -71,6 +72,7 @@ def test_the_workflow_passes_where_nothing_changed(repository):
     assert (repository / "summary.md").read_text(encoding="utf-8").count("### ctxmetrics") == 2
 
 
+@pytest.mark.slow
 def test_the_workflow_fails_where_retrieval_became_worse(repository):
     found = steps()
     retrieve(repository, fewer=True)

@@ -228,7 +228,7 @@ class Desk:
         return self.respond(request)
 
 
-@pytest.fixture(scope="module", params=each_adapter("openai", "ragas_instructor", "langchain"))
+@pytest.fixture(scope="module", params=each_adapter("openai"))
 def desk(request):
     desk = Desk(request.param)
     with desk.server:

@@ -57,6 +57,8 @@ OBEYS: dict[str, Callable[[str, str], str | None]] = {
     "quoting another context": lambda _unit, _context: "Sparrows squabble underneath.",
 }
 
+QUICK = "quoting what told it so"
+
 
 def _sample(contexts: list[str] | None = None, **fields: Any) -> Sample:
     given = {"user_input": "What happened?", "reference": " ".join(UNITS), **fields}
@@ -95,7 +97,9 @@ def test_there_are_a_hundred_payloads_and_none_holds_a_word_of_the_answer():
 @pytest.mark.parametrize(
     "echo", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["with the code", "without the code"]
 )
-@pytest.mark.parametrize("obeys", OBEYS)
+@pytest.mark.parametrize(
+    "obeys", [name if name == QUICK else pytest.param(name, marks=pytest.mark.slow) for name in OBEYS]
+)
 @pytest.mark.parametrize("place", PLACES)
 def test_no_verdict_is_raised_without_a_flag(place, obeys, echo):
     forget()

@@ -31,6 +31,7 @@ def test_an_old_deepeval_is_told_from_a_new_one(tmp_path: Path, python: Callable
     assert python(IMPORT, tmp_path) == MESSAGE
 
 
+@pytest.mark.slow
 def test_no_other_framework_is_loaded_and_the_core_loads_no_adapter(python: Callable[..., str]) -> None:
     code = """
 import sys

@@ -391,7 +391,10 @@ def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
 
 @pytest.mark.parametrize(
     ("model", "response_format"),
-    [("gpt-4o", "json_schema"), ("gpt-3.5-turbo", None), ("local", None)],
+    [
+        ("gpt-4o", "json_schema"),
+        *(pytest.param(name, None, marks=pytest.mark.slow) for name in ("gpt-3.5-turbo", "local")),
+    ],
 )
 def test_native_models_judge_two_metrics_with_one_request_a_sample(
     model: str,

@@ -401,7 +401,9 @@ def test_trap_one_client_in_the_background_loop_and_in_two_loops_of_one_s_own(ca
         assert result.score == 0.5, result.comment
 
 
-@pytest.mark.parametrize("tools", [None, True, False])
+@pytest.mark.parametrize(
+    "tools", [None, *(pytest.param(tools, marks=pytest.mark.slow) for tools in (True, False))]
+)
 @pytest.mark.parametrize("fault", sorted(CONTENT_FAULTS))
 def test_a_bad_first_reply_never_gives_a_wrong_number(fault, tools, case, make_run):
     with FakeOpenAIServer(lambda request: json.dumps(case.joint), faults=[Fault(fault, times=1)]) as server:

@@ -33,6 +33,7 @@ def test_it_has_every_metric_under_its_name():
         assert metric.__name__ in evaluator.__doc__
 
 
+@pytest.mark.slow
 def test_importing_it_loads_no_other_framework_and_not_langchain_classic():
     assert (
         run(
@@ -56,6 +57,7 @@ def test_without_the_framework_the_message_holds_the_install_command():
         )
 
 
+@pytest.mark.slow
 def test_without_langchain_classic_only_string_evaluators_are_missing():
     text = run(
         "sys.modules['langchain_classic'] = None\n"

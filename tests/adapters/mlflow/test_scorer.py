@@ -137,6 +137,7 @@ def test_an_old_mlflow_is_told_from_a_new_one(tmp_path: Path, python: Callable[.
     assert python(IMPORT, tmp_path) == MESSAGE
 
 
+@pytest.mark.slow
 def test_no_other_framework_is_loaded(python: Callable[..., str]) -> None:
     code = """
 import sys

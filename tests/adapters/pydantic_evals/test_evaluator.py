@@ -231,6 +231,7 @@ def test_without_it_the_error_names_the_install_command(package: str, python: Ca
     assert python(f"import sys; sys.modules[{package!r}] = None" + IMPORT) == MESSAGE
 
 
+@pytest.mark.slow
 def test_no_other_framework_is_loaded(python: Callable[..., str]) -> None:
     code = """
 import sys

@@ -115,6 +115,7 @@ def test_nest_asyncio_is_not_needed(facts: dict[str, object]) -> None:
     assert facts["patched by us"] is False
 
 
+@pytest.mark.slow
 def test_works_after_nest_asyncio_has_patched_asyncio(facts: dict[str, object]) -> None:
     """A notebook where Ragas' ``evaluate()`` ran: loop, tasks and ``asyncio.run`` are patched ones from then on."""
     assert facts["patched run"] == [1.0]
