@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import ctxmetrics_langchain
 from ctxmetrics.metrics import ALL_METRICS
 
