@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
 
-_LLM = "with --judge PROVIDER/MODEL"
+_LLM = "with --judge openai/MODEL"
 # The entry point group under which adapters offer models to ``--judge``.
 MODELS = "ctxmetrics.models"
 OTHER_NAMES: Mapping[str, tuple[str, str]] = {
