@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from ctxmetrics.samples import Sample
 
 # With a key it uploads what it is given.
-_QUIET = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_API_KEY": None}
+QUIET = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_API_KEY": None}
 
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     cases = [_test_case(sample, str(index)) for index, sample in enumerate(samples)]
     cache, display = CacheConfig(write_cache=False), DisplayConfig(show_indicator=False, print_results=False)
-    with aside(_QUIET):
+    with aside(QUIET):
         found = evaluate(cases, [_wrapped(metric)], cache_config=cache, display_config=display)
     # They come as they finish.
     rows = {result.name: result.metrics_data or [] for result in found.test_results}
@@ -35,7 +35,7 @@ def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
 def _assert_test(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     metrics = [_wrapped(metric) for _ in samples]
     for sample, wrapped in zip(samples, metrics, strict=True):
-        with aside(_QUIET), suppress(AssertionError):  # a low score, or none
+        with aside(QUIET), suppress(AssertionError):  # a low score, or none
             assert_test(_test_case(sample), [wrapped], run_async=False)  # else it fills a copy
     return [wrapped.score for wrapped in metrics]
 

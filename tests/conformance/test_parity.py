@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ctxmetrics import ContextRecall, IDBasedContextRecall, Sample
+from ctxmetrics import ContextRecall, IDBasedContextPrecision, IDBasedContextRecall, Sample
 from ctxmetrics.adapting.parity import compare
 from ctxmetrics.adapting.runners import CORE, Runner, aside, installed_runners
-from ctxmetrics.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,11 +104,12 @@ def test_seven_metrics_in_every_runner_on_the_handbook(
     done = run("-m", "ctxmetrics", "parity", str(HANDBOOK))
     assert done.returncode == 0, done.stdout + done.stderr
     head, *rows = done.stdout.splitlines()
-    assert head.split() == ["metric", *(runner.name for runner in runners)]
-    assert [row.split() for row in rows[: len(METRICS)]] == [
-        [name, *["equal"] * len(runners)] for name in METRICS
+    assert head.split() == ["runner", "metrics", "values", "differ"]
+    assert [row.split() for row in rows[: len(runners) - 1]] == [
+        [runner.name, "7", str(36 * 7), "equal"] for runner in runners[1:]
     ]
-    assert rows[len(METRICS) :] == [
+    assert max(map(len, rows)) <= 80
+    assert rows[len(runners) - 1 :] == [
         *(f"{name}: not run: {why}" for name, why in absent.items()),
         f"0 differences in {36 * 7 * (len(runners) - 1)} comparisons",
     ]
@@ -122,13 +122,13 @@ def test_an_adapter_that_is_broken_is_found_and_the_difference_is_printed(
     pytest.importorskip("ragas", reason="the ragas extra is not installed")
     done = run("-c", BROKEN, str(few))
     assert done.returncode == 1, done.stdout + done.stderr
-    head, row, *lines = done.stdout.splitlines()
-    cells = dict(zip(head.split()[1:], re.split(r"  +", row)[1:], strict=True))
+    lines = done.stdout.splitlines()
+    cells = {line.split()[0]: line.split()[-1] for line in lines[1:] if line.split()[1:3] == ["1", "3"]}
     broken = ["ragas.evaluate", "ragas.collections"]
-    assert cells == {name: "3 differ" if name in broken else "equal" for name in cells}
+    assert cells == {name: "3" if name in broken else "equal" for name in cells}
     for name in broken:
         assert f"{name}: id_based_context_recall, sample hb-01: 0.25 where the core has 1.0" in lines
-    assert lines[-1] == f"6 differences in {3 * (len(cells) - 1)} comparisons"
+    assert lines[-1] == f"6 differences in {3 * len(cells)} comparisons"
 
 
 # --- the comparison itself ---
@@ -167,13 +167,34 @@ def test_a_runner_that_fails_differs_in_every_sample_and_the_others_are_still_ru
     assert {(item.runner, item.value) for item in found.differences} == {
         ("bad", "ZeroDivisionError: division by zero")
     }
-    assert re.split(r"  +", str(found).splitlines()[1]) == [
-        "id_based_context_recall",
-        "equal",
-        "2 differ",
-        "equal",
+    assert [line.split() for line in str(found).splitlines()[1:3]] == [
+        ["bad", "1", "2", "2"],
+        ["good", "1", "2", "equal"],
     ]
-    assert (len(found.differences), found.compared) == (2, 4)
+    assert found.numbers().splitlines()[1].split() == [
+        "id_based_context_recall", "one", "0.5", "1", "of", "2", "runners",
+    ]  # fmt: skip
+
+
+def test_metrics_with_the_same_samples_run_together_where_a_runner_can() -> None:
+    asked: list[tuple[list[str], int]] = []
+
+    def score_all(metrics, samples):
+        asked.append(([metric.base_name for metric in metrics], len(samples)))
+        return [CORE.score(metric, samples) for metric in metrics]
+
+    metrics = [IDBasedContextRecall(), ContextRecall(), IDBasedContextPrecision()]
+    samples = [*SAMPLES, Sample(reference="It is red.", retrieved_contexts=["It is red."])]
+    found = compare(samples, metrics, runners=[CORE, Runner("all", CORE.score, score_all)])
+    assert asked == [(["id_based_context_recall", "id_based_context_precision"], 2), (["context_recall"], 1)]
+    assert (found.compared, found.differences) == (5, ())
+
+
+def test_a_failure_of_all_differs_in_each() -> None:
+    found = compare(
+        SAMPLES, [IDBasedContextRecall()], runners=[CORE, Runner("bad", CORE.score, lambda *_: 1 / 0)]
+    )
+    assert (len(found.differences), found.compared) == (2, 2)
 
 
 # --- what runners are run in ---

@@ -45,6 +45,14 @@ CALLED_BY_OTHERS = [
     *("do_POST", "close_connection", "log_message"),
     *("statement_text", "is_supported", "recall_score", "total_gt_statements", "supported_gt_statements"),
     *("library", "cache_info", "*_key"),
+    *(
+        "load_model",
+        "get_model_name",
+        "a_generate",
+        "agenerate_text",
+        "is_finished",
+        "distance_measure",
+    ),  # LLMs of frameworks
 ]
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.adapting.runners import CORE, Runner, installed_runners
+from ctxmetrics.report.view import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
+
+# Differences that the text shows.
+_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class Parity:
         compared: Number of values compared with the core's.
         differences: Values that are not equal under ``==``; a runner that failed differs in every sample.
         absent: Adapters whose framework is not installed, and why.
+        values: The core's values: metric, sample, value.
     """
 
     runners: tuple[str, ...]
@@ -43,26 +50,35 @@ class Parity:
     compared: int
     differences: tuple[Difference, ...]
     absent: dict[str, str]
+    values: tuple[tuple[str, str, float | None], ...] = ()
 
     def __str__(self) -> str:
-        width = max((len(name) for name in self.metrics), default=6)
-        lines = ["  ".join(("metric".ljust(width), *self.runners))]
-        for metric in self.metrics:
-            cells = [self._cell(runner, metric).ljust(len(runner)) for runner in self.runners]
-            lines.append("  ".join((metric.ljust(width), *cells)).rstrip())
+        rows = [("runner", "metrics", "values", "differ")]
+        for runner in self.runners[1:]:
+            number = sum(item.runner == runner for item in self.differences)
+            rows.append(
+                (runner, str(len(self.metrics)), str(len(self.values)), str(number) if number else "equal")
+            )
+        lines = aligned(rows)
         lines += [
             f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
-            for item in self.differences[:20]
+            for item in self.differences[:_SHOWN]
         ]
-        if len(self.differences) > 20:  # noqa: PLR2004 - as many as are shown
-            lines.append(f"and {len(self.differences) - 20} more")
+        if len(self.differences) > _SHOWN:
+            lines.append(f"and {len(self.differences) - _SHOWN} more")
         lines += [f"{name}: not run: {why}" for name, why in self.absent.items()]
         lines.append(f"{len(self.differences)} differences in {self.compared} comparisons")
         return "\n".join(lines)
 
-    def _cell(self, runner: str, metric: str) -> str:
-        number = sum(item.runner == runner and item.metric == metric for item in self.differences)
-        return f"{number} differ" if number else "equal"
+    def numbers(self) -> str:
+        """Return every value of the core as a table, and in how many runners it is another."""
+        other = Counter((item.metric, item.sample) for item in self.differences)
+        rows = [("metric", "sample", "core", "other value in")]
+        rows += [
+            (metric, sample, repr(value), f"{other[metric, sample]} of {len(self.runners) - 1} runners")
+            for metric, sample, value in self.values
+        ]
+        return "\n".join(aligned(rows))
 
 
 def compare(
@@ -81,33 +97,68 @@ def compare(
         progress: Called with what runs next.
     """
     found, absent = installed_runners() if runners is None else (list(runners), {})
+    others = [runner for runner in found if runner != CORE]
     differences: list[Difference] = []
-    compared = 0
-    for metric in metrics:
-        fitting = [
-            sample for sample in samples if all(getattr(sample, name) is not None for name in metric.requires)
-        ]
-        expected = CORE.score(metric, fitting)
-        for runner in found:
-            if runner == CORE:
-                continue
+    values: list[tuple[str, str, float | None]] = []
+    for together, fitting in _by_samples(metrics, samples):
+        expected = [CORE.score(metric, fitting) for metric in together]
+        names = [sample.id or str(number) for number, sample in enumerate(fitting, 1)]
+        for metric, column in zip(together, expected, strict=True):
+            values += [(metric.name, name, core) for name, core in zip(names, column, strict=True)]
+        for runner in others:
             if progress is not None:
-                progress(f"{metric.name} in {runner.name}")
-            values = _values(runner, metric, fitting)
-            for number, (sample, value, core) in enumerate(zip(fitting, values, expected, strict=True), 1):
-                compared += 1
-                if value != core:
-                    differences.append(
-                        Difference(runner.name, metric.name, sample.id or str(number), value, core)
-                    )
-    names = tuple(runner.name for runner in found)
-    return Parity(names, tuple(metric.name for metric in metrics), compared, tuple(differences), absent)
+                progress(f"{', '.join(metric.name for metric in together)} in {runner.name}")
+            for metric, column, own in zip(
+                together, expected, _values(runner, together, fitting), strict=True
+            ):
+                differences += [
+                    Difference(runner.name, metric.name, name, value, core)
+                    for name, value, core in zip(names, own, column, strict=True)
+                    if value != core
+                ]
+    order = {metric.name: place for place, metric in enumerate(metrics)}
+    differences.sort(key=lambda item: order[item.metric])
+    return Parity(
+        tuple(runner.name for runner in found),
+        tuple(order),
+        len(values) * len(others),
+        tuple(differences),
+        absent,
+        tuple(values),
+    )
 
 
-def _values(runner: Runner, metric: Metric, samples: list[Sample]) -> Sequence[object]:
-    try:
-        values = list(runner.score(metric, samples))
-    except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
-        return [f"{type(error).__name__}: {safe_text(error)}"] * len(samples)
+def _by_samples(
+    metrics: Sequence[Metric], samples: Sequence[Sample]
+) -> list[tuple[list[Metric], list[Sample]]]:
+    """Return the metrics that the same samples have the fields for, together."""
+    groups: dict[tuple[int, ...], list[Metric]] = {}
+    for metric in metrics:
+        has_all = [all(getattr(sample, name) is not None for name in metric.requires) for sample in samples]
+        groups.setdefault(tuple(compress(range(len(samples)), has_all)), []).append(metric)
+    return [(together, [samples[place] for place in places]) for places, together in groups.items()]
+
+
+def _values(runner: Runner, metrics: list[Metric], samples: list[Sample]) -> list[Sequence[object]]:
+    """Return a list of values a metric; a failure in place of each value that did not come."""
+    if runner.score_all is not None:
+        try:
+            return [_whole(column, samples) for column in runner.score_all(metrics, samples)]
+        except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
+            return [[_failure(error)] * len(samples)] * len(metrics)
+    found = []
+    for metric in metrics:
+        try:
+            found.append(_whole(runner.score(metric, samples), samples))
+        except Exception as error:  # noqa: BLE001, PERF203 - see above
+            found.append([_failure(error)] * len(samples))
+    return found
+
+
+def _whole(values: Sequence[object], samples: list[Sample]) -> Sequence[object]:
     missing = len(samples) - len(values)
     return [*values, *["no value came back"] * missing][: len(samples)]
+
+
+def _failure(error: Exception) -> str:
+    return f"{type(error).__name__}: {safe_text(error)}"

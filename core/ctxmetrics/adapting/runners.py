@@ -33,10 +33,13 @@ class Runner:
         name: What tables and test ids show, such as ``"ragas.evaluate"``.
         score: Runs a core metric (its judge inside) over samples through the framework's real runner. Returns one
             value a sample, in order; None where the framework says "not computable".
+        score_all: The same for several metrics in one run of the framework, one list of values a metric, where a run
+            takes long; None: ``score`` is called for each.
     """
 
     name: str
     score: Callable[[Metric, Sequence[Sample]], Sequence[float | None]]
+    score_all: Callable[[Sequence[Metric], Sequence[Sample]], Sequence[Sequence[float | None]]] | None = None
 
 
 def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:

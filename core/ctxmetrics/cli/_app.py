@@ -15,6 +15,7 @@ from ctxmetrics.cli.cache import cache_app
 from ctxmetrics.cli.check_judge import check_judge
 from ctxmetrics.cli.compare import compare
 from ctxmetrics.cli.estimate import estimate
+from ctxmetrics.cli.explain_difference import explain_difference
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
 from ctxmetrics.cli.score import score
@@ -23,7 +24,18 @@ from ctxmetrics.cli.sweep import sweep
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
 app: typer.Typer = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
-for command in (score, compare, parity, estimate, agree, label, spans, sweep, check_judge):
+for command in (
+    score,
+    compare,
+    parity,
+    estimate,
+    agree,
+    label,
+    spans,
+    sweep,
+    check_judge,
+    explain_difference,
+):
     app.command()(command)
 app.add_typer(cache_app, name="cache")
 

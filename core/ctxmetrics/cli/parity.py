@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import sys
+from typing import Annotated
 
 import typer
 
@@ -15,8 +16,9 @@ from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import hint, print_result
 from ctxmetrics.errors import InputFileError
 
+_Numbers = Annotated[bool, typer.Option("--numbers", help="Also print every value.")]
 # Variables with which a framework uploads what it is given. A comparison needs none of them.
-_UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
+UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
 
 
 def parity(
@@ -24,8 +26,9 @@ def parity(
     metric: MetricNames = None,
     convention: ConventionName = None,
     schema: SchemaName = None,
+    numbers: _Numbers = False,
 ) -> None:
-    """Run the same samples through every installed framework and compare the numbers with ==."""
+    """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.parity import compare
     from ctxmetrics.adapting.runners import aside
     from ctxmetrics.files import read_samples
@@ -37,7 +40,7 @@ def parity(
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
     with (
         contextlib.redirect_stdout(sys.stderr),
-        aside(dict.fromkeys(filter(_UPLOADS.search, os.environ)), silent=False),
+        aside(dict.fromkeys(filter(UPLOADS.search, os.environ)), silent=False),
     ):
         found = compare(samples, metrics, progress=hint)
     if len(found.runners) == 1:
@@ -46,6 +49,8 @@ def parity(
             "pip install 'ctxmetrics[ragas]' (or deepeval, langchain). "
             + "; ".join(f"{name}: {why}" for name, why in found.absent.items())
         )
+    if numbers:
+        print_result(f"{found.numbers()}\n")
     print_result(str(found))
     if found.differences:
         raise typer.Exit(GATE_FAILED)
