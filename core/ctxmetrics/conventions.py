@@ -73,12 +73,6 @@ class Convention:
     language: str = "en"
     ours: tuple[str, ...] = ()
 
-    def band(self, value: float | None) -> str | None:
-        """Return the wording for a recall on this convention's scale, or None."""
-        if value is None:
-            return None
-        return next((band.text for band in self.bands if value >= band.edge), None)
-
 
 _FAMILIES: tuple[Family, ...] = (
     "recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision",

@@ -122,8 +122,12 @@ def average_precision(relevant: Sequence[bool], *, epsilon: float = 0.0) -> floa
     added = _not_negative(epsilon, "epsilon")
     if not checked:
         return None
-    hits = checked.count(True)
-    return _precision_sum(checked) / (hits + added) if hits else 0.0
+    hits, total = 0, 0.0  # precision@rank over the relevant ranks, added up plainly and in rank order
+    for rank, is_relevant in enumerate(checked, start=1):
+        if is_relevant:
+            hits += 1
+            total += hits / rank
+    return total / (hits + added) if hits else 0.0
 
 
 def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
@@ -638,17 +642,6 @@ def _ratio(numerator: float, denominator: int) -> float | None:
     return numerator / denominator if denominator else None
 
 
-def _precision_sum(relevant: list[bool]) -> float:
-    """Add up precision@rank over the relevant ranks, plainly and in rank order."""
-    hits = 0
-    total = 0.0
-    for rank, is_relevant in enumerate(relevant, start=1):
-        if is_relevant:
-            hits += 1
-            total += hits / rank
-    return total
-
-
 def _common(ours: Sequence[Span], theirs: Sequence[Span]) -> list[Span]:
     """Return what two lists of spans have in common; each is in order, its spans are apart."""
     common: list[Span] = []
@@ -731,20 +724,15 @@ def _count(value: int, name: str) -> int:
 
 
 def _not_negative(value: float, name: str) -> float:
-    number = _float(value)
+    number = math.nan  # of what is no number
+    if isinstance(value, Real):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
     if not 0.0 <= number < math.inf:  # false for NaN too
         raise ParameterError(f"{name} is {value!r}: write a finite number of at least 0")
     return number
-
-
-def _float(value: float) -> float:
-    """Return `value` as a double, NaN for what is no number."""
-    if not isinstance(value, Real):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 def _check_within_ideal(gains: list[float], ideal: list[float]) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -52,6 +53,7 @@ _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
 _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
 _HALVES = re.compile("[\ud800-\udfff]")
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
+_TWO_DIGITS = re.compile(r"\d\d")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _DROPPED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 _EQUAL = {
@@ -68,19 +70,16 @@ class Span(NamedTuple):
     end: int
 
 
+@dataclass(slots=True)
 class Effort:
     """Bounds the work of finding quotes. It counts and does not time: equal replies get equal verdicts.
 
-    Args:
-        steps: Steps of work in all.
-
     Attributes:
-        left: Steps that are left.
+        left: Steps of work that are left.
     """
 
-    def __init__(self, steps: float = MOST_STEPS) -> None:
-        self.left: float = steps
-        self._normalised: set[str] = set()
+    left: float = MOST_STEPS
+    _normalised: set[str] = field(init=False, default_factory=set)
 
     def spend(self, steps: float) -> None:
         """Take steps.
@@ -175,25 +174,20 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
         return ()
     text = _HALVES.sub("\ufffd", text)  # sentencex takes whole characters only; every place stays the same
     language = language or detect_language(text)
+    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
+
     pieces: list[Span] = []
     for block in _cut(text, Span(0, len(text)), _LIST_ITEM):
         if language == "th":
             pieces += _cut(text, block, _THAI_SPACE)
-        else:
-            pieces += _segment(text, block, language)
+            continue
+        position = block.start
+        for piece in segment(language, text[block.start : block.end]):
+            start = text.index(piece, position)
+            position = start + len(piece)
+            pieces.append(Span(start, position))
     stripped = (_strip(text, piece) for piece in pieces)
     return tuple(span for span in stripped if has_content(text[span.start : span.end]))
-
-
-def _segment(text: str, block: Span, language: str) -> list[Span]:
-    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
-
-    spans, position = [], block.start
-    for piece in segment(language, text[block.start : block.end]):
-        start = text.index(piece, position)
-        position = start + len(piece)
-        spans.append(Span(start, position))
-    return spans
 
 
 def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
@@ -363,17 +357,12 @@ def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
     start = haystack.find(needle, position)
     while start >= 0:
         end = start + len(needle)
-        if not _is_number(haystack[max(start - 1, 0) : start + 1]) and not _is_number(
-            haystack[end - 1 : end + 1]
-        ):
+        begins_inside = _TWO_DIGITS.fullmatch(haystack, max(start - 1, 0), start + 1)
+        if not begins_inside and not _TWO_DIGITS.fullmatch(haystack, end - 1, end + 1):
             break
         effort.spend(len(needle) + 1500)
         start = haystack.find(needle, start + 1)
     return start
-
-
-def _is_number(pair: str) -> bool:
-    return len(pair) > 1 and pair.isdecimal()
 
 
 def _align(needle: str, haystack: str, effort: Effort) -> Span | None:

@@ -10,7 +10,7 @@ openai = pytest.importorskip("openai", reason="the openai extra is not installed
 
 from ctxmetrics import ContextPrecision, ContextRecall, ContextUtilization, Sample, ScriptedJudge
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.prompts import get_pack, render, schema_of
+from ctxmetrics.prompts import SCHEMAS, get_pack, render
 from support import FakeOpenAIServer, answer_from, read_question
 
 FALSE, TRUE = "Bananas are yellow.", "The tower was built in 1889 by many hands."
@@ -106,7 +106,7 @@ def test_the_step_is_read_from_the_prompt_and_the_reply_fits_its_schema(step, la
     }[step]
     asked = prompt(step, language, **data)
     assert read_question(asked.text).step == step
-    schema_of(step).model_validate(json.loads(answer_from()(asked)))
+    SCHEMAS[step].model_validate(json.loads(answer_from()(asked)))
 
 
 def test_text_that_looks_like_a_block_is_not_taken_for_one():

@@ -21,7 +21,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.judges.scripted import ScriptedModel, with_echo
+from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Usage
 
@@ -64,7 +64,7 @@ class Recorder:
         if isinstance(answer, Exception):
             raise answer
         if isinstance(answer, dict):
-            answer = with_echo({"data": "$data", **answer}, prompt.data_code)
+            answer = {**answer, "data": str(answer.get("data", "$data")).replace("$data", prompt.data_code)}
         return Reply(content=answer, usage=Usage(calls=1))
 
 

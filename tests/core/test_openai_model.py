@@ -30,7 +30,7 @@ from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
 from ctxmetrics.models.openai.model import Key, read_answer
 from ctxmetrics.models.openai.strict_schema import strict_schema
-from ctxmetrics.prompts import get_pack, render, schema_of
+from ctxmetrics.prompts import SCHEMAS, get_pack, render
 from support import CONTENT_FAULTS, FAULTS, TESTS, FakeOpenAIServer, Fault, Reply, answer_from
 from support.chat import InvalidRequestError
 from support.faults import HARMLESS
@@ -57,7 +57,7 @@ def prompt(step="joint", vote=0, data=None):
 def ask(server, model="judge", *, vote=0, **options):
     """One request, without a run: no retries."""
     asked = OpenAIModel(model, base_url=server.base_url, **options)
-    return run_sync(asked.generate, prompt(vote=vote), schema_of("joint"))
+    return run_sync(asked.generate, prompt(vote=vote), SCHEMAS["joint"])
 
 
 def failure(server, **options):
@@ -155,7 +155,7 @@ def test_strict_schema_of_the_joint_reply():
     def listed(name):
         return {"type": "array", "items": {"$ref": f"#/$defs/{name}"}}
 
-    assert strict_schema(schema_of("joint")) == {
+    assert strict_schema(SCHEMAS["joint"]) == {
         "$defs": {
             "ContextReply": closed(id=text, quote=nullable, useful=flag),
             "EvidenceReply": closed(context=text, quote=text, whole=flag),
@@ -197,7 +197,7 @@ def test_a_strict_server_takes_every_schema(step):
     }[step]
     with FakeOpenAIServer(answer_from()) as server:
         model = OpenAIModel("judge", base_url=server.base_url, reply_format="json_schema")
-        run_sync(model.generate, prompt(step, data=data), schema_of(step))
+        run_sync(model.generate, prompt(step, data=data), SCHEMAS[step])
         assert [request.status for request in server.requests] == [200]
 
 
@@ -700,13 +700,13 @@ def test_copies_share_the_key_and_pickles_take_it_from_the_environment(monkeypat
         model = OpenAIModel("m", base_url=server.base_url, api_key="right", extra={"user": "x"})
         for same in (copy(model), deepcopy(model), replace(model), OpenAIModel(**asdict_shallow(model))):
             assert same == model
-            run_sync(same.generate, prompt(), schema_of("joint"))
+            run_sync(same.generate, prompt(), SCHEMAS["joint"])
         sent = pickle.loads(pickle.dumps(model))  # noqa: S301 - dumped in the same line
         assert sent == model
         with pytest.raises(JudgeError, match="401"):
-            run_sync(sent.generate, prompt(), schema_of("joint"))
+            run_sync(sent.generate, prompt(), SCHEMAS["joint"])
         monkeypatch.setenv("OPENAI_API_KEY", "right")
-        run_sync(sent.generate, prompt(), schema_of("joint"))
+        run_sync(sent.generate, prompt(), SCHEMAS["joint"])
 
 
 def asdict_shallow(model):
@@ -726,9 +726,9 @@ def test_the_key_comes_from_the_environment_at_each_request(monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", " first\n")
         model = OpenAIModel("m", base_url=server.base_url)
         with pytest.raises(JudgeError, match="401"):
-            run_sync(model.generate, prompt(), schema_of("joint"))
+            run_sync(model.generate, prompt(), SCHEMAS["joint"])
         monkeypatch.setenv("OPENAI_API_KEY", "second\n")
-        run_sync(model.generate, prompt(), schema_of("joint"))
+        run_sync(model.generate, prompt(), SCHEMAS["joint"])
 
 
 def test_openai_needs_a_key_and_other_servers_do_not(monkeypatch):
@@ -741,7 +741,7 @@ def test_openai_needs_a_key_and_other_servers_do_not(monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL")
     unpickled = pickle.loads(pickle.dumps(OpenAIModel("m", api_key="k")))  # noqa: S301 - dumped in the same line
     with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
-        run_sync(unpickled.generate, prompt(), schema_of("joint"))
+        run_sync(unpickled.generate, prompt(), SCHEMAS["joint"])
     with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
         ContextRecall(judge=LLMJudge(unpickled)).score(samples(1)[0])
 

@@ -13,7 +13,7 @@ import pytest
 from ctxmetrics import LLMJudge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.scripted import ScriptedModel
-from ctxmetrics.prompts import Pack, get_pack, register_pack, render, schema_of
+from ctxmetrics.prompts import SCHEMAS, Pack, get_pack, register_pack, render
 from ctxmetrics.prompts.packs import _packs
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -38,7 +38,7 @@ def test_the_example_reply_of_each_prompt_fits_its_own_schema(step: str) -> None
     for language in ("en", "ru"):
         text = get_pack(language).texts[step]
         reply = text[text.rindex("\n{") :]
-        assert schema_of(step).model_validate(json.loads(reply))
+        assert SCHEMAS[step].model_validate(json.loads(reply))
 
 
 def test_the_fixed_part_comes_first_and_is_the_same_for_every_sample() -> None:

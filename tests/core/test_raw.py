@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ctxmetrics.models.frameworks import any_reply, content_of, validated_texts
-from ctxmetrics.prompts import schema_of
+from ctxmetrics.prompts import SCHEMAS
 
-SCHEMA = schema_of("joint")
+SCHEMA = SCHEMAS["joint"]
 ANY = any_reply(SCHEMA)
 
 

@@ -13,7 +13,7 @@ from ctxmetrics.judges.llm.checking import MOST_QUOTES, check
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Reply
-from ctxmetrics.prompts import get_pack, schema_of
+from ctxmetrics.prompts import SCHEMAS, get_pack
 
 KEYS = ("sentences", "contexts")
 EVIDENCE = [{"context": "c1", "quote": "the pump hums", "whole": True}]
@@ -47,7 +47,7 @@ def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
         f"{TEXT}\n{TEXT}",
         f'{{"thought": "let me see"}} {TEXT}',
         DATA,
-        schema_of("joint").model_validate(DATA),
+        SCHEMAS["joint"].model_validate(DATA),
     ],
     ids=[
         "plain", "fence", "bare fence", "prose", "prose with a brace", "prose with a key's name", "think block", "end of thought", "byte order mark",

@@ -23,7 +23,7 @@ from ctxmetrics._runtime.run import Run, current_run, part_of, using
 from ctxmetrics._secrets import remember_key
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Reply
-from ctxmetrics.prompts import get_pack, render, schema_of
+from ctxmetrics.prompts import SCHEMAS, get_pack, render
 from ctxmetrics.verdicts import Usage
 
 try:
@@ -32,7 +32,7 @@ except ModuleNotFoundError:
     import httpx
 
 PROMPT = render(get_pack("en"), "claims", {"text": "x"})
-SCHEMA = schema_of("claims")
+SCHEMA = SCHEMAS["claims"]
 
 
 @pytest.fixture(autouse=True)

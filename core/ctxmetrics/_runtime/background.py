@@ -98,29 +98,19 @@ def wait_for(future: Future[T]) -> T:
     """
     from concurrent.futures import wait
 
-    check = interruption_check()
+    before = cancellations()
     while not wait((future,), timeout=WAKE_SECONDS).done:
-        check()
+        if cancellations() > before:
+            raise KeyboardInterrupt
     return future.result()
 
 
-def interruption_check() -> Callable[[], None]:
-    """Return a function for a thread that waits, to be called now and then.
+def cancellations() -> int:
+    """Return how often the task that runs in this thread was asked to end; Python 3.10 does not count it.
 
-    It raises KeyboardInterrupt when Ctrl-C was pressed since: `asyncio.run` takes the first Ctrl-C as a request to
+    Where this grows while a thread waits, Ctrl-C was pressed: `asyncio.run` takes the first Ctrl-C as a request to
     cancel its main task, which a sync call in that task would never see.
     """
-    before = _cancellations()
-
-    def check() -> None:
-        if _cancellations() > before:
-            raise KeyboardInterrupt
-
-    return check
-
-
-def _cancellations() -> int:
-    """Return how often the task that runs in this thread was asked to end; Python 3.10 does not count it."""
     import asyncio
 
     try:

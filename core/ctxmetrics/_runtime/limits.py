@@ -44,7 +44,7 @@ class Limiter:
         import asyncio
 
         first = True
-        while (wait := self._open_at - time.monotonic()) > 0 or self._free() < 1:
+        while (wait := self._open_at - time.monotonic()) > 0 or self.in_flight >= int(self.bound):
             if wait > 0:
                 await asyncio.sleep(wait)
                 continue
@@ -83,7 +83,7 @@ class Limiter:
         """
         now = time.monotonic()
         if sent_at > self._lowered_at:
-            self._ceiling = max(1, int(self.bound))
+            self._ceiling = int(self.bound)
             self.bound = max(1.0, int(self.bound) / 2)
             self._lowered_at = now
         if self.in_flight > 1:
@@ -93,11 +93,8 @@ class Limiter:
         self._open_at = max(self._open_at, now + (retry_after or longer))
         return True
 
-    def _free(self) -> int:
-        return max(1, int(self.bound)) - self.in_flight
-
     def _wake(self) -> None:
-        for _ in range(min(self._free(), len(self._waiters))):
+        for _ in range(min(int(self.bound) - self.in_flight, len(self._waiters))):
             waiter, _ = self._waiters.popitem(last=False)
             if not waiter.done():
                 waiter.set_result(None)

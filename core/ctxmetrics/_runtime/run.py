@@ -124,19 +124,6 @@ class Run:
         refused_at = 0.0
         asked: float | None = None  # the seconds that the server asked to wait
 
-        async def once() -> Reply:
-            nonlocal lost, refused_at, asked
-            try:
-                return await self._send(model, prompt, schema)
-            except JudgeError as problem:
-                if problem.reason_code != "judge_down":
-                    failed[problem.reason_code] += 1
-                    lost += _spent_on(problem)
-                if problem.reason_code in OVERLOAD_CODES:
-                    refused_at = refused_at or time.monotonic()
-                problem.calls, problem.lost, asked = lost.calls, lost, problem.retry_after
-                raise
-
         longer = wait_exponential(multiplier=limits.FIRST_WAIT, max=limits.LONGEST_WAIT) + wait_random(
             0, _SPREAD
         )
@@ -148,7 +135,18 @@ class Run:
             before_sleep=before_sleep_log(_log, logging.DEBUG),
             reraise=True,
         )
-        reply: Reply = await again(once)
+        async for attempt in again:
+            with attempt:
+                try:
+                    reply = await self._send(model, prompt, schema)
+                except JudgeError as problem:
+                    if problem.reason_code != "judge_down":
+                        failed[problem.reason_code] += 1
+                        lost += _spent_on(problem)
+                    if problem.reason_code in OVERLOAD_CODES:
+                        refused_at = refused_at or time.monotonic()
+                    problem.calls, problem.lost, asked = lost.calls, lost, problem.retry_after
+                    raise
         return replace(reply, usage=reply.usage + lost)
 
     def _given_up(self, failed: Counter[str], refused_at: float) -> bool:
@@ -217,7 +215,7 @@ class Run:
         from ctxmetrics.models.base import Reply, checked_usage
 
         seconds = self.seconds_for(model)
-        with model_call(model, prompt) as record:
+        with model_call(model, prompt) as spent:
             try:
                 # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
                 with fail_after(None if getattr(model, "times_requests", False) else seconds):
@@ -235,9 +233,9 @@ class Run:
                     )
                 content = reply.content if isinstance(reply.content, str) else str(reply.content)
                 usage = checked_usage(reply.usage, sent=prompt.text, received=content)
-                record(usage)
+                spent.append(usage)
                 return replace(reply, usage=usage)
-            record(_spent_on(problem))
+            spent.append(_spent_on(problem))
             raise problem  # out here, where it does not drag along what it came from
 
     def seconds_for(self, model: Model) -> float:

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics.errors import JudgeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from ctxmetrics.models.base import Model, Prompt
     from ctxmetrics.verdicts import Usage
 
 
 @contextmanager
-def model_call(model: Model, prompt: Prompt) -> Iterator[Callable[[Usage], None]]:
-    """Trace one call; call what is yielded with its usage."""
+def model_call(model: Model, prompt: Prompt) -> Iterator[list[Usage]]:
+    """Trace one call; its usage goes into the list that is yielded."""
+    spent: list[Usage] = []
     tracer = _tracer()
     if tracer is None:
-        yield lambda _: None
+        yield spent
         return
     from opentelemetry.trace import SpanKind, StatusCode
 
@@ -47,20 +48,18 @@ def model_call(model: Model, prompt: Prompt) -> Iterator[Callable[[Usage], None]
         record_exception=False,
         set_status_on_exception=False,
     ) as span:
-
-        def record(usage: Usage) -> None:
-            if not usage.total_tokens:
-                return
-            span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
-            span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
-
         try:
-            yield record
+            yield spent
         except BaseException as error:
             kind = error.reason_code if isinstance(error, JudgeError) else type(error).__name__
             span.set_attribute("error.type", kind)
             span.set_status(StatusCode.ERROR)
             raise
+        finally:
+            for usage in spent:
+                if usage.total_tokens:
+                    span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
+                    span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,7 @@ from ctxmetrics._runtime.cache import opened
 from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run, using
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, OutputFileError, ParameterError
-from ctxmetrics.evaluation.progress import showing_progress
+from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.sources import CallerSource, Source
 from ctxmetrics.evaluation.writer import OutFile, check_outputs
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ctxmetrics._runtime.cache import Store
     from ctxmetrics._runtime.memo import Memo
     from ctxmetrics.evaluation.options import RunOptions
-    from ctxmetrics.evaluation.progress import Meter, Progress
+    from ctxmetrics.evaluation.progress import Progress
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.samples import Sample
 
@@ -218,6 +218,7 @@ class Evaluation:
         self._out_of_time = False
         self._jobs: deque[_Job] = deque()
         self._running = 0
+        # A sample is there, finished or collected, or the run is stopped.
         self._changed = asyncio.Event()
 
     def stop(self, why: str) -> None:
@@ -251,12 +252,12 @@ class Evaluation:
                 file = stack.enter_context(
                     OutFile(self._out, resume=self._resume, keep_texts=self._keep_texts)
                 )
-            meter = stack.enter_context(showing_progress(self._progress, self.source.total, run))
+            advance = stack.enter_context(counting_progress(self._progress, self.source.total, run))
             if self._deadline is not None:
                 why = f"the deadline of {self._deadline:g} s was reached"
                 timer = asyncio.get_running_loop().call_later(self._deadline, self.stop, why)
                 stack.callback(timer.cancel)
-            reader = asyncio.create_task(self._read(file, meter))
+            reader = asyncio.create_task(self._read(file, advance))
             reader.add_done_callback(lambda _: self._changed.set())
             try:
                 await self._collect(reader, file, results)
@@ -289,48 +290,43 @@ class Evaluation:
         elif file.part is not None:
             _log.warning("%s was not written: the rows of this run are in %s", self._out, file.part)
 
-    async def _change(self) -> None:
-        """Wait until a sample is there, finished or collected, or the run is stopped."""
-        self._changed.clear()
-        await self._changed.wait()
-
-    async def _read(self, file: OutFile | None, meter: Meter) -> None:
+    async def _read(self, file: OutFile | None, advance: Callable[[bool], None]) -> None:
         """Start the samples one after the other, while there is room."""
+
+        def finished(scores: asyncio.Future[list[Score | BaseException]]) -> None:
+            self._running -= 1
+            failures = {getattr(score, "reason_code", "metric_error") for score in scores.result()}
+            advance(not failures.isdisjoint(FAILURES))
+            self._changed.set()
+
         window, buffer = WINDOW * self._run.max_concurrency, BUFFER * self._run.max_concurrency
         index = 0
         while (sample := await self.source.next(window)) is not None:
-            known = None if file is None else file.known(sample, self.metrics)
-            self._start(_Job(index, sample, known), meter)
+            job = _Job(index, sample, None if file is None else file.known(sample, self.metrics))
             index += 1
+            self._jobs.append(job)
+            self._changed.set()
+            if job.known is not None:
+                advance(False)
+            elif self._stopped is None:
+                self._running += 1
+                job.tasks = [asyncio.create_task(_score(metric, sample)) for metric in self.metrics]
+                asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(finished)
             while self._stopped is None and (self._running >= window or len(self._jobs) >= buffer):
-                await self._change()
+                self._changed.clear()
+                await self._changed.wait()
         if self._stopped is None:
             self.source.check_fields()
             if file is not None:
                 file.known(None, self.metrics)
 
-    def _start(self, job: _Job, meter: Meter) -> None:
-        def finished(scores: asyncio.Future[list[Score | BaseException]]) -> None:
-            self._running -= 1
-            failures = {getattr(score, "reason_code", "metric_error") for score in scores.result()}
-            meter.advance(failed=not failures.isdisjoint(FAILURES))
-            self._changed.set()
-
-        self._jobs.append(job)
-        self._changed.set()
-        if job.known is not None:
-            meter.advance(failed=False)
-        elif self._stopped is None:
-            self._running += 1
-            job.tasks = [asyncio.create_task(_score(metric, job.sample)) for metric in self.metrics]
-            asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(finished)
-
     async def _collect(self, reader: asyncio.Task[None], file: OutFile | None, results: Results) -> None:
         """Hand the rows on in order."""
         while self._jobs or not reader.done():
+            self._changed.clear()
             waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
             if not self._jobs or (waiting and not self._out_of_time):
-                await self._change()
+                await self._changed.wait()
                 continue
             job = self._jobs[0]
             tasks = job.tasks or (None,) * len(self.metrics)

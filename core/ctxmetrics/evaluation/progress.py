@@ -44,39 +44,31 @@ class Progress:
         return None if self.total is None or not self.rate else (self.total - self.done) / self.rate
 
 
-class Meter:
-    """Counts finished samples and tells whoever shows them."""
+@contextmanager
+def counting_progress(
+    wanted: bool | Callable[[Progress], None] | None, total: int | None, run: Run
+) -> Iterator[Callable[..., None]]:
+    """Show the progress while the block runs; what is yielded counts one sample, or several, which may have failed."""
+    if wanted is None:
+        wanted = sys.stderr is not None and sys.stderr.isatty()
+    began, done, failures = time.monotonic(), 0, 0
+    show: Callable[[Progress], None] | None
 
-    def __init__(self, total: int | None, run: Run, show: Callable[[Progress], None] | None) -> None:
-        self._total, self._run, self._show = total, run, show
-        self._done = self._failed = 0
-        self._began = time.monotonic()
-
-    def advance(self, *, failed: bool, samples: int = 1) -> None:
-        """Count one sample, or several at once."""
-        self._done += samples
-        self._failed += failed
-        if self._show is None:
+    def advance(failed: bool, samples: int = 1) -> None:
+        nonlocal done, failures, show
+        done, failures = done + samples, failures + failed
+        if show is None:
             return
-        seconds = time.monotonic() - self._began
         try:
-            self._show(Progress(self._done, self._total, self._failed, self._run.usage.calls, seconds))
+            show(Progress(done, total, failures, run.usage.calls, time.monotonic() - began))
         except Exception as error:  # noqa: BLE001 - what only looks on must not cost a run its results
-            self._show = None
+            show = None
             logging.getLogger("ctxmetrics").warning(
                 "The progress is not shown any more: %s: %s", type(error).__name__, error
             )
 
-
-@contextmanager
-def showing_progress(
-    wanted: bool | Callable[[Progress], None] | None, total: int | None, run: Run
-) -> Iterator[Meter]:
-    """Show the progress while the block runs."""
-    if wanted is None:
-        wanted = sys.stderr is not None and sys.stderr.isatty()
     with nullcontext(wanted or None) if callable(wanted) or not wanted else _bar(total) as show:
-        yield Meter(total, run, show)
+        yield advance
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._runtime.background import WAKE_SECONDS, background_loop, interruption_check
+from ctxmetrics._runtime.background import WAKE_SECONDS, background_loop, cancellations
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.samples import Sample
@@ -165,7 +165,7 @@ class CallerSource(Source):
         """Read what is asked for until a future is done; called in the caller's thread."""
         until.add_done_callback(lambda _: self._permits.release())
         sample: Sample | SampleError | None
-        ended, check = False, interruption_check()
+        ended, before = False, cancellations()
         while not (ended or until.done()):
             if self._permits.acquire(timeout=WAKE_SECONDS) and not until.done():
                 try:
@@ -174,7 +174,8 @@ class CallerSource(Source):
                     sample = error
                 background_loop().call_soon_threadsafe(self._arrived.put_nowait, sample)
                 ended = not isinstance(sample, Sample)
-            check()
+            if cancellations() > before:
+                raise KeyboardInterrupt
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
         if ahead > self._asked:

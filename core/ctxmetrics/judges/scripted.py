@@ -72,16 +72,11 @@ class ScriptedModel:
             content = given[min(prompt.attempt, len(given) - 1)]
         if isinstance(content, (list, tuple)):
             content = json.dumps(content)
-        return Reply(content=with_echo(content, prompt.data_code), usage=Usage(calls=1))
-
-
-def with_echo(reply: Any, code: str) -> Any:
-    """Return a recorded reply with the right code where it says ``"$data"``."""
-    if isinstance(reply, str):
-        return reply.replace(ECHO, code)
-    if isinstance(reply, Mapping) and isinstance(data := reply.get("data"), str):
-        return {**reply, "data": data.replace(ECHO, code)}
-    return reply
+        if isinstance(content, str):
+            content = content.replace(ECHO, prompt.data_code)
+        elif isinstance(content, Mapping) and isinstance(data := content.get("data"), str):
+            content = {**content, "data": data.replace(ECHO, prompt.data_code)}
+        return Reply(content=content, usage=Usage(calls=1))
 
 
 class ScriptedJudge(LLMJudge):
@@ -98,6 +93,8 @@ class ScriptedJudge(LLMJudge):
         ParameterError: A step is unknown.
     """
 
+    _kind = ""  # its name is the script's, or its fingerprint
+
     def __init__(
         self,
         replies: Mapping[str, Sequence[Any]] | Callable[[Prompt], Any],
@@ -106,11 +103,6 @@ class ScriptedJudge(LLMJudge):
         **options: Any,
     ) -> None:
         super().__init__(ScriptedModel(replies, name), **options)
-
-    @property
-    def name(self) -> str:
-        """The script's name or fingerprint."""
-        return super().name.removeprefix("llm:")
 
     def __repr__(self) -> str:
         return f"ScriptedJudge({self.name!r})"

@@ -154,17 +154,15 @@ class Metric(ABC):
         for name in (*self.requires, *self.uses):
             value = getattr(sample, name)
             listed = isinstance(value, tuple)
-            texts = (self.top(value) if name == "retrieved_contexts" else value) if listed else (value or "",)
+            texts = (
+                (value[: self.top_k] if name == "retrieved_contexts" else value) if listed else (value or "",)
+            )
             texts = tuple(getattr(text, "text", text) for text in texts or ())  # of facts
             for number, text in enumerate(texts or (), 1):
                 if found := in_text(text, alone=listed):
                     message = refusal(f"field '{name}'" + (f", item {number}" if listed else ""), found)
                     return self.build(sample, None, reason_code="not_text", message=message)
         return None
-
-    def top(self, retrieved: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the retrieved items that count."""
-        return tuple(retrieved or ())[: self.top_k]
 
     def build(
         self,
@@ -184,6 +182,8 @@ class Metric(ABC):
         scaled = on_scale(value, rules.scale)
         if self.strict and scaled is not None and scaled < rules.scale:
             scaled = 0.0
+        reached = (item.text for item in rules.bands if scaled is not None and scaled >= item.edge)
+        band = next(reached, None) if self.banded else None
         signals_of = SIGNALS.get(rules.signals or "") if self.signalled else None
         signals, extra = (None, {}) if signals_of is None else signals_of(scaled, verdicts)
         return Score(
@@ -192,7 +192,7 @@ class Metric(ABC):
             reason_code=reason_code,
             message=message,
             threshold=self.pass_mark,
-            band=rules.band(scaled) if self.banded else None,
+            band=band,
             verdicts=tuple(verdicts),
             signals=signals,
             metadata=FrozenDict({**extra, **(metadata or {})}),

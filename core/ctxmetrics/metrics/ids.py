@@ -37,7 +37,7 @@ class IDMetric(Metric):
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class."""
         self.check_sample(sample)
-        retrieved = dict.fromkeys(self.top(sample.retrieved_context_ids))
+        retrieved = dict.fromkeys((sample.retrieved_context_ids or ())[: self.top_k])
         reference = dict.fromkeys(sample.reference_context_ids or ())
         if (empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))) is not None:
             return empty

@@ -67,8 +67,8 @@ class JudgedMetric(Metric):
             self.check_judge(self.judge)
 
     @property
-    def counted_unit(self) -> Unit:
-        """The unit in force."""
+    def counted_unit(self) -> Unit | None:
+        """The unit in force; None where the answer is not cut."""
         return self.unit or self.rules.unit
 
     def with_judge(self, judge: Judge) -> JudgedMetric:
@@ -102,8 +102,8 @@ class JudgedMetric(Metric):
         self.check_judge(judge)
         facts = (sample.reference_facts or ()) if unit == "fact" else ()
         answer: str = getattr(sample, self.answer_field) or "\n".join(fact.text for fact in facts)
-        contexts = self.top(sample.retrieved_contexts)
-        cut = {"fact": "facts", "claim": "claims"}.get(unit) or splitter()
+        contexts = (sample.retrieved_contexts or ())[: self.top_k]
+        cut = {"fact": "facts", "claim": "claims"}.get(unit or "") or splitter()
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
         if self.counts_units:
             provenance["context_lengths"] = tuple(map(len, contexts))
@@ -239,13 +239,9 @@ class ContextUtilization(_RatedPrecision):
     answer_field: ClassVar[str] = "response"
 
     @property
-    def counted_unit(self) -> Unit:
-        """Never claims or facts: contexts are rated, and nothing else is asked about a response."""
-        return "sentence"
-
-    async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
-        """Ask which contexts are useful for the response; the response itself is not judged."""
-        return await super().ask(judge, replace(request, units=()))
+    def counted_unit(self) -> None:
+        """None: contexts are rated, and nothing else is asked about a response."""
+        return
 
 
 async def ask_judge(judge: Judge, request: JudgeRequest, *, about_units: bool) -> Judgement:

@@ -49,7 +49,8 @@ class StringMetric(Metric):
         self.check_sample(sample)
         if (refused := self.check_texts(sample)) is not None:
             return refused
-        retrieved, reference = self.top(sample.retrieved_contexts), tuple(sample.reference_contexts or ())
+        retrieved = (sample.retrieved_contexts or ())[: self.top_k]
+        reference = sample.reference_contexts or ()
         if (empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))) is not None:
             return empty
         matches = best_matches(retrieved, reference, self.similarity, self.min_similarity)

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ONE_CALL = Usage(calls=1)
-# The largest count that is believed.
+# What a reply cost, each with its types.
+_COUNTS: Mapping[str, Any] = {
+    "prompt_tokens": (int,),
+    "completion_tokens": (int,),
+    "calls": (int,),
+    "reused": (int,),
+    "cost": (int, float),
+}
+# The largest count that is believed; NaN is none.
 _MOST = 1_000_000_000
 # Characters of a token, by the rule of thumb.
 _CHARACTERS = 4
@@ -75,14 +83,17 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
         sent: The text of the prompt: where its tokens were not counted, characters / 4 stand in, marked as estimated.
         received: The same for the reply.
     """
-    names = ("prompt_tokens", "completion_tokens", "calls", "reused")
-    given, counted, calls, reused = (_count(getattr(usage, name, None), int) for name in names)
-    cost = _count(getattr(usage, "cost", None), (int, float))
+    counts: dict[str, Any] = {}
+    for name, kinds in _COUNTS.items():
+        number: Any = getattr(usage, name, None)
+        known = isinstance(number, kinds) and not isinstance(number, bool) and 0 <= number <= _MOST
+        counts[name] = number if known else None
+    given, counted, cost = counts["prompt_tokens"], counts["completion_tokens"], counts["cost"]
     return Usage(
-        calls=1 if calls is None else int(calls),
-        prompt_tokens=-(-len(sent) // _CHARACTERS) if given is None else int(given),
-        completion_tokens=-(-len(received) // _CHARACTERS) if counted is None else int(counted),
-        reused=int(reused or 0),
+        calls=1 if counts["calls"] is None else counts["calls"],
+        prompt_tokens=-(-len(sent) // _CHARACTERS) if given is None else given,
+        completion_tokens=-(-len(received) // _CHARACTERS) if counted is None else counted,
+        reused=counts["reused"] or 0,
         cost=None if cost is None else float(cost),
         estimated=given is None or counted is None or getattr(usage, "estimated", False) is True,
     )
@@ -92,12 +103,6 @@ def served_name(name: object) -> str | None:
     """Return the model's name as a server gave it, on one line and cut; None for what is no name. It is untrusted."""
     text = " ".join(masked(name).split()) if isinstance(name, str) else ""
     return text[:_LONGEST_NAME] or None
-
-
-def _count(number: Any, kinds: Any) -> float | None:
-    """Return a number that can be believed; NaN is none."""
-    known = isinstance(number, kinds) and not isinstance(number, bool) and 0 <= number <= _MOST
-    return number if known else None
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ language without a pack is asked in English.
 
 from __future__ import annotations
 
-from ctxmetrics.prompts.packs import Pack, Step, get_pack, is_outdated, register_pack, schema_of
+from ctxmetrics.prompts.packs import SCHEMAS, Pack, Step, get_pack, is_outdated, register_pack
 from ctxmetrics.prompts.render import render
 
-__all__ = ["Pack", "Step", "get_pack", "is_outdated", "register_pack", "render", "schema_of"]
+__all__ = ["SCHEMAS", "Pack", "Step", "get_pack", "is_outdated", "register_pack", "render"]

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 Step = Literal["claims", "attribution", "usefulness", "joint"]
 
-_SCHEMAS: Mapping[Step, type[BaseModel]] = {
+# The schema of a step's reply.
+SCHEMAS: Mapping[Step, type[BaseModel]] = {
     "claims": claims.ClaimsReply,
     "attribution": attribution.AttributionReply,
     "usefulness": usefulness.UsefulnessReply,
     "joint": joint.JointReply,
 }
 # The line after the data that repeats what the reply looks like; the same in every language.
-_FORMS: Mapping[Step, str] = {
+FORMS: Mapping[Step, str] = {
     "claims": claims.FORM,
     "attribution": attribution.FORM,
     "usefulness": usefulness.FORM,
@@ -72,7 +73,7 @@ def register_pack(pack: Pack) -> None:
         ParameterError: A step has no text, or no version.
     """
     for what, given in (("text", pack.texts), ("version", pack.version)):
-        missing = [] if isinstance(given, int) else [step for step in _SCHEMAS if not given.get(step)]
+        missing = [] if isinstance(given, int) else [step for step in SCHEMAS if not given.get(step)]
         if missing:
             raise ParameterError(f"pack {pack.language!r} has no {what} for: {', '.join(missing)}.")
     _packs[pack.language] = Pack(
@@ -93,18 +94,8 @@ def is_outdated(version: str) -> bool:
     """Whether a prompt's name (`Pack.version_of`) is that of a text which is no longer asked. Other names never are."""
     step, _, rest = version.partition("-")
     pack = _packs.get(rest.rpartition("-")[0])
-    current = () if pack is None else map(pack.version_of, _SCHEMAS)
+    current = () if pack is None else map(pack.version_of, SCHEMAS)
     return any(name.partition("-")[0] == step and name != version for name in current)
-
-
-def form_of(step: Step) -> str:
-    """Return the line that stands after the data and repeats what the reply of a step looks like."""
-    return _FORMS[step]
-
-
-def schema_of(step: Step) -> type[BaseModel]:
-    """Return the reply schema of a step."""
-    return _SCHEMAS[step]
 
 
 register_pack(

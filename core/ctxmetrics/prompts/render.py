@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.models.base import Prompt
-from ctxmetrics.prompts.packs import form_of
+from ctxmetrics.prompts.packs import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +62,7 @@ def render(
     body = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
     nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
     code = nonce[:CODE]
-    user = f"BEGIN DATA {nonce}\n{body}\ndata: {code}\nEND DATA {nonce}\n{form_of(step)}"
+    user = f"BEGIN DATA {nonce}\n{body}\ndata: {code}\nEND DATA {nonce}\n{FORMS[step]}"
     if note:
         user += f"\n\n{note}"
     return Prompt(

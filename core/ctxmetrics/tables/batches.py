@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ctxmetrics._runtime.run import Run
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller
-from ctxmetrics.evaluation.progress import showing_progress
+from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import SCHEMAS, TEXTS_OF, read_row
 from ctxmetrics.samples import Sample
@@ -186,7 +186,7 @@ class BatchScorer:
         _check_ids(frame, schema, first_row)
         parts: list[dict[str, Values]] = []
         wanted = self.options.get("progress") if progress else False
-        with showing_progress(wanted, count, Run()) as meter:
+        with counting_progress(wanted, count, Run()) as advance:
             for begin in range(0, max(count, 1), _ROWS):
                 part = frame[begin : begin + _ROWS]
                 _check_unknown(part, unknown, self.schema, first_row + begin)
@@ -195,7 +195,7 @@ class BatchScorer:
                     samples = _samples(part, self.schema, first_row + begin)
                     scored = self._by_samples(samples, metrics, present, {"progress": False})
                 parts.append(scored)
-                meter.advance(failed=False, samples=len(part))
+                advance(failed=False, samples=len(part))
         return {metric.name: joined([part[metric.name] for part in parts]) for metric in metrics}
 
 

@@ -127,7 +127,7 @@ def _batch(metric: Metric, cases: list[Case]) -> Batch:
 def _key(metric: JudgedMetric, sample: Sample) -> Any:
     return (
         getattr(sample, metric.answer_field),
-        metric.top(sample.retrieved_contexts),
+        (sample.retrieved_contexts or ())[: metric.top_k],
         sample.user_input or None,
     )
 

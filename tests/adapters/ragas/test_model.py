@@ -20,14 +20,14 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, LangchainLLMWr
 from ctxmetrics import LLMJudge
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt
-from ctxmetrics.prompts import schema_of
+from ctxmetrics.prompts import SCHEMAS
 from ctxmetrics_ragas import ContextRecall, RagasModel
 from support import FakeOpenAIServer, Fault, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*LLMWrapper is deprecated:DeprecationWarning")
 OLD = ragas.__version__.startswith("0.3.")
 PROMPT = Prompt(step="joint", version="joint-en-2", system="Judge. Reply with JSON.", user="BEGIN DATA ..")
-SCHEMA = schema_of("joint")
+SCHEMA = SCHEMAS["joint"]
 YES = json.dumps(
     {
         "data": "$data",

@@ -10,10 +10,10 @@ from ctxmetrics._runtime.failures import CONTENT_CODES
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.judges.llm.checking import Checked, check, settle
+from ctxmetrics.judges.llm.checking import check, settle
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
-from ctxmetrics.prompts import render, schema_of
+from ctxmetrics.prompts import SCHEMAS, render
 from ctxmetrics.verdicts import Usage, Verdict
 
 if TYPE_CHECKING:
@@ -49,50 +49,56 @@ class _State:
     """What the replies to one question have decided so far, and what is left.
 
     Attributes:
+        part: What is shown.
+        pack: The prompts' language.
         units: Ids of the units that the question is about.
         contexts: Ids of the contexts.
         found: The verdicts.
         codes: Why an id without a verdict has none.
         most: How many ids one request may ask about, after a reply that ran into a length limit.
+        asked: The units and the contexts that the last request asked about.
     """
 
+    part: Part
+    pack: Pack
     units: Sequence[str]
     contexts: Sequence[str]
     found: dict[str, Verdict] = field(default_factory=dict)
     codes: dict[str, str] = field(default_factory=dict)
     most: int | None = None
+    asked: tuple[Sequence[str], Sequence[str]] = ((), ())
     _doubted: set[str] = field(default_factory=set)
     _weak: set[str] = field(default_factory=set)
 
-    @property
-    def open(self) -> list[str]:
-        """The ids without a verdict."""
-        return [id_ for id_ in (*self.units, *self.contexts) if id_ not in self.found]
-
-    def asked(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the units and the contexts to ask about next.
+    def choose(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the units and the contexts to ask about next, and note them; none where nothing is left.
 
         What is left is asked each by its own question. Verdicts with weak evidence join a request that goes out anyway,
         once.
         """
-        if not self.found and not self.most:
-            return self.units, self.contexts
-        left = self.open
-        for every in (self.units, self.contexts):
-            if asked := [id_ for id_ in every if id_ in left][: self.most]:
-                asked = [id_ for id_ in every if id_ in asked or id_ in self._weak]
-                self._weak.difference_update(asked)
-                return (asked, ()) if every is self.units else ((), asked)
-        return (), ()
+        left = [id_ for id_ in (*self.units, *self.contexts) if id_ not in self.found]
+        self.asked = (self.units, self.contexts) if left else ((), ())
+        if left and (self.found or self.most):
+            every = self.units if left[0] in self.units else self.contexts
+            first = [id_ for id_ in every if id_ in left][: self.most]
+            again = [id_ for id_ in every if id_ in first or id_ in self._weak]
+            self._weak.difference_update(again)
+            self.asked = (again, ()) if every is self.units else ((), again)
+        return self.asked
 
-    def take(self, checked: Checked) -> None:
-        """Take over what a reply decided. A doubt about evidence that comes again is a verdict."""
+    def read(self, reply: Reply, code: str) -> str:
+        """Take over what a reply decides, and return what the model is told when it is asked again.
+
+        A doubt about evidence that comes again is a verdict.
+        """
+        keys = [key for key, ids in zip(("sentences", "contexts"), self.asked, strict=True) if ids]
+        checked = check(parse(reply, keys), self.part, *self.asked, self.pack, code=code, known=self.found)
         self._weak |= {
             id_
             for id_, verdict in checked.verdicts.items()
             if verdict.code == "weak_evidence" and id_ not in self.found
         }
-        for id_, code in checked.problems.items():
+        for id_, why in checked.problems.items():
             if id_ in self.found:
                 continue  # it was asked again for weak evidence only: the first verdict stands
             if id_ in self._doubted and id_ in checked.repeated:
@@ -100,8 +106,9 @@ class _State:
             elif id_ in checked.repeated:
                 self._doubted.add(id_)
             else:
-                self.codes[id_] = code
+                self.codes[id_] = why
         self.found.update(checked.verdicts)
+        return checked.note
 
 
 @dataclass(slots=True, kw_only=True)
@@ -156,29 +163,21 @@ class Exchange:
             units: Ids of the units that need a verdict.
             contexts: Ids of the contexts that need one.
         """
-        state = _State(units, contexts)
-        while state.open and self._goes_on:
-            asked = state.asked()
-
-            def read(reply: Reply, code: str, asked: tuple[Sequence[str], Sequence[str]] = asked) -> Checked:
-                keys = [key for key, ids in zip(("sentences", "contexts"), asked, strict=True) if ids]
-                return check(parse(reply, keys), part, *asked, self.pack, code=code, known=state.found)
-
-            checked = await self._ask(*question(request, part, *asked), read)
-            if checked is None:
-                if self._code == "truncated":
-                    state.most = max(1, sum(map(len, asked)) // 2)
-                continue
-            state.take(checked)
-            # What a reply left out counts as one failure; a flawless reply makes up for those before.
-            self._note = checked.note
-            self._failures = self._failures + 1 if checked.note else 0
+        state = _State(part, self.pack, units, contexts)
+        while any(state.choose()) and self._goes_on:
+            note = await self._ask(*question(request, part, *state.asked), state.read)
+            if note is not None:
+                # What a reply left out counts as one failure; a flawless reply makes up for those before.
+                self._note, self._failures = note, self._failures + 1 if note else 0
+            elif self._code == "truncated":
+                state.most = max(1, sum(map(len, state.asked)) // 2)
         found = state.found
         settle(found, part)
-        for id_ in state.open:
-            code = self._code if self._final else state.codes.get(id_, self._code)
-            text = (part.units if id_ in part.units else part.contexts)[id_]
-            found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=self._reason)
+        for id_ in (*units, *contexts):
+            if id_ not in found:
+                code = self._code if self._final else state.codes.get(id_, self._code)
+                text = (part.units if id_ in part.units else part.contexts)[id_]
+                found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=self._reason)
         return self._answer(verdicts=FrozenDict(found))
 
     @property
@@ -191,7 +190,7 @@ class Exchange:
         self._attempt += 1
         self._note = ""
         try:
-            reply = await current_run().call(self.model, prompt, schema_of(step))
+            reply = await current_run().call(self.model, prompt, SCHEMAS[step])
             self._usage += reply.usage
             if self.keep_raw:
                 self._raw.append(masked(str(reply.content)))

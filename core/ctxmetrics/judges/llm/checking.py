@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._secrets import masked
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError
-from ctxmetrics.judges.llm.weak import Unit, hides_denial, same_negations
+from ctxmetrics.judges.llm.weak import Unit, change_of_denial
 from ctxmetrics.text import Effort, EffortExceededError, find_quote, stands_in
 from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
 
@@ -51,19 +51,13 @@ class Checked:
         verdicts: Verdicts by id; a yes has verified evidence.
         problems: The ids without a verdict, each with the code that says why.
         repeated: By the ids whose problem is doubt about the evidence: the verdict when the problem comes again.
+        note: What to tell the model when it is asked again: ids and our own words only.
     """
 
     verdicts: Mapping[str, Verdict]
     problems: Mapping[str, str]
-    repeated: Mapping[str, Verdict] = EMPTY
-
-    @property
-    def note(self) -> str:
-        """What to tell the model when it is asked again: ids and our own words only."""
-        told = (
-            (text, [id_ for id_ in self.problems if self.problems[id_] in codes]) for codes, text in _NOTES
-        )
-        return " ".join(text.format(ids=", ".join(ids)) for text, ids in told if ids)
+    repeated: Mapping[str, Verdict]
+    note: str
 
 
 class _Hit(NamedTuple):
@@ -139,12 +133,8 @@ class _Quotes:
         if key not in self._found:
             context = self.part.contexts[id_]
             pieces = find_quote(quote, context, self.effort)
-            place = None
-            if pieces:
-                start, end = pieces[0].start, pieces[-1].end
-                broken = hides_denial(context, pieces, self.part.language)
-                if broken or same_negations(quote, context[start:end], self.part.language):
-                    place = start, end, broken
+            change = change_of_denial(quote, context, pieces, self.part.language) if pieces else "changed"
+            place = None if change == "changed" else (pieces[0].start, pieces[-1].end, change == "hidden")
             self._found[key] = place
         return self._found[key]
 
@@ -179,7 +169,11 @@ def check(
     echoed = not code or (isinstance(echo, str) and echo.strip().startswith(code))
     quotes = _Quotes(part)
     decided: dict[str, _Decided] = {}
-    named = _named_before(known, part)
+    named: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
+    for verdict in (known[id_] for id_ in part.units if id_ in known):
+        doubt = next(iter(verdict.details.get("weak", ())), None)
+        for span in verdict.evidence:
+            named[f"c{span.context + 1}"].append(_Hit(span, doubt))
     try:
         sentences = _entries(data.get("sentences") or (), part.units) if units else {}
         rated = _entries(data.get("contexts") or (), part.contexts) if contexts else {}
@@ -188,34 +182,14 @@ def check(
             raise
         raise WrongDataError(code) from None
     for id_ in units:
-        given = sentences.get(id_, [])
-        value = _value_of([entry.get("supported") for entry in given], pack)
-        found = quotes.look_up(_evidence_in(given, pack), elsewhere=True)
-        decided[id_], hits = _unit(id_, value, found, _missing(given), part)
+        decided[id_], hits = _unit(id_, sentences.get(id_, []), quotes, pack)
         for hit in hits:
             named[f"c{hit.span.context + 1}"].append(hit)
     for id_ in contexts:
-        given = rated.get(id_, [])
-        value = _value_of([entry.get("useful") for entry in given], pack)
-        own = [
-            (id_, quote, False)
-            for entry in given
-            if isinstance(quote := entry.get("quote"), str) and quote.strip()
-        ]
-        decided[id_] = _context(id_, value, quotes.look_up(own, elsewhere=False), named[id_], part)
+        decided[id_] = _context(id_, rated.get(id_, []), quotes, named[id_], pack)
     if not echoed and not 0 < quotes.given == quotes.in_place:
         raise WrongDataError(code)
-    return _checked(decided, "no_echo" if not echoed else None)
-
-
-def _named_before(known: Mapping[str, Verdict], part: Part) -> dict[str, list[_Hit]]:
-    """Return the evidence of units that were decided before, by the context that it names."""
-    named: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
-    for verdict in (known[id_] for id_ in part.units if id_ in known):
-        doubt = next(iter(verdict.details.get("weak", ())), None)
-        for span in verdict.evidence:
-            named[f"c{span.context + 1}"].append(_Hit(span, doubt))
-    return named
+    return _checked(decided, None if echoed else "no_echo")
 
 
 def _checked(decided: Mapping[str, _Decided], flag: str | None) -> Checked:
@@ -231,7 +205,9 @@ def _checked(decided: Mapping[str, _Decided], flag: str | None) -> Checked:
         (repeated if again else verdicts)[id_] = verdict
         if again:
             problems[id_] = str(verdict.code)
-    return Checked(verdicts, problems, repeated)
+    told = ((text, [id_ for id_, code in problems.items() if code in codes]) for codes, text in _NOTES)
+    note = " ".join(text.format(ids=", ".join(ids)) for text, ids in told if ids)
+    return Checked(verdicts, problems, repeated, note)
 
 
 def settle(found: dict[str, Verdict], part: Part) -> None:
@@ -257,10 +233,12 @@ def settle(found: dict[str, Verdict], part: Part) -> None:
 
 
 def _unit(
-    id_: str, value: bool | str, found: _Named, missing: str | None, part: Part
+    id_: str, entries: Sequence[Mapping[str, Any]], quotes: _Quotes, pack: Pack
 ) -> tuple[_Decided, tuple[_Hit, ...]]:
     """Decide about a unit, and return its quotes, each with its doubt."""
-    text, unit = part.units[id_], Unit(part.units[id_], part)
+    part, text = quotes.part, quotes.part.units[id_]
+    value, unit = _value_of([entry.get("supported") for entry in entries], pack), Unit(text, part)
+    found = quotes.look_up(_evidence_in(entries, pack), elsewhere=True)
     by_context: dict[int, list[_Hit]] = {}
     for hit in found.hits:
         by_context.setdefault(hit.span.context, []).append(hit)
@@ -276,9 +254,10 @@ def _unit(
     whole = {hit.span.context for hit in hits if hit.span.whole or (value and len(part.contexts) == 1)}
     verdict = Verdict(id=id_, value=value, text=text, evidence=_evidence(hits, whole if value else ()))
     if not value:
-        verdict = replace(
-            verdict, reason=missing, details=FrozenDict({"missing": missing}) if missing else EMPTY
-        )
+        words = [said for entry in entries if isinstance(said := entry.get("missing"), str) and said.strip()]
+        missing = masked(words[0].strip()[:_LONGEST_MISSING]) if words else None  # a server may repeat a key
+        details = FrozenDict({"missing": missing}) if missing else EMPTY
+        verdict = replace(verdict, reason=missing, details=details)
         if whole:
             why = "called unsupported, and a quote is said to state it"
             return _Decided(_contradicted(verdict, why), again=True), hits
@@ -291,27 +270,33 @@ def _unit(
         reason = "called supported, but a quote is in no context"
         verdict = replace(verdict, value=False, code="unverified_evidence", reason=reason)
         return _Decided(verdict, again=True), hits
-    details: dict[str, Any] = {"quotes_left_out": found.left_out} if found.left_out else {}
-    return _Decided(_with_doubts(verdict, weak.values(), details)), hits
+    left_out = {"quotes_left_out": found.left_out} if found.left_out else {}
+    return _Decided(_with_doubts(verdict, weak.values(), left_out)), hits
 
 
 def _contradicted(verdict: Verdict, why: str) -> Verdict:
     return replace(verdict, code="contradicted", reason="; ".join(filter(None, (verdict.reason, why))))
 
 
-def _context(id_: str, value: bool | str, found: _Named, named: Sequence[_Hit], part: Part) -> _Decided:
+def _context(
+    id_: str, entries: Sequence[Mapping[str, Any]], quotes: _Quotes, named: Sequence[_Hit], pack: Pack
+) -> _Decided:
     """Decide about a context.
 
     Args:
         id_: Its id.
-        value: What the reply says, or the code that says why it says nothing.
-        found: The context's own quotes.
+        entries: What the reply says about it.
+        quotes: Finds its own quotes.
         named: The evidence of units that names it, each with its doubt.
-        part: What was shown.
+        pack: The prompt's language.
     """
+    given = (entry.get("quote") for entry in entries)
+    quoted = [(id_, quote, False) for quote in given if isinstance(quote, str) and quote.strip()]
+    value = _value_of([entry.get("useful") for entry in entries], pack)
+    found = quotes.look_up(quoted, elsewhere=False)
     if isinstance(value, str):
         return _Decided(value)
-    text = part.contexts[id_]
+    part, text = quotes.part, quotes.part.contexts[id_]
     verdict = Verdict(id=id_, value=value, text=text)
     if not value:
         return _Decided(verdict)
@@ -371,15 +356,6 @@ def _yes_or_no(value: Any, pack: Pack) -> bool | None:
         return bool(value) if value in (0, 1) else None
     word = value.strip().strip(".!").casefold() if isinstance(value, str) else None
     return True if word in pack.yes else False if word in pack.no else None
-
-
-def _missing(entries: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the words that are said to be missing, with keys masked: a server may repeat them in a reply."""
-    for entry in entries:
-        missing = entry.get("missing")
-        if isinstance(missing, str) and missing.strip():
-            return masked(missing.strip()[:_LONGEST_MISSING])
-    return None
 
 
 def _evidence_in(entries: Sequence[Mapping[str, Any]], pack: Pack) -> Iterable[tuple[str, str, bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.memo import Memo
@@ -18,7 +18,7 @@ from ctxmetrics.judges.llm.asking import Exchange, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, merge, parts_of
 from ctxmetrics.models.base import Model
-from ctxmetrics.prompts import get_pack, render, schema_of
+from ctxmetrics.prompts import SCHEMAS, get_pack, render
 from ctxmetrics.verdicts import Usage, Verdict
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class LLMJudge:
         ParameterError: The model is none, or a number is out of range.
     """
 
+    _kind: ClassVar[str] = "llm:"
+
     model: Model
     _: KW_ONLY
     joint: bool = True
@@ -95,7 +97,7 @@ class LLMJudge:
     @property
     def name(self) -> str:
         """``llm:`` and the model's identity, and how evidence is taken where that is not the default."""
-        return f"llm:{self.model.identity}{'' if self.evidence == 'flag' else ' evidence=strict'}"
+        return f"{self._kind}{self.model.identity}{'' if self.evidence == 'flag' else ' evidence=strict'}"
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
@@ -116,13 +118,16 @@ class LLMJudge:
         import asyncio
 
         pack = get_pack(self.language or request.language)
-        step_asked, parts = self._parts(request, step)
+        cut = partial(
+            parts_of, request, per_context=self.per_context, limit=self.max_characters, most=MAX_IDS
+        )
+        asked, parts = step, cut("joint") if self.joint and request.units else []
+        if parts and all(len(part.units) == len(request.units) for part in parts):
+            asked = "joint"
+        else:  # not asked jointly, or so many units that contexts would be asked about twice
+            parts = cut(step)
         answers = await asyncio.gather(
-            *(
-                self._part(request, step_asked, pack, part, vote)
-                for vote in range(self.votes)
-                for part in parts
-            )
+            *(self._part(request, asked, pack, part, vote) for vote in range(self.votes) for part in parts)
         )
         about_units = step == "attribution"
         ids = request.unit_ids if about_units else request.context_ids
@@ -138,22 +143,11 @@ class LLMJudge:
         return Judgement(
             verdicts=verdicts,
             usage=sum((answer.usage for answer in answers), Usage()),
-            prompt=pack.version_of(step_asked),
+            prompt=pack.version_of(asked),
             raw=tuple(raw for answer in answers for raw in answer.raw),
             stability=stability,
             served_model=", ".join(served) or None,
         )
-
-    def _parts(self, request: JudgeRequest, step: Step) -> tuple[Step, list[Part]]:
-        """Choose the question: the joint one, unless there are so many units that contexts would be asked twice."""
-        cut = partial(
-            parts_of, request, per_context=self.per_context, limit=self.max_characters, most=MAX_IDS
-        )
-        if self.joint and request.units:
-            parts = cut("joint")
-            if all(len(part.units) == len(request.units) for part in parts):
-                return "joint", parts
-        return step, cut(step)
 
     async def _part(self, request: JudgeRequest, step: Step, pack: Pack, part: Part, vote: int) -> Answer:
         units = () if step == "usefulness" else tuple(part.units)
@@ -176,8 +170,18 @@ class LLMJudge:
         ask: Callable[[Exchange], Awaitable[Answer]],
     ) -> Answer:
         """Answer from the memo, the cache, a judgement in flight, or by asking."""
-        key = self._key(prompt)
         run = current_run()
+        fields = (  # all that may change the answer
+            self.model.identity,
+            prompt.version,
+            _schema_text(prompt.step),
+            prompt.system,
+            prompt.user,
+            str(prompt.vote),
+            str(self.max_repairs),
+            str(self.keep_raw),
+        )
+        key = hashlib.sha256("".join(f"{len(text)}:{text}" for text in fields).encode()).hexdigest()
 
         async def look_up_or_ask() -> Answer:
             stored = run.cache.get(key) if run.cache else None
@@ -205,20 +209,6 @@ class LLMJudge:
                 return answer
             if answer.complete or answer.run == id(run):  # else another run's budget or failure: ask again
                 return replace(answer, usage=Usage(reused=1))
-
-    def _key(self, prompt: Prompt) -> str:
-        """Hash everything that may change the answer: model, prompt text and version, schema, vote."""
-        fields = (
-            self.model.identity,
-            prompt.version,
-            _schema_text(prompt.step),
-            prompt.system,
-            prompt.user,
-            str(prompt.vote),
-            str(self.max_repairs),
-            str(self.keep_raw),
-        )
-        return hashlib.sha256("".join(f"{len(text)}:{text}" for text in fields).encode()).hexdigest()
 
 
 def _strict(verdict: Verdict) -> Verdict:
@@ -257,7 +247,7 @@ def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...]
 def _schema_text(step: Step) -> str:
     import json
 
-    return json.dumps(schema_of(step).model_json_schema(), sort_keys=True)
+    return json.dumps(SCHEMAS[step].model_json_schema(), sort_keys=True)
 
 
 # The judgements that this process has finished.

@@ -68,7 +68,16 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
     """
     data: Any = reply.content
     if isinstance(data, str):
-        data = _object_in(data[:_LONGEST_REPLY], keys)
+        text = data[:_LONGEST_REPLY]
+        found, around = _objects(text, keys)
+        if found:
+            most = max(_lists_in(item, keys) for item in found)
+            best = [item for item in found if _lists_in(item, keys) == most]
+            # Else the object stands inside another answer, or beside one.
+            alone = not re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", around)
+            data = best[0] if alone and all(other == best[0] for other in best) else None
+        else:
+            data = _mended(text, keys)
     elif not isinstance(data, Mapping):
         data = data.model_dump()
     if not _lists_in(data, keys) or any(
@@ -104,18 +113,6 @@ def _lists_in(data: Any, keys: Sequence[str]) -> int:
     if not isinstance(data, Mapping):
         return 0
     return sum(isinstance(data.get(key), (list, tuple)) for key in keys)
-
-
-def _object_in(text: str, keys: Sequence[str]) -> Any:
-    """Return the one object that a text holds, or None."""
-    found, around = _objects(text, keys)
-    if not found:
-        return _mended(text, keys)
-    if re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", around):
-        return None  # the object stands inside another answer, or beside one
-    most = max(_lists_in(data, keys) for data in found)
-    best = [data for data in found if _lists_in(data, keys) == most]
-    return best[0] if all(other == best[0] for other in best) else None
 
 
 def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:

@@ -7,6 +7,7 @@ alone is the same question whatever its rank.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxmetrics._frozen import EMPTY
@@ -68,9 +69,20 @@ def parts_of(request: JudgeRequest, step: Step, *, per_context: bool, limit: int
     room = max(limit - (len(request.answer) if alone else longest), limit // 2)
     pieces = [piece for index, text in enumerate(request.contexts) for piece in _pieces(index, text, room)]
     shown = list(_batches(pieces, room, 1 if per_context else most))
-    return [
-        _part(request, units_shown, contexts_shown) for units_shown in batches for contexts_shown in shown
-    ]
+    parts = []
+    for batch, retrieved in product(batches, shown):
+        sentences = {f"s{number}": piece for number, piece in enumerate(batch, 1)}
+        contexts = {f"c{number}": piece for number, piece in enumerate(retrieved, 1)}
+        parts.append(
+            Part(
+                units={id_: piece.text for id_, piece in sentences.items()},
+                contexts={id_: piece.text for id_, piece in contexts.items()},
+                places={id_: (piece.rank, piece.start) for id_, piece in (sentences | contexts).items()},
+                answer=request.answer,
+                language=request.language,
+            )
+        )
+    return parts
 
 
 def _pieces(index: int, text: str, room: int) -> Iterator[_Piece]:
@@ -98,18 +110,6 @@ def _batches(pieces: Iterable[_Piece], limit: int, most: int) -> Iterator[list[_
         yield batch
 
 
-def _part(request: JudgeRequest, units: Iterable[_Piece], contexts: Iterable[_Piece]) -> Part:
-    sentences = {f"s{number}": piece for number, piece in enumerate(units, 1)}
-    retrieved = {f"c{number}": piece for number, piece in enumerate(contexts, 1)}
-    return Part(
-        units={id_: piece.text for id_, piece in sentences.items()},
-        contexts={id_: piece.text for id_, piece in retrieved.items()},
-        places={id_: (piece.rank, piece.start) for id_, piece in (sentences | retrieved).items()},
-        answer=request.answer,
-        language=request.language,
-    )
-
-
 def merge(
     ids: Sequence[str], texts: Sequence[str], answers: Iterable[tuple[Part, Mapping[str, Verdict]]]
 ) -> tuple[Verdict, ...]:
@@ -134,20 +134,19 @@ def merge(
                     for index, first, span in spans
                 )
                 given[part.places[id_][0]].append(replace(verdict, evidence=evidence))
-    return tuple(map(_merged, ids, texts, given))
-
-
-def _merged(id_: str, text: str, verdicts: list[Verdict]) -> Verdict:
-    for value in (True, None, False):
-        same = [verdict for verdict in verdicts if verdict.value is value]
-        if not same:
-            continue
-        spans: dict[tuple[int, int, int], Evidence] = {}
-        for span in (span for verdict in verdicts for span in verdict.evidence):
+    merged = []
+    for id_, text, found in zip(ids, texts, given, strict=True):
+        values = [verdict.value for verdict in found]
+        value = True if True in values else False if values and None not in values else None
+        same = [verdict for verdict in found if verdict.value is value]
+        found_at: dict[tuple[int, int, int], Evidence] = {}
+        for span in (span for verdict in found for span in verdict.evidence):
             place = span.context, span.start, span.end
-            if place not in spans or span.whole:
-                spans[place] = span
-        evidence = tuple(spans[place] for place in sorted(spans))
-        worst = same[0] if value is None else max(same, key=lambda verdict: FLAGS.index(verdict.code))
-        return replace(worst, id=id_, text=text, evidence=evidence)
-    return Verdict(id=id_, value=None, text=text, code="missing_id")
+            if place not in found_at or span.whole:
+                found_at[place] = span
+        worst = (same or [Verdict(id=id_, value=None, code="missing_id")])[0]
+        if value is not None:
+            worst = max(same, key=lambda verdict: FLAGS.index(verdict.code))
+        evidence = tuple(found_at[place] for place in sorted(found_at))
+        merged.append(replace(worst, id=id_, text=text, evidence=evidence))
+    return tuple(merged)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ctxmetrics.judges.lexical.vocabulary import denials, negations
 from ctxmetrics.judges.lexical.words import stop_words, words
@@ -35,21 +36,23 @@ _AROUND_HEADING = "#*=-_:| \t"
 # A line of a table or list: a number, or a name and a value.
 _DATA_LINE = re.compile(r"\d|:")
 _PLAIN_WORD = re.compile(r"[a-z]{4,}")
+# Letters and digits of scripts with spaces; from Thai on there are none.
+_LETTER = r"[^\W_\u0e00-\U0010ffff]"
+_TWO_LETTERS, _FIRST_LETTERS = re.compile(_LETTER * 2), re.compile(rf"\A{_LETTER}+")
 _EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 
 
+@dataclass(frozen=True)
 class Unit:
     """A unit of the reference, or the whole answer, with which quotes are compared.
 
-    Args:
+    Attributes:
         text: Its text.
         part: What was shown: its language for the stop words, and the scripts of its texts.
     """
 
-    def __init__(self, text: str, part: Part) -> None:
-        self._text = text
-        self._part = part
-        self._stop = stop_words(part.language)
+    text: str
+    part: Part
 
     def doubt(self, context: str, spans: Sequence[Evidence]) -> str | None:
         """Return why quotes from one context prove little about the unit, or None.
@@ -64,8 +67,9 @@ class Unit:
         )
         if covered >= _NEARLY_ALL * len(context) and len(split_sentences(context)) > _FEW_SENTENCES:
             return "whole_context"
+        plain = _plain_words(self.text) - stop_words(self.part.language)
         headings = [_is_heading(context, span) for span in spans]
-        if not any(headings) and any(self._plain & _plain_words(piece) for piece in pieces):
+        if not any(headings) and any(plain & _plain_words(piece) for piece in pieces):
             return None  # the usual case: a word in common that needs no analysis
         quoted = set().union(*(self._telling_words(piece) for piece in pieces))
         if not quoted:
@@ -76,22 +80,18 @@ class Unit:
 
     def _comparable(self, script: str | None) -> bool:
         """Whether a quote in a script should share words with the unit: it need not across languages."""
-        if script in {self._script, _script(self._part.answer)}:
+        if script in {self._script, _script(self.part.answer)}:
             return True
-        contexts = self._part.contexts.values()
+        contexts = self.part.contexts.values()
         return 2 * sum(_script(context) == self._script for context in contexts) > len(contexts)
 
     @cached_property
-    def _plain(self) -> frozenset[str]:
-        return _plain_words(self._text[:_LONGEST_COMPARED]) - self._stop
-
-    @cached_property
     def _telling(self) -> frozenset[str]:
-        return self._telling_words(self._text)
+        return self._telling_words(self.text)
 
     @cached_property
     def _script(self) -> str | None:
-        return _script(self._text)
+        return _script(self.text)
 
     def _telling_words(self, text: str) -> frozenset[str]:
         """Return the keys of the words that say something: numbers, words of three letters, pairs of characters."""
@@ -99,19 +99,28 @@ class Unit:
             word.key
             for word in words(text[:_LONGEST_COMPARED])
             if word.kind in {"number", "characters"}
-            or (word.kind == "word" and len(word.folded) >= _SHORTEST_WORD and word.folded not in self._stop)
+            or (
+                word.kind == "word"
+                and len(word.folded) >= _SHORTEST_WORD
+                and word.folded not in stop_words(self.part.language)
+            )
         )
 
 
-def hides_denial(context: str, pieces: Sequence[Span], language: str) -> bool:
-    """Whether a quote with an ellipsis leaves out a word that denies, or the end of a sentence."""
+def change_of_denial(
+    quote: str, context: str, pieces: Sequence[Span], language: str
+) -> Literal["hidden", "changed"] | None:
+    """Return how a quote denies otherwise than the text that was found for it; None where it denies alike.
+
+    ``hidden``: its ellipsis leaves out a word that denies, or the end of a sentence. ``changed``: it does not deny as
+    often: an alignment may pass over a "not".
+    """
     gaps = [context[before.end : after.start] for before, after in pairwise(pieces)]
-    return any(_ENDED.search(gap) or _denials(gap, language) or _denied(gap, language) for gap in gaps)
-
-
-def same_negations(quote: str, found: str, language: str) -> bool:
-    """Whether a quote denies as often as the text that was found for it: an alignment may pass over a "not"."""
-    return quote == found or _denials(quote, language) == _denials(found, language)
+    if any(_ENDED.search(gap) or _denials(gap, language) or _denied(gap, language) for gap in gaps):
+        return "hidden"
+    found = context[pieces[0].start : pieces[-1].end]
+    alike = quote == found or _denials(quote, language) == _denials(found, language)
+    return None if alike else "changed"
 
 
 def _denials(text: str, language: str) -> Counter[str]:
@@ -130,17 +139,12 @@ def _plain_words(text: str) -> frozenset[str]:
 
 def _whole_words(context: str, start: int, end: int) -> str:
     """Return the text of a span without the parts of words at its ends."""
-    first, last = start, end
-    while 0 < first < end and _inside_word(context, first):
-        first += 1
-    while first < last < len(context) and _inside_word(context, last):
-        last -= 1
-    return context[first:last]
-
-
-def _inside_word(text: str, position: int) -> bool:
-    before, after = text[position - 1], text[position]
-    return before.isalnum() and after.isalnum() and max(before, after) < "\u0e00"  # from Thai on, no spaces
+    piece = context[start:end]
+    if _TWO_LETTERS.fullmatch(context, max(start - 1, 0), start + 1):
+        piece = _FIRST_LETTERS.sub("", piece)
+    if _TWO_LETTERS.fullmatch(context, end - 1, end + 1):
+        piece = _FIRST_LETTERS.sub("", piece[::-1])[::-1]
+    return piece
 
 
 def _is_heading(context: str, span: Evidence) -> bool:
