@@ -445,6 +445,8 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
         spans: Whether their spans are wanted instead, where each of them has one.
     """
     items = [_unscored(item) for item in listed(documents)] if documents else []
+    if any(isinstance(item, str) for item in items):  # a text has no id
+        return None
     found = [_first(item, keys) for item in items]
     usable = all(isinstance(id_, (str, Integral)) and not isinstance(id_, bool) for id_ in found)
     if spans and items and all(places := [span_of(item) for item in items]):

@@ -25,6 +25,8 @@ from ctxmetrics.fields import (
 from ctxmetrics.text import has_content
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from typing_extensions import Self
 
 _TEXT_FIELDS = ("user_input", "response", "reference")
@@ -119,19 +121,11 @@ class Sample:
         for ids, texts in TEXTS_OF.items():
             where = f"{who}: field '{texts}'"
             if (documents := _items(getattr(self, texts), where, ids)) is not None:
-                passages = (
-                    _passage(item, f"{where}, item {index}") for index, item in enumerate(documents, 1)
-                )
-                _set(self, texts, tuple(passages))
+                _set(self, texts, _each(documents, where, _passage))
             where = f"{who}: field '{ids}'"
             found = _items(getattr(self, ids), where, ids)
             if (found := ids_of(documents, spans=spans) if found is None else found) is not None:
-                named = ((ids_of([item]) or [item])[0] for item in found)
-                _set(
-                    self,
-                    ids,
-                    tuple(_id(item, f"{where}, item {index}") for index, item in enumerate(named, 1)),
-                )
+                _set(self, ids, _each(found, where, _named))
         where = f"{who}: field 'reference_facts'"
         if (facts := _items(self.reference_facts, where, "facts")) is not None:
             read = (_fact(item, f"{where}, item {number}") for number, item in enumerate(facts, 1))
@@ -202,6 +196,17 @@ def _text(value: object, where: str) -> str:
             "Decode the text with errors='replace'."
         ) from None
     return str(value)
+
+
+def _each(items: Sequence[Any], where: str, read: Callable[[Any, str], str]) -> tuple[str, ...]:
+    """Read the items of a list; texts in ASCII of usual length are what they are."""
+    if all(type(item) is str and item.isascii() and len(item) <= MAX_CHARACTERS for item in items):
+        return tuple(items)
+    return tuple(read(item, f"{where}, item {number}") for number, item in enumerate(items, 1))
+
+
+def _named(item: object, where: str) -> str:
+    return _id((ids_of([item]) or [item])[0], where)
 
 
 def _id(value: object, where: str) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from rapidfuzz import distance, process
 
+from ctxmetrics import NonLLMContextPrecision, NonLLMContextRecall, Sample
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.metrics.similarity import MEASURES, Match, best_matches, clear_memory, similarities
@@ -39,7 +40,8 @@ def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     """The similarities and the best matches, computed anew."""
     clear_memory()
     best = best_matches(retrieved, references, measure, cutoff)
-    rows = tuple(similarities(retrieved, references, measure, cutoff))
+    found = similarities(retrieved, references, measure, cutoff).tolist()
+    rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
     return SimpleNamespace(rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved)
 
 
@@ -235,9 +237,18 @@ def compared(monkeypatch):
 
 
 def test_each_pair_of_distinct_texts_is_compared_once(compared):
-    rows = similarities(["a", "b", "a", "a"], ["b", "c", "c", "a"], "levenshtein", 0.0)
-    assert sorted(compared) == [(row, column) for row in "ab" for column in "abc"]
-    assert tuple(rows) == pairwise(["a", "b", "a", "a"], ["b", "c", "c", "a"], "levenshtein")
+    best_matches(["a", "b", "a", "a"], ["d", "c", "c", "e"], "levenshtein", 0.0)
+    assert sorted(compared) == [(row, column) for row in "ab" for column in "cde"]
+
+
+def test_texts_that_stand_on_both_sides_are_not_compared_with_each_other(compared):
+    best = best_matches(["a", "b", "ax", "a"], ["b", "a", "c"], "levenshtein", 0.5)
+    assert sorted(compared) == [("a", "c"), ("ax", "a"), ("ax", "b"), ("ax", "c"), ("b", "c")]
+    assert best.for_retrieved == (Match(1, 1.0), Match(0, 1.0), Match(1, 0.5), Match(1, 1.0))
+    assert best.for_references == (Match(1, 1.0), Match(0, 1.0), None)
+    del compared[:]
+    assert best_matches(["a", "b"], ["b", "a", "a"], "levenshtein", 0.5).for_references[2] == Match(0, 1.0)
+    assert not compared
 
 
 # --- callables ---
@@ -308,7 +319,7 @@ def test_everything_that_changes_the_matrix_is_in_its_key():
         (["ab", "c"], ["d"], "jaro", 0.5),
         (["ab", "c"], ["d"], "levenshtein", 0.6),
         (["ab", "c", ""], ["d"], "levenshtein", 0.5),
-        ([], ["d"], "levenshtein", 0.5),
+        (["d", "c"], ["d"], "levenshtein", 0.5),
         (["\ud800", "c"], ["d"], "levenshtein", 0.5),
         (["?", "c"], ["d"], "levenshtein", 0.5),
         (["ab", "c"], ["d"], lambda *_: 0.5, 0.5),
@@ -353,7 +364,7 @@ def test_many_threads_and_many_keys():
         for _ in range(100):
             number = source.randrange(30)
             matrix = best_matches([texts[number]], texts[:5], "levenshtein", 0.5)
-            (row,) = similarities([texts[number]], texts[:5], "levenshtein", 0.5)
+            (row,) = similarities([texts[number]], texts[:5], "levenshtein", 0.5).tolist()
             assert matrix.for_retrieved == (Match(row.index(max(row)), max(row)),)
 
     with ThreadPoolExecutor(8) as pool:
@@ -411,3 +422,54 @@ def test_ragas_similarity_recall_and_precision(measure):
         assert average_precision(verdicts, epsilon=1e-10) == pytest.approx(precision, rel=1e-15)
         seen.add((recall, precision))
     assert len(seen) > 20
+
+
+# --- what is compared ---
+
+
+def changed(text, source, count):
+    places = set(source.sample(range(len(text)), count))
+    return "".join("z" if place in places else char for place, char in enumerate(text))
+
+
+@pytest.mark.slow  # half a million pairs, one by one
+def test_half_a_million_pairs_at_the_cut_have_the_verdicts_of_the_plain_definition():
+    source, pairs = random.Random(17), 0
+    while pairs < 500_000:
+        measure, length = source.choice(NAMES), source.choice((8, 20, 33, 70))
+        text = "".join(source.choices("abcé猫 ", k=length))
+        near = [changed(text, source, length // 2 + source.choice((-1, 0, 0, 0, 1))) for _ in range(16)]
+        retrieved, references = [*near[:7], *near[10:13]], [*near[3:10], *near[13:]]
+        exact = pairwise(retrieved, references, measure)
+        on_it = source.choice([value for row in exact for value in row if value < 1] or [0.5])
+        cutoff = source.choice((0.5, on_it, math.nextafter(on_it, 0), math.nextafter(on_it, 1)))
+        found = best_matches(retrieved, references, measure, cutoff)
+        for lines, matches in (
+            (exact, found.for_retrieved),
+            (list(zip(*exact, strict=True)), found.for_references),
+        ):
+            expected = [Match(line.index(max(line)), max(line)) for line in lines]
+            assert list(matches) == [best if best.similarity >= cutoff else None for best in expected]
+        pairs += len(retrieved) * len(references)
+
+
+def test_explain_compares_all_and_moves_no_verdict():
+    sample = Sample(
+        retrieved_contexts=["The tower is in Paris.", "abcdefgh"],
+        reference_contexts=["The tower is in Paris.", "abcxxxxx", "abcdeXXX"],
+    )
+    for kind in (NonLLMContextRecall, NonLLMContextPrecision):
+        plain, explained = (kind(explain=explain).score(sample) for explain in (False, True))
+        assert explained.value == plain.value
+        assert [verdict.value for verdict in explained.verdicts] == [
+            verdict.value for verdict in plain.verdicts
+        ]
+    plain, explained = (NonLLMContextRecall(explain=explain).score(sample) for explain in (False, True))
+    assert plain.verdicts[1].reason == "no retrieved context reaches a similarity of 0.5"
+    assert explained.verdicts[1].reason == (
+        "no retrieved context reaches a similarity of 0.5; most like retrieved context 2, similarity 0.375"
+    )
+    assert explained.verdicts[1].details == {
+        "best_match": 1, "similarity": 0.375, "below_cutoff": True, "min_similarity": 0.5,
+    }  # fmt: skip
+    assert not explained.verdicts[1].evidence

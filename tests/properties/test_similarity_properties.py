@@ -18,7 +18,8 @@ def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     """The similarities and the best matches, computed anew."""
     clear_memory()
     best = best_matches(retrieved, references, measure, cutoff)
-    rows = tuple(similarities(retrieved, references, measure, cutoff))
+    found = similarities(retrieved, references, measure, cutoff).tolist()
+    rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
     return SimpleNamespace(rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved)
 
 
@@ -111,7 +112,7 @@ def test_repeating_texts_repeats_rows_and_columns(retrieved, references, measure
 def test_a_remembered_matrix_equals_a_computed_one(retrieved, references, measure, cutoff):
     clear_memory()
     computed = best_matches(retrieved, references, measure, cutoff)
-    assert best_matches(retrieved, references, measure, cutoff) is computed
+    assert best_matches(retrieved, references, measure, cutoff) == computed
 
 
 @given(lists, lists, cutoffs)

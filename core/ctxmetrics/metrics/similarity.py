@@ -14,6 +14,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from itertools import compress
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,7 +23,10 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.nli.scores import PredictionError, read_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 # A named measure of rapidfuzz; or a function of (retrieved, reference) that returns a similarity in 0..1; or a function of
 # one list of such pairs that returns as many.
@@ -43,6 +47,8 @@ MEASURES = {
 # rapidfuzz's own test against a cutoff is off by some 1e-8, which loses pairs that lie on it. So it is given a
 # cutoff this much lower, and the similarity it returns is compared here.
 _MARGIN = 1e-6
+# Below every cutoff.
+_NOT_COMPARED = -1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,8 @@ def best_matches(
 ) -> BestMatches:
     """Find the best matches of both sides, in memory where they were asked for before.
 
-    A callable that cannot be hashed is asked every time.
+    A text that stands on the other side as well is its own best match, and what has one is not compared with what has
+    one, either. A callable is asked about every pair; one that cannot be hashed is asked every time.
 
     Args:
         retrieved: The retrieved contexts, in rank order.
@@ -110,44 +117,17 @@ def best_matches(
     >>> found.for_references, found.for_retrieved[1]
     ((Match(index=0, similarity=0.9545454545454546),), None)
     """
-    texts = hashlib.sha256(repr((tuple(retrieved), tuple(references))).encode()).digest()
-    key = (texts, measure, cutoff)
-    found = _MEMORY.peek(key) if isinstance(measure, Hashable) else None
+    settled = not callable(measure) and frozenset(retrieved) == frozenset(references)
+    if settled or not isinstance(measure, Hashable):
+        return _compared(retrieved, references, measure, cutoff)
+    lengths = tuple(map(len, retrieved)), tuple(map(len, references))
+    texts = "".join((*retrieved, *references)).encode("utf-8", "surrogatepass")
+    key = (hashlib.sha256(texts).digest(), lengths, measure, cutoff)
+    found = _MEMORY.peek(key)
     if found is None:
-        rows = similarities(retrieved, references, measure, cutoff)
-        # Without rows there are no columns to read.
-        columns = list(zip(*rows, strict=True)) or [()] * len(references)
-        found = BestMatches(for_references=tuple(map(_best, columns)), for_retrieved=tuple(map(_best, rows)))
-        if isinstance(measure, Hashable):
-            _MEMORY.remember(key, found)
+        found = _compared(retrieved, references, measure, cutoff)
+        _MEMORY.remember(key, found)
     return found
-
-
-def similarities(
-    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
-) -> list[tuple[float | None, ...]]:
-    """Compare every retrieved context with every reference, each pair of distinct texts once.
-
-    Args:
-        retrieved: As for `best_matches`, like the others.
-        references: The columns.
-        measure: The measure.
-        cutoff: The cutoff.
-
-    Returns:
-        One row a retrieved context, one column a reference; None below the cutoff.
-    """
-    rows, columns = list(dict.fromkeys(retrieved)), list(dict.fromkeys(references))
-    values = (
-        _asked(measure, rows, columns)
-        if callable(measure)
-        else _compared(rows, columns, MEASURES[measure], cutoff)
-    )
-    known = {
-        row: {column: value if value >= cutoff else None for column, value in zip(columns, line, strict=True)}
-        for row, line in zip(rows, values, strict=True)
-    }
-    return [tuple(known[text][other] for other in references) for text in retrieved]
 
 
 def clear_memory() -> None:
@@ -155,29 +135,93 @@ def clear_memory() -> None:
     _MEMORY.clear()
 
 
-def _best(line: tuple[float | None, ...]) -> Match | None:
-    highest = max((value for value in line if value is not None), default=None)
-    return None if highest is None else Match(line.index(highest), highest)
+def similarities(
+    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
+) -> NDArray[np.float64]:
+    """Compare distinct texts, each pair once.
 
+    Args:
+        retrieved: The rows.
+        references: The columns.
+        measure: The measure.
+        cutoff: What is below may be 0.
 
-def _compared(rows: list[str], columns: list[str], module: str, cutoff: float) -> list[list[float]]:
-    if not rows or not columns:
-        return [[] for _ in rows]
+    Returns:
+        Rows x columns.
+    """
     import numpy as np
+
+    if not retrieved or not references:
+        return np.zeros((len(retrieved), len(references)))
+    if callable(measure):
+        return np.array(_asked(measure, retrieved, references), np.float64)
     from rapidfuzz import distance, process
 
     distances = process.cdist(
-        rows,
-        columns,
-        scorer=getattr(distance, module).normalized_distance,
+        retrieved,
+        references,
+        scorer=getattr(distance, MEASURES[measure]).normalized_distance,
         score_cutoff=1.0 - cutoff + _MARGIN if cutoff > _MARGIN else None,
         dtype=np.float64,  # the default, float32, moves verdicts near the threshold
     )
-    found: list[list[float]] = (1.0 - distances).tolist()
+    found: NDArray[np.float64] = 1.0 - distances
     return found
 
 
-def _asked(measure: Callable[..., Any], rows: list[str], columns: list[str]) -> list[list[float]]:
+def _compared(
+    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
+) -> BestMatches:
+    """Compare what is open: all pairs but those of two texts that stand on both sides."""
+    import numpy as np
+
+    rows, columns = _first_places(retrieved), _first_places(references)
+    if rows.keys() == columns.keys() and not callable(measure):
+        return BestMatches(
+            for_references=tuple(Match(rows[text], 1.0) for text in references),
+            for_retrieved=tuple(Match(columns[text], 1.0) for text in retrieved),
+        )
+    if not rows or not columns:
+        return BestMatches(for_references=(None,) * len(references), for_retrieved=(None,) * len(retrieved))
+    one, other = list(rows), list(columns)
+    common = set() if callable(measure) else rows.keys() & columns.keys()
+    values = np.full((len(one), len(other)), _NOT_COMPARED)
+    open_rows = np.array([text not in common for text in one])
+    open_columns = np.array([text not in common for text in other])
+    for row, text in enumerate(one):
+        if text in common:
+            values[row, other.index(text)] = 1.0
+    for this, that in ((open_rows, np.ones(len(other), np.bool_)), (~open_rows, open_columns)):
+        values[np.ix_(this, that)] = similarities(
+            [*compress(one, this)], [*compress(other, that)], measure, cutoff
+        )
+    best_rows = _best(values, rows, list(columns.values()), cutoff)
+    best_columns = _best(values.T, columns, list(rows.values()), cutoff)
+    return BestMatches(
+        for_references=tuple(best_columns[text] for text in references),
+        for_retrieved=tuple(best_rows[text] for text in retrieved),
+    )
+
+
+def _first_places(texts: Sequence[str]) -> dict[str, int]:
+    """Return where each text stands first, in this order."""
+    places: dict[str, int] = {}
+    for place, text in enumerate(texts):
+        places.setdefault(text, place)
+    return places
+
+
+def _best(
+    values: NDArray[np.float64], texts: Iterable[str], places: Sequence[int], cutoff: float
+) -> dict[str, Match | None]:
+    """Return for each text, a line of the values, the first highest value, where it reaches the cutoff."""
+    highest, found = values.max(axis=1).tolist(), values.argmax(axis=1).tolist()
+    return {
+        text: Match(places[place], value) if value >= cutoff else None
+        for text, value, place in zip(texts, highest, found, strict=True)
+    }
+
+
+def _asked(measure: Callable[..., Any], rows: Sequence[str], columns: Sequence[str]) -> list[list[float]]:
     """Ask a function about each pair, or about all at once if it needs a single argument."""
     if not _takes_all(measure):
         return [[_checked(measure, row, column) for column in columns] for row in rows]

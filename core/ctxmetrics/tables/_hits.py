@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -44,6 +44,14 @@ class Ids:
     texts: pl.Series | None
 
 
+class Pairs(NamedTuple):
+    """Texts that were taken for one because of their numbers: in which row, and where each stands in its column."""
+
+    rows: Integers
+    ones: Integers
+    others: Integers
+
+
 class Block(NamedTuple):
     """Rows with lists of similar length. A matrix has a line for each place of the list and a column for each row.
 
@@ -52,14 +60,15 @@ class Block(NamedTuple):
         first: Where an id stands for the first time.
         relevant: Where an id stands for the first time, and is a reference id.
         reference: How many different reference ids each row has.
-        doubtful: Which rows have two different texts with one number: the other attributes do not hold for them.
+        pairs: What `different_texts` is to look at: of the retrieved ids among themselves, of the reference ids among
+            themselves, of both. Nothing here holds for the rows that it returns.
     """
 
     rows: Integers
     first: Booleans
     relevant: Booleans
     reference: Integers
-    doubtful: Booleans
+    pairs: tuple[Pairs, ...]
 
 
 def blocks(retrieved: Ids, reference: Ids) -> Iterator[Block]:
@@ -74,41 +83,63 @@ def blocks(retrieved: Ids, reference: Ids) -> Iterator[Block]:
         least, width = width, 2 * width
 
 
+def different_texts(pairs: Sequence[tuple[Pairs, ...]], retrieved: Ids, reference: Ids) -> Integers:
+    """Return the rows in which two different texts have one number."""
+    if retrieved.texts is None or reference.texts is None or not pairs:
+        return np.zeros(0, np.int64)
+    found = []
+    columns = ((retrieved.texts, retrieved.texts), (reference.texts,) * 2, (retrieved.texts, reference.texts))
+    for (one, other), parts in zip(columns, zip(*pairs, strict=True), strict=True):
+        rows, ones, others = (np.concatenate(part) for part in zip(*parts, strict=True))
+        found.append(rows[(one.gather(ones) != other.gather(others)).to_numpy()])
+    return np.concatenate(found)
+
+
+class _Lines(NamedTuple):
+    """The numbers of the ids of some rows as a matrix, where it holds one, and where each row's ids begin."""
+
+    codes: NDArray[Any]
+    there: Booleans
+    starts: Integers
+
+
 def _compared(rows: Integers, retrieved: Ids, reference: Ids) -> Block:
-    ours, here = _lines(rows, retrieved)
-    theirs, there = _lines(rows, reference)
-    doubtful = np.zeros(rows.size, np.bool_)
-    first = here & ~_repeated(ours, here, rows, retrieved, doubtful)
-    different = there & ~_repeated(theirs, there, rows, reference, doubtful)
-    relevant = np.zeros(ours.shape, np.bool_)
-    for line in range(len(theirs)):
-        equal = (ours == theirs[line]) & first & there[line]
-        relevant |= equal
-        if retrieved.texts is not None and reference.texts is not None:
-            places, columns = np.nonzero(equal)
-            mine = retrieved.texts.gather(retrieved.starts[rows[columns]] + places)
-            other = reference.texts.gather(reference.starts[rows[columns]] + line)
-            doubtful[columns[(mine != other).to_numpy()]] = True
-    return Block(rows, first, relevant, different.sum(axis=0), doubtful)
+    ours, theirs = _lines(rows, retrieved), _lines(rows, reference)
+    again, twice = _repeated(ours), _repeated(theirs)
+    first, different = ours.there & ~again, theirs.there & ~twice
+    relevant = np.zeros(first.shape, np.bool_)
+    for line, there in zip(theirs.codes, theirs.there, strict=True):
+        relevant |= (ours.codes == line) & there
+    relevant &= first
+    pairs: tuple[Pairs, ...] = ()
+    if retrieved.texts is not None:
+        pairs = (
+            _pairs(rows, again, ours, ours),
+            _pairs(rows, twice, theirs, theirs),
+            _pairs(rows, relevant, ours, theirs),
+        )
+    return Block(rows, first, relevant, different.sum(axis=0), pairs)
 
 
-def _lines(rows: Integers, ids: Ids) -> tuple[NDArray[Any], Booleans]:
-    """Return the numbers of the ids of some rows as a matrix, and where it holds one."""
-    lengths = ids.lengths[rows]
+def _lines(rows: Integers, ids: Ids) -> _Lines:
+    lengths, starts = ids.lengths[rows], ids.starts[rows]
     places = np.arange(lengths.max(initial=0))[:, None]
-    at = np.minimum(ids.starts[rows] + places, max(ids.codes.size - 1, 0))
-    return ids.codes[at], places < lengths
+    at = np.minimum(starts + places, max(ids.codes.size - 1, 0))
+    return _Lines(ids.codes[at], places < lengths, starts)
 
 
-def _repeated(codes: NDArray[Any], there: Booleans, rows: Integers, ids: Ids, doubtful: Booleans) -> Booleans:
+def _repeated(lines: _Lines) -> Booleans:
     """Return where an id stands that stands before it in its row as well."""
-    repeated = np.zeros(codes.shape, np.bool_)
-    for line in range(1, len(codes)):
-        equal = codes[:line] == codes[line]
-        repeated[line] = equal.any(axis=0) & there[line]
-        if ids.texts is not None and (columns := np.flatnonzero(repeated[line])).size:
-            begin = ids.starts[rows[columns]]
-            mine = ids.texts.gather(begin + line)
-            other = ids.texts.gather(begin + equal[:, columns].argmax(axis=0))
-            doubtful[columns[(mine != other).to_numpy()]] = True
+    repeated = np.zeros(lines.codes.shape, np.bool_)
+    for line in range(1, len(repeated)):
+        (lines.codes[:line] == lines.codes[line]).any(axis=0, out=repeated[line])
+    repeated &= lines.there
     return repeated
+
+
+def _pairs(rows: Integers, marked: Booleans, lines: _Lines, others: _Lines) -> Pairs:
+    """Return each marked id with the first one among the others that has its number."""
+    places, columns = np.nonzero(marked)
+    equal = (others.codes[:, columns] == lines.codes[places, columns]) & others.there[:, columns]
+    line = equal.argmax(axis=0) if columns.size else places
+    return Pairs(rows[columns], lines.starts[columns] + places, others.starts[columns] + line)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ctxmetrics.metrics.base import on_scale
 from ctxmetrics.samples import MAX_CHARACTERS, Sample
-from ctxmetrics.tables._hits import WIDEST, Ids, blocks
+from ctxmetrics.tables._hits import WIDEST, Ids, blocks, different_texts
 from ctxmetrics.tables._ranked import FORMULAS, GRADED, Ranking
 from ctxmetrics.tables._values import Values
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.tables._hits import Block, Integers
+    from ctxmetrics.tables._hits import Block, Integers, Pairs
     from ctxmetrics.tables._ranked import Floats
 
 # Why a row has no value; the first one is that it has.
@@ -61,19 +61,20 @@ def score_ids(
         for metric in metrics
     }
     missing = ours.missing | theirs.missing
-    alone = [np.flatnonzero(np.maximum(found.lengths, wanted.lengths) > WIDEST)]
+    pairs: list[tuple[Pairs, ...]] = []
     for block in blocks(found, wanted):
         rankings: dict[int | None, Ranking] = {}
         for metric in metrics:
             if metric.top_k not in rankings:
                 rankings[metric.top_k] = _ranking(block, metric.top_k)
             _fill(scored[metric.name], metric, block.rows, rankings[metric.top_k])
-        alone.append(block.rows[block.doubtful])
+        pairs.append(block.pairs)
     for metric in metrics:
         _rescale(scored[metric.name].values, metric)
-    for row in np.concatenate(alone):
-        if not missing[row]:
-            _score_alone(int(row), retrieved, reference, metrics, scored)
+    alone = np.maximum(found.lengths, wanted.lengths) > WIDEST
+    alone[different_texts(pairs, found, wanted)] = True
+    for row in np.flatnonzero(alone & ~missing):
+        _score_alone(int(row), retrieved, reference, metrics, scored)
     for column in scored.values():
         column.values[missing] = np.nan
         column.codes[missing] = _MISSING
@@ -101,7 +102,7 @@ def _side(series: pl.Series) -> _Side | None:
         return None
     if inner == pl.String and len(flat) and flat.str.len_bytes().max() > MAX_CHARACTERS:  # type: ignore[operator]
         return None
-    return _Side(missing, lengths, flat)
+    return _Side(missing, lengths, flat.rechunk())  # a single piece is read much faster
 
 
 def _ids(*sides: _Side) -> list[Ids]:
@@ -134,9 +135,9 @@ def _hashes(texts: pl.Series) -> NDArray[np.uint32]:
 
 def _ranking(block: Block, top_k: int | None) -> Ranking:
     first, relevant = block.first[:top_k], block.relevant[:top_k]
-    ranks = np.arange(1, len(first) + 1)[:, None]
+    ranks = np.arange(1, len(first) + 1, dtype=np.int16)[:, None]
     if (first[1:] & ~first[:-1]).any():  # an id follows a repeated one
-        ranks = np.cumsum(first, axis=0)
+        ranks = np.cumsum(first, axis=0, dtype=np.int16)
     return Ranking(relevant, ranks, relevant.sum(axis=0), first.sum(axis=0), block.reference)
 
 

@@ -42,7 +42,7 @@ class Ranking(NamedTuple):
     """
 
     relevant: Booleans
-    ranks: Integers
+    ranks: NDArray[np.int16]
     found: Integers
     retrieved: Integers
     reference: Integers
