@@ -425,7 +425,7 @@ def test_labels_files_of_both_runs_correct_the_difference_with_the_weights_of_th
     rows = Results.from_jsonl(runs[0]).compare(Results.from_jsonl(runs[1]), labels=labels)
     assert rows["context_recall"].corrected == found
     assert compare(*runs, labels=labels[:1])["context_recall"].corrected is None
-    done = command("compare", *runs, "--labels", labels[0], "--labels", labels[1])
+    done = run_command("compare", *runs, "--labels", labels[0], "--labels", labels[1])
     assert "corrected by 6 samples with labels in both runs: -0.250" in done.stdout
 
 
