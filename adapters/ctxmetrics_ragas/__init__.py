@@ -14,7 +14,7 @@ by default, so that only the import changes.
 from __future__ import annotations
 
 from ctxmetrics import metrics as core
-from ctxmetrics.errors import MissingExtraError, missing_extra
+from ctxmetrics.errors import MissingExtraError, install_command, missing_extra
 
 try:
     import ragas as _ragas  # noqa: F401 - by itself, so that its absence is told from a broken one
@@ -22,7 +22,7 @@ try:
 except ImportError as error:
     if error.name == "ragas":
         raise missing_extra("ragas", "ragas") from None
-    advice = "0.3.9 to 0.4.x is needed, with langchain-community<0.4.2: pip install 'ctxmetrics[ragas]'"
+    advice = f"0.3.9 to 0.4.x is needed, with langchain-community<0.4.2: {install_command('ragas')}"
     raise MissingExtraError(f"The installed Ragas cannot be imported ({error}); {advice}") from None
 
 from ctxmetrics_ragas.metrics import ContextResult, JudgedMetric, RagasMetric

@@ -6,7 +6,7 @@ The unit is the sample: the sentences of one reference, or the contexts of one q
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
+from statistics import NormalDist, covariance, variance
 from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import ParameterError
@@ -67,6 +67,143 @@ def mean_interval(
         size = max(size, p * (1 - p) * n / variance * (z / student_quantile(tail, n - 1)) ** 2)
     low, high = wilson(p, size, z)
     return low * scale, high * scale
+
+
+def corrected_mean(
+    people: Sequence[float],
+    judge: Sequence[float],
+    others: Sequence[float],
+    confidence: float = 0.95,
+    *,
+    scale: float = 1.0,
+) -> tuple[float, tuple[float, float]]:
+    """Mean of scores of which people gave a part and a judge all, and its interval: PPI++ for a mean.
+
+    Formula: ``mean(people) + w * (mean(others) - mean(judge))``, where w from 0 to 1 makes the variance
+    ``var(people - w * judge) / n + w**2 * var(others) / N`` as small as possible: a judge that says nothing about people
+    gets w = 0, and people's mean alone remains. The interval has Student's quantile with n - 1 degrees of freedom, and
+    ends at 0 and ``scale``. Where w is 0, where there are no others, and where it would have no width, it is that of
+    people's mean.
+
+    Args:
+        people: People's scores of n samples, two at least.
+        judge: The judge's scores of the same samples, in the same order.
+        others: The judge's scores of N samples that people did not look at, drawn as the labelled ones were.
+        confidence: As in `mean_interval`.
+        scale: The highest possible score.
+
+    Raises:
+        ParameterError: A value is out of range, or the lengths do not fit.
+
+    Source: A. N. Angelopoulos, J. C. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference,
+    arXiv 2311.01453.
+
+    >>> round(corrected_mean([1, 0, 1, 1], [0.9, 0.2, 0.7, 1.0], [0.6, 0.4, 0.8, 0.5, 0.7, 0.6])[0], 9)
+    0.65
+    """
+    n = len(people)
+    if n < 2 or len(judge) != n:  # noqa: PLR2004 - a variance needs two
+        raise ParameterError(
+            "corrected_mean: people and judge must be scores of the same two or more samples."
+        )
+    interval = mean_interval(people, confidence, scale=scale)
+    mean = math.fsum(people) / n
+    if not others or interval is None:
+        return mean, interval or (0.0, scale)
+    mean_interval([*judge, *others], confidence, scale=scale)  # are they in range?
+    weight = weight_of_judge(people, judge, others)
+    corrected = mean + weight * (math.fsum(others) / len(others) - math.fsum(judge) / n)
+    rest = variance([mine - weight * its for mine, its in zip(people, judge, strict=True)])
+    spread = variance(others) if len(others) > 1 else 0.0
+    half = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(
+        rest / n + weight**2 * spread / len(others)
+    )
+    corrected = min(max(corrected, 0.0), scale)
+    if not weight or half < _EQUAL * scale:
+        low, high = interval
+        return corrected, (min(low, corrected), max(high, corrected))
+    return corrected, (max(0.0, corrected - half), min(scale, corrected + half))
+
+
+def weight_of_judge(people: Sequence[float], judge: Sequence[float], others: Sequence[float]) -> float:
+    """How much a judge is worth in `corrected_mean`: covariance over variance, less the fewer others there are."""
+    n = len(people)
+    spread = variance([*judge, *others])
+    together = covariance(people, judge) * (n - 1) / n  # as the authors' implementation estimates it
+    return min(max(together / ((1 + n / len(others)) * spread), 0.0), 1.0) if spread else 0.0
+
+
+def weighted_corrected_mean(
+    people: Sequence[float],
+    judge: Sequence[float],
+    weights: Sequence[float],
+    everyone: Sequence[float],
+    confidence: float = 0.95,
+    *,
+    scale: float = 1.0,
+) -> tuple[float, tuple[float, float]]:
+    """`corrected_mean` where people looked at some samples more often than at others.
+
+    Formula: ``sum(a * (people - w * judge)) + w * mean(everyone)``, where ``a = weights / sum(weights)`` and w from 0 to 1
+    makes the variance ``v(people - w * judge) + w**2 * var(everyone) / N`` as small as possible, with
+    ``v(r) = n / (n - 1) * sum(a**2 * (r - sum(a * r))**2)``. The interval has Student's quantile with
+    ``1 / sum(a**2) - 1`` degrees of freedom (Kish's effective number of samples), and ends at 0 and ``scale``; where it
+    would have no width, it is Wilson's with that number. Differences between strata count in the variance, so that the
+    interval is rather too wide than too narrow.
+
+    Args:
+        people: People's scores of n samples, two at least.
+        judge: The judge's scores of the same samples, in the same order.
+        weights: How many samples each of them stands for, above 0.
+        everyone: The judge's scores of all N samples, those of people among them.
+        confidence: As in `mean_interval`.
+        scale: The highest possible score.
+
+    Raises:
+        ParameterError: A value is out of range, or the lengths do not fit.
+
+    Source: the estimator of PPI++ (arXiv 2311.01453) with sampling weights; effective size: L. Kish, Survey Sampling
+    (1965), 11.7.
+
+    >>> mean, _ = weighted_corrected_mean([1, 1, 0, 0], [0.5, 0.5, 0.5, 0.5], [9, 9, 1, 1], [0.5] * 20)
+    >>> round(mean, 9)
+    0.9
+    """
+    n = len(people)
+    if not len(judge) == len(weights) == n >= 2 or not all(0 < one < math.inf for one in weights):  # noqa: PLR2004 - a variance needs two
+        raise ParameterError(
+            "weighted_corrected_mean: people, judge and weights must be of the same two or more samples, "
+            "and weights above 0."
+        )
+    for values in (people, everyone):
+        mean_interval(values, confidence, scale=scale)  # are they in range?
+    shares = [one / math.fsum(weights) for one in weights]
+    size = 1 / math.fsum(share * share for share in shares)
+    rest = variance(everyone) / len(everyone) if len(everyone) > 1 else 0.0
+    own = _error(shares, judge, judge) + rest
+    weight = min(max(_error(shares, people, judge) / own, 0.0), 1.0) if own > 0 else 0.0
+    errors = [mine - weight * its for mine, its in zip(people, judge, strict=True)]
+    mean = _dot(shares, errors) + weight * math.fsum(everyone) / len(everyone)
+    mean = min(max(mean, 0.0), scale)
+    tail = (1 + confidence) / 2
+    half = math.sqrt(_error(shares, errors, errors) + weight**2 * rest)
+    half *= student_quantile(tail, max(int(size) - 1, 1))
+    if half < _EQUAL * scale:
+        low, high = wilson(mean / scale, size, NormalDist().inv_cdf(tail))
+        return mean, (low * scale, high * scale)
+    return mean, (max(0.0, mean - half), min(scale, mean + half))
+
+
+def _dot(shares: Sequence[float], values: Sequence[float]) -> float:
+    return math.fsum(map(math.prod, zip(shares, values, strict=True)))
+
+
+def _error(shares: Sequence[float], one: Sequence[float], other: Sequence[float]) -> float:
+    """Covariance of two means with these shares; of one with itself, its squared standard error."""
+    centre, middle = _dot(shares, one), _dot(shares, other)
+    terms = zip(shares, one, other, strict=True)
+    n = len(shares)
+    return n / (n - 1) * math.fsum(share**2 * (x - centre) * (y - middle) for share, x, y in terms)
 
 
 def wilson(p: float, size: float, z: float) -> tuple[float, float]:

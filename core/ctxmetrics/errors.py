@@ -147,6 +147,28 @@ class BudgetExceededError(CtxMetricsError):
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:
     """Build the error that names the install command for an optional package."""
-    return MissingExtraError(
-        f"{package} is not installed. Install it with: pip install 'ctxmetrics[{extra}]'"
-    )
+    return MissingExtraError(f"{package} is not installed. Install it with: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to this installation, from where the library was installed.
+
+    ``direct_url.json`` (PEP 610) says where that was; an installation from a package index has none.
+    """
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        source = json.loads(distribution("ctxmetrics").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:
+        source = {}
+    url = source.get("url")
+    if url is None:
+        return f"pip install 'ctxmetrics[{extra}]'"
+    if source.get("dir_info", {}).get("editable"):
+        return f"pip install -e '{url2pathname(urlsplit(url).path)}[{extra}]'"
+    if version := source.get("vcs_info"):
+        url = f"{version['vcs']}+{url}@{version['commit_id']}"
+    return f"pip install 'ctxmetrics[{extra}] @ {url}'"

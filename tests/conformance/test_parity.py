@@ -229,7 +229,7 @@ def test_a_missing_framework_is_said_and_the_others_run(monkeypatch: pytest.Monk
     from types import SimpleNamespace
 
     from ctxmetrics.adapting import runners
-    from ctxmetrics.errors import missing_extra
+    from ctxmetrics.errors import install_command, missing_extra
 
     def load() -> None:
         raise missing_extra("ragas", "ragas")
@@ -241,7 +241,7 @@ def test_a_missing_framework_is_said_and_the_others_run(monkeypatch: pytest.Monk
     monkeypatch.setattr(runners, "entry_points", lambda group: entries)
     found, absent = installed_runners()
     assert [runner.name for runner in found] == ["core", "own"]
-    assert absent == {"ragas": "ragas is not installed. Install it with: pip install 'ctxmetrics[ragas]'"}
+    assert absent == {"ragas": f"ragas is not installed. Install it with: {install_command('ragas')}"}
     assert "ragas: not run: ragas is not installed." in str(compare(SAMPLES, [IDBasedContextRecall()]))
 
 

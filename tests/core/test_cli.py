@@ -800,3 +800,14 @@ def test_two_samples_of_one_id_in_a_file(tmp_path: Path) -> None:
     run = ctxmetrics("score", file)
     assert run.returncode in (2, 3), run
     assert "Samples 1 and 3 have the same id 'a'" in run.stderr
+
+
+def test_the_demo_prints_what_scoring_the_example_data_prints_and_writes_the_report(tmp_path):
+    demo = ctxmetrics("demo", cwd=tmp_path)
+    assert demo.returncode == 0, demo.stderr
+    scored = ctxmetrics("score", HANDBOOK, "--show", 1)
+    assert re.sub(r"^data .*", "", demo.stdout, flags=re.MULTILINE) == re.sub(
+        r"^data .*", "", scored.stdout, flags=re.MULTILINE
+    )
+    assert "the report: ctxmetrics-demo.html" in demo.stderr
+    assert "hb-01" in (tmp_path / "ctxmetrics-demo.html").read_text(encoding="utf-8")

@@ -102,7 +102,7 @@ def alone(built, tmp_path_factory) -> Path:
     return environment(tmp_path_factory.mktemp("alone"), next(built.glob("*.whl")), *TEST_TOOLS)
 
 
-def test_the_wheel_scores_where_no_framework_is_installed(alone, source):
+def test_the_wheel_scores_where_no_framework_is_installed(alone, source, tmp_path):
     frameworks = [
         "ragas",
         "deepeval",
@@ -119,8 +119,10 @@ def test_the_wheel_scores_where_no_framework_is_installed(alone, source):
         f"from importlib.util import find_spec; assert not any(map(find_spec, {frameworks}))",
         cwd=source,
     )
-    out = run(alone, "-m", "ctxmetrics", "score", "examples/handbook.jsonl", cwd=source)
+    out = run(alone, "-m", "ctxmetrics", "score", "examples/handbook.jsonl", "--show", "1", cwd=source)
     assert "context_recall" in out
+    demo = run(alone, "-m", "ctxmetrics", "demo", cwd=tmp_path)
+    assert re.sub(r"(?m)^data .*", "", demo) == re.sub(r"(?m)^data .*", "", out)
 
 
 def test_the_tests_of_the_sdist_pass_with_the_core_alone(alone, source):

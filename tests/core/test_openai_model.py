@@ -774,7 +774,7 @@ def test_misuse_is_told_at_once(options, message):
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'ctxmetrics\[openai\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[openai\]'"):
         OpenAIModel("m", api_key="k")
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ctxmetrics.errors import install_command
 from ctxmetrics.metrics import METRICS
 
 if sys.version_info >= (3, 11):
@@ -64,10 +67,10 @@ def test_every_extra_that_a_page_or_a_message_names_exists() -> None:
     named = {
         (path.name, extra.strip())
         for path in [*PAGES, *SOURCES]
-        for group in re.findall(r"ctxmetrics\[([\w, -]+)\]", path.read_text(encoding="utf-8"))
+        for group in re.findall(r"(?:ctxmetrics|'\.)\[([\w, -]+)\]", path.read_text(encoding="utf-8"))
         for extra in group.split(",")
     }
-    assert {extra for _, extra in named} >= {"openai", "ragas", "all"}, "the pattern finds nothing any more"
+    assert {extra for _, extra in named} >= {"openai", "ragas"}, "the pattern finds nothing any more"
     assert {item for item in named if item[1] not in extras} == set()
 
 
@@ -83,6 +86,29 @@ def test_every_extra_that_the_library_tells_people_to_install_exists() -> None:
     }
     assert told >= {"openai", "pandas", "tables"}
     assert told <= extras
+
+
+@pytest.mark.parametrize(
+    ("source", "command"),
+    [
+        (None, "pip install 'ctxmetrics[ragas]'"),
+        ({"url": "file:///src/it", "dir_info": {}}, "pip install 'ctxmetrics[ragas] @ file:///src/it'"),
+        ({"url": "file:///src/it", "dir_info": {"editable": True}}, "pip install -e '/src/it[ragas]'"),
+        (
+            {"url": "https://git.test/it.git", "vcs_info": {"vcs": "git", "commit_id": "1f9ac03b"}},
+            "pip install 'ctxmetrics[ragas] @ git+https://git.test/it.git@1f9ac03b'",
+        ),
+    ],
+    ids=["index", "folder", "editable", "git"],
+)
+def test_the_install_command_leads_to_where_the_library_came_from(
+    source: dict[str, Any] | None, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = None if source is None else json.dumps(source)
+    monkeypatch.setattr(
+        "importlib.metadata.distribution", lambda _: SimpleNamespace(read_text=lambda _: text)
+    )
+    assert install_command("ragas") == command
 
 
 def test_the_page_of_versions_lists_every_extra_with_its_bounds() -> None:

@@ -295,7 +295,8 @@ def explain_difference(
 
 
 def _compare(native: Native, metric: Metric, sample: Sample, score: Score, index: int) -> Compared:
-    cut = replace(sample, retrieved_contexts=metric.top(sample.retrieved_contexts))
+    contexts = sample.retrieved_contexts
+    cut = sample if contexts is None else replace(sample, retrieved_contexts=contexts[: metric.top_k])
     case = Case(metric, cut, score.verdicts, _values(score.verdicts), score.value)
     theirs, error = None, None
     try:

@@ -14,6 +14,7 @@ from ctxmetrics.cli.agree import agree
 from ctxmetrics.cli.cache import cache_app
 from ctxmetrics.cli.check_judge import check_judge
 from ctxmetrics.cli.compare import compare
+from ctxmetrics.cli.demo import demo
 from ctxmetrics.cli.estimate import estimate
 from ctxmetrics.cli.explain_difference import explain_difference
 from ctxmetrics.cli.label import label
@@ -25,6 +26,7 @@ from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
 app: typer.Typer = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
 for command in (
+    demo,
     score,
     compare,
     parity,

@@ -14,7 +14,7 @@ from ctxmetrics.cli._options import ConventionName, File, MetricNames, SchemaNam
 from ctxmetrics.cli._run import metrics_of, schema_and_convention
 from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import hint, print_result
-from ctxmetrics.errors import InputFileError
+from ctxmetrics.errors import InputFileError, install_command
 
 _Numbers = Annotated[bool, typer.Option("--numbers", help="Also print every value.")]
 # Variables with which a framework uploads what it is given. A comparison needs none of them.
@@ -46,7 +46,7 @@ def parity(
     if len(found.runners) == 1:
         raise InputFileError(
             "nothing to compare with: no framework is installed. Install one with: "
-            "pip install 'ctxmetrics[ragas]' (or deepeval, langchain). "
+            f"{install_command('ragas')} (or deepeval, langchain). "
             + "; ".join(f"{name}: {why}" for name, why in found.absent.items())
         )
     if numbers:

@@ -89,7 +89,8 @@ def evaluate(
 
     Returns:
         One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
-        second Ctrl-C ends at once. `Results.stopped` says why a run ended early.
+        second Ctrl-C ends at once. `Results.stopped` says why a run ended early. An error that is raised after the first
+        sample was scored has the results until then as its ``results``.
 
     Raises:
         ParameterError: A parameter is wrong, or two metrics have one name.
@@ -99,8 +100,6 @@ def evaluate(
         JudgeError: With ``on_error="raise"``, a sample could not be scored.
         InputFileError: ``out`` or ``cache`` cannot be written; or ``out`` is the file that the samples come from, holds
             data of another kind, or is written by another run.
-
-        Whatever raises after the first sample was scored has the results until then as its ``results``.
     """
     return run_in_caller(Evaluation(samples, metrics, judge=judge, in_caller=True, **options))
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ctxmetrics.errors import install_command
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -18,7 +20,7 @@ except ImportError as error:
 """
 MESSAGE = (
     "MissingExtraError deepeval 3.9.9 or newer is not installed. "
-    "Install it with: pip install 'ctxmetrics[deepeval]'\n"
+    f"Install it with: {install_command('deepeval')}\n"
 )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import ctxmetrics_langchain
+from ctxmetrics.errors import install_command
 from ctxmetrics.metrics import ALL_METRICS
 
 PACKAGE = Path(ctxmetrics_langchain.__file__).parent
@@ -55,7 +56,7 @@ def test_without_the_framework_the_message_holds_the_install_command():
         )
         assert (
             text
-            == "MissingExtraError langchain-core is not installed. Install it with: pip install 'ctxmetrics[langchain]'"
+            == f"MissingExtraError langchain-core is not installed. Install it with: {install_command('langchain')}"
         )
 
 
@@ -68,8 +69,7 @@ def test_without_langchain_classic_only_string_evaluators_are_missing():
         "except ImportError as error:\n    print(error)"
     )
     assert (
-        text
-        == "langchain-classic is not installed. Install it with: pip install 'ctxmetrics[langchain-classic]'"
+        text == f"langchain-classic is not installed. Install it with: {install_command('langchain-classic')}"
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, LexicalJudge
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.errors import ParameterError, install_command
 from ctxmetrics.metrics import ALL_METRICS
 from ctxmetrics_mlflow import (
     ContextPrecisionScorer,
@@ -123,7 +123,9 @@ try:
 except ImportError as error:
     print(type(error).__name__, error)
 """
-MESSAGE = "MissingExtraError mlflow 3.9 or newer is not installed. Install it with: pip install 'ctxmetrics[mlflow]'\n"
+MESSAGE = (
+    f"MissingExtraError mlflow 3.9 or newer is not installed. Install it with: {install_command('mlflow')}\n"
+)
 
 
 def test_without_mlflow_the_error_names_the_install_command(python: Callable[..., str]) -> None:

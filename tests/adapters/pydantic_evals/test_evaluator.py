@@ -14,7 +14,7 @@ from pydantic_evals import Case, Dataset
 
 import ctxmetrics_pydantic_evals
 from ctxmetrics import ContextRecall, LexicalJudge, ScriptedJudge
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.errors import ParameterError, install_command
 from ctxmetrics.fields import KeyParams
 from ctxmetrics.metrics import ALL_METRICS
 from ctxmetrics_pydantic_evals import (
@@ -222,7 +222,7 @@ except ImportError as error:
 """
 MESSAGE = (
     "MissingExtraError pydantic-evals 1.32 or newer is not installed. "
-    "Install it with: pip install 'ctxmetrics[pydantic-evals]'\n"
+    f"Install it with: {install_command('pydantic-evals')}\n"
 )
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ctxmetrics.errors import install_command
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -33,7 +35,7 @@ def test_broken_import_of_ragas_with_a_newer_langchain_community(tmp_path: Path)
     assert last == (
         "ctxmetrics.errors.MissingExtraError: The installed Ragas cannot be imported "
         "(No module named 'langchain_community.chat_models.vertexai'); 0.3.9 to 0.4.x is needed, "
-        "with langchain-community<0.4.2: pip install 'ctxmetrics[ragas]'"
+        f"with langchain-community<0.4.2: {install_command('ragas')}"
     )
     assert "ModuleNotFoundError" not in done.stderr
 
@@ -43,7 +45,7 @@ def test_without_ragas_the_install_command_is_named() -> None:
     last = done.stderr.strip().splitlines()[-1]
     assert last == (
         "ctxmetrics.errors.MissingExtraError: ragas is not installed. "
-        "Install it with: pip install 'ctxmetrics[ragas]'"
+        f"Install it with: {install_command('ragas')}"
     )
     assert "During handling" not in done.stderr
 
