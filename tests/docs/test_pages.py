@@ -1,40 +1,143 @@
-"""Every example in the README and the docs is run: Python blocks page by page, ctxmetrics commands one by one.
+"""Every code block of the README and the docs is run, or checked in a way that is written here.
 
-An LLM judge in an example talks to a server of the test's on the loopback.
+Python blocks run page by page, from top to bottom, and ctxmetrics commands one by one. An LLM judge in an example talks
+to a server of the test's on the loopback.
 """
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.main import get_command
 
+from ctxmetrics.cli import app
 from support import FakeOpenAIServer, answer_from
 from support.command import run_command
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest needs it there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")])
-_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FRAMEWORK = re.compile(r"\b(ctxmetrics_)?(ragas|deepeval|langchain|langsmith|mlflow|pydantic_evals)")
+_FOR_THE_PROCESS = re.compile("register_pack|set_tracer_provider")
+"""What changes the process for good, and so needs one of its own."""
 _GATE = re.compile("--(fail-under|min-pass-rate|max-drop|not-worse)")
 _LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
 
+CHECKED_ELSEWHERE = {
+    (
+        "README",
+        "sh",
+    ): "the command of CI is run by .ci/run; the other one's words are run below, without the installation",
+    ("README", "python"): "each block stands alone: tests/docs/test_readme.py",
+    ("deciding", "sh no-run"): "one after the other, with a person's answers: tests/docs/test_deciding.py",
+    ("providers", "sh no-run"): "against a server that stands for the provider: tests/core/test_providers.py",
+    ("start", "python file=test_retriever.py"): "by `deepeval test run` and pytest: tests/docs/test_start.py",
+    (
+        "spans",
+        "sh no-run",
+    ): "needs a folder of sources; parsed below, run in tests/core/test_locating.py",
+    ("start", "sh no-run"): "installs, sets a key, or is run by tests/docs/test_start.py; parsed below",
+}
+"""Blocks that are not run by this file, by page and fence, and who runs them or why none does."""
+DATA = {"json": json.loads, "toml": tomllib.loads, "py": ast.parse}
+"""Fences of what is read, not run: it must at least be what the fence says."""
+PRINTED = {"text", ""}
+"""Fences of what a command or a block prints."""
 
-def blocks(page: Path, language: str) -> list[tuple[str, str]]:
-    """Return the words behind the fence and the text of each block."""
-    return [
-        (words.strip(), text)
-        for kind, words, text in _BLOCK.findall(page.read_text(encoding="utf-8"))
-        if kind == language
-    ]
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its page, its fence (``sh no-run``) and its text."""
+
+    page: Path
+    fence: str
+    text: str
+
+
+BLOCKS = [
+    Block(page, f"{kind} {words.strip()}".strip(), text)
+    for page in PAGES
+    for kind, words, text in _BLOCK.findall(page.read_text(encoding="utf-8"))
+]
+
+
+def blocks(page: Path, fence: str) -> list[str]:
+    return [block.text for block in BLOCKS if block.page == page and block.fence == fence]
+
+
+def lines(block: Block) -> list[str]:
+    """The commands of a block of shell, without comments."""
+    text = block.text.replace("\\\n", " ").replace("$ ctxmetrics", "ctxmetrics")
+    return [line for raw in text.splitlines() if (line := re.sub(r"\s+# .*$", "", raw).strip())]
+
+
+def test_every_block_is_run_or_checked() -> None:
+    """Count all blocks; each must be of a kind for which this file, or the one that is named, has a test."""
+    counted = dict.fromkeys(("run", "checked elsewhere", "data", "printed"), 0)
+    for block in BLOCKS:
+        if (block.page.stem, block.fence) in CHECKED_ELSEWHERE and block.page.name != "examples":
+            counted["checked elsewhere"] += 1
+        elif block.fence == "python":
+            counted["run"] += 1
+        elif block.fence in {"sh", "console"}:
+            assert all(line.startswith("ctxmetrics ") for line in lines(block)), block
+            counted["run"] += 1
+        elif block.fence in DATA:
+            DATA[block.fence](block.text)
+            counted["data"] += 1
+        else:
+            assert block.fence in PRINTED, block
+            counted["printed"] += 1
+    print(counted, len(BLOCKS))
+    assert sum(counted.values()) == len(BLOCKS)
+    assert counted["run"] > 80
+    unused = CHECKED_ELSEWHERE.keys() - {(block.page.stem, block.fence) for block in BLOCKS}
+    assert unused == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(line, id=f"{block.page.stem}: {line}")
+        for block in BLOCKS
+        if block.fence == "sh no-run"
+        for line in lines(block)
+    ],
+)
+def test_a_line_that_is_not_run_is_one_that_could_be(line: str) -> None:
+    """A ctxmetrics command has arguments that the program takes, an installation names extras that exist."""
+    words = shlex.split(line)
+    if words[0] == "ctxmetrics":
+        group = get_command(app)
+        with group.make_context("ctxmetrics", words[1:], resilient_parsing=True) as context:
+            _, command, rest = group.resolve_command(context, words[1:])
+            command.make_context(command.name, [*rest])
+    elif words[:2] == ["pip", "install"]:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        extras = re.match(r"\.(?:\[(.*)\])?$", words[2])
+        assert extras, line
+        assert set(filter(None, (extras[1] or "").split(","))) <= project["optional-dependencies"].keys()
+    else:  # a tool of somebody else, or a variable of the environment
+        assert words[0] in {"export", "deepeval", "ollama", "vllm", "lms", "llama-server"}, line
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +149,8 @@ def server() -> Iterator[FakeOpenAIServer]:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: FakeOpenAIServer) -> Path:
     """A folder as the examples expect it, and an endpoint for their judge."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "handbook.jsonl", tmp_path / "examples")
     shutil.copy(ROOT / "examples" / "handbook.jsonl", tmp_path / "FILE.jsonl")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
@@ -58,14 +162,29 @@ def _slow_if(slow: bool, *values: object, name: str) -> object:
     return pytest.param(*values, id=name, marks=[pytest.mark.slow] if slow else [])
 
 
+def _alone(code: str) -> bool:
+    return bool(_FRAMEWORK.search(code) or _FOR_THE_PROCESS.search(code))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem
+    ("page", "code"),
+    [
+        pytest.param(page, code, id=page.stem)
+        for page in PAGES
+        if page.stem != "README" and (code := "\n\n".join(blocks(page, "python")))
+    ],
 )
-def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, place: Path) -> None:
-    code = "\n\n".join(text for _, text in blocks(page, "python"))
+def test_the_python_of_a_page_runs_from_top_to_bottom(
+    page: Path, code: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if "OpenAIModel" in code:
         pytest.importorskip("openai", reason="the openai extra is not installed")
+    if not _alone(code):
+        module = ModuleType("page")
+        monkeypatch.setitem(sys.modules, "page", module)
+        exec(compile(code, str(page), "exec"), module.__dict__)  # noqa: S102 - our own page
+        return
     (place / "page.py").write_text(code, encoding="utf-8")
     run = subprocess.run(
         [sys.executable, "page.py"],
@@ -95,37 +214,39 @@ def _write_two_runs(place: Path) -> None:
 
 
 def commands() -> list[tuple[str, str]]:
-    found = []
-    for page in PAGES:
-        for words, text in blocks(page, "sh"):
-            if "no-run" in words:
-                continue
-            lines = text.replace("\\\n", " ").splitlines()
-            found += [(page.stem, line.strip()) for line in lines if line.strip().startswith("ctxmetrics ")]
-    return found
+    """Each command that a page shows, once a page; of the README what follows the installation."""
+    found = [
+        (block.page.stem, line)
+        for block in BLOCKS
+        if block.fence in {"sh", "console"}
+        for line in (part.replace(".venv/bin/ctxmetrics", "ctxmetrics") for part in lines(block))
+    ]
+    found = [(page, line[line.index("ctxmetrics ") :]) for page, line in found if "ctxmetrics " in line]
+    return list(dict.fromkeys(found))
 
 
 @pytest.mark.parametrize(
     ("page", "command"),
     [
-        _slow_if(bool(re.search("parity|openai/|cache", command)), page, command, name=f"{page}-{command}")
+        _slow_if(
+            bool(re.search("parity|openai/|cache|check-judge|label", command)),
+            page,
+            command,
+            name=f"{page}-{command}",
+        )
         for page, command in commands()
     ],
 )
 def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
-    first = place / "scores.jsonl"
-    if "agree" not in command:
-        first.unlink(missing_ok=True)
-    if " cache " in f" {command} ":
+    if " cache " in command:
         run_command("score", "FILE.jsonl", "--judge", "openai/gpt-4o-mini", "--out", "scores.jsonl")
     if "--labels" in command:
         run_command("label", "FILE.jsonl", "--terminal", typed="y\nn\n" * 30)
-    arguments = shlex.split(command, comments=True)[1:]
-    if "label" in arguments and "--labels" not in command:
-        arguments.append("--terminal")  # no person is here to stop the page; input is empty
-    if "compare" in arguments:
+    elif " label " in command:
+        command += " --terminal"  # no person is here to stop the page; the input is empty
+    if " compare " in command:
         _write_two_runs(place)
-    run = run_command(*arguments)
+    run = run_command(*shlex.split(command)[1:])
     assert run.returncode in ((0, 1) if _GATE.search(command) else (0,)), run.stderr[-2000:]
     assert run.stdout.strip(), page
 

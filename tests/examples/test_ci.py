@@ -62,7 +62,7 @@ def retrieve(place: Path, *, fewer: bool) -> None:
 def test_the_workflow_passes_where_nothing_changed(repository):
     found = steps()
     assert list(found) == ["Install", "Retrieve", "Score", "Compare with the baseline"]
-    assert found["Install"] == "pip install ctxmetrics"
+    assert found["Install"] == "pip install ."
     for name in list(found)[1:]:
         done = run(repository, found[name])
         assert done.returncode == 0, done.stderr
@@ -97,3 +97,18 @@ def test_the_pytest_file_writes_a_baseline_passes_and_fails(repository):
     done = run(repository, command)
     assert done.returncode == 1
     assert "context_recall may have fallen by more than 0.05" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_deepeval_file_passes_and_fails(repository):
+    pytest.importorskip("deepeval")
+    shutil.copy(RECIPES.parent / "test_deepeval.py", repository)
+    good = [sample for sample in SAMPLES if sample["id"] in {"hb-01", "hb-02"}]
+    (repository / "samples.jsonl").write_text("\n".join(map(json.dumps, good)), encoding="utf-8")
+    command = f'"{sys.executable}" -m pytest -q -p no:deepeval -p no:langsmith_plugin test_deepeval.py'
+    assert "2 passed" in run(repository, command).stdout
+    worse = [{**good[0], "retrieved_contexts": ["Something else."], "retrieved_context_ids": ["x"]}]
+    (repository / "samples.jsonl").write_text(json.dumps(worse[0]), encoding="utf-8")
+    done = run(repository, command)
+    assert done.returncode == 1
+    assert "context_recall (score: 0.0" in done.stdout

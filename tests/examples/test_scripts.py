@@ -107,6 +107,40 @@ def test_the_adapter_for_inspect_gives_every_golden_score(tmp_path: Path) -> Non
     assert printed_by("inspect_adapter.py", tmp_path) == "0 differences\n"
 
 
+@pytest.mark.slow
+def test_a_retriever_over_documents_and_an_experiment_give_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("langchain_core")
+    pytest.importorskip("ragas")
+    (tmp_path / "a").mkdir()
+    found = table(printed_by("langchain_retriever.py", tmp_path / "a"))
+    assert found.keys() == {"context_recall", "context_precision", "id_based_context_recall"}
+    assert {scored for _, scored in found.values()} == {"32 of 32"}
+    (tmp_path / "b").mkdir()
+    core = evaluate(
+        read_samples(EXAMPLES / "handbook.jsonl"),
+        [METRICS["context_recall"](), METRICS["context_precision"]()],
+    ).summary()
+    means = {name.removeprefix("context_"): (f"{item.mean:.4f}", "36 of 36") for name, item in core.items()}
+    assert table(printed_by("ragas_experiment.py", tmp_path / "b")) == means
+
+
+def test_two_retrievers_are_compared_and_a_judge_is_checked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import judge_checked
+    import two_retrievers
+
+    two_retrievers.main()
+    text = capsys.readouterr().out
+    assert "32 samples in both runs" in text
+    assert re.search(r"recall [+-]\d\.\d{3}, (better|worse|no difference shown)$", text.strip())
+    judge_checked.main()
+    assert re.search(
+        r"5\d answers; recall corrected by them: 0\.\d\d \(0\.\d\d to \d\.\d\d\)", capsys.readouterr().out
+    )
+
+
 def test_a_judge_of_ones_own(tmp_path: Path) -> None:
     text = printed_by("own_judge.py", tmp_path)
     found = table(text)["context_recall"]

@@ -1,0 +1,160 @@
+"""What the README and the docs show of real runs: printed text, pictures of pages, and the outputs of the notebooks.
+
+    python benchmarks/run.py pictures [--only text report comparison notebooks]
+
+- ``text``: the beginning of what "Try it" prints, into the README.
+- ``report``, ``comparison``: pictures of the pages that ``ctxmetrics demo`` and ``ctxmetrics compare`` write, taken by
+  Chromium, at most 200 KB each.
+- ``notebooks``: each notebook of docs/notebooks is executed, and keeps the outputs that are the same each time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+BEGIN, END = "<!-- try-it:begin -->", "<!-- try-it:end -->"
+LARGEST = 200_000
+"""Bytes of a picture."""
+SHOWN_METRICS = ("context_recall", "context_precision")
+
+
+def printed(*command: str, cwd: Path) -> str:
+    """Return what a command of the library prints, in a process of its own and a terminal of 80 columns."""
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "ctxmetrics", *command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return done.stdout
+
+
+def excerpt(text: str) -> str:
+    """Return the part that the README shows: some of the means, and the sample with the lowest recall."""
+    head, *rows = text.splitlines()
+    means = [row for row in rows if row.split(" ")[0] in SHOWN_METRICS and not row.startswith(" ")]
+    lowest = next(
+        block
+        for block in text.split("\n\n")
+        if re.search(r"^  context_recall .*\n    ✗", block, re.MULTILINE)
+    )
+    block = lowest[lowest.index("hb-") :].rstrip()
+    return "\n".join([head, *means[: len(SHOWN_METRICS)], "..", block])
+
+
+def shown_in_readme(text: str) -> str:
+    return f"{BEGIN}\n```text\n{excerpt(text)}\n```\n{END}"
+
+
+def write_text() -> dict:
+    page = ROOT / "README.md"
+    with tempfile.TemporaryDirectory() as folder:
+        shown = shown_in_readme(printed("demo", cwd=Path(folder)))
+    head, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    page.write_text(head + shown + rest.split(END)[1], encoding="utf-8")
+    print(shown)
+    return {"words": len(page.read_text(encoding="utf-8").split())}
+
+
+def picture(page: Path, name: str, *, width: int, height: int) -> dict:
+    """Write a picture of the top of a page."""
+    from PIL import Image
+
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit("pictures: no chromium here")
+    file = PICTURES / f"{name}.png"
+    with tempfile.TemporaryDirectory() as folder:
+        command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        command += [f"--user-data-dir={folder}", f"--window-size={width},{height}", f"--screenshot={file}"]
+        subprocess.run([*command, page.as_uri()], check=True, capture_output=True)
+    with Image.open(file) as taken:
+        taken.convert("RGB").quantize(128).save(file, optimize=True)
+    size = file.stat().st_size
+    print(f"{file.relative_to(ROOT)}: {size} bytes")
+    assert size < LARGEST, f"{file} is larger than {LARGEST} bytes"
+    return {"bytes": size}
+
+
+def write_report() -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        printed("demo", cwd=Path(folder))
+        return picture(Path(folder) / "ctxmetrics-demo.html", "report", width=960, height=900)
+
+
+def write_comparison() -> dict:
+    sys.path.insert(0, str(ROOT / "examples"))
+    import two_retrievers
+
+    from ctxmetrics import compare, evaluate
+
+    runs = [
+        evaluate(two_retrievers.retrieved(rank), two_retrievers.METRICS, progress=False)
+        for rank in (two_retrievers.by_shared_words, two_retrievers.by_rare_words)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "comparison.html"
+        page.write_text(compare(*runs).html(), encoding="utf-8")
+        return picture(page, "comparison", width=960, height=900)
+
+
+def executed(path: Path):
+    """Return a notebook with the outputs of a run; those that differ from run to run are left out."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    book = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "examples").mkdir()
+        shutil.copy(ROOT / "examples" / "handbook.jsonl", Path(folder) / "examples")
+        here = Path(folder) / "docs" / "notebooks"
+        here.mkdir(parents=True)
+        os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        NotebookClient(book, timeout=240, resources={"metadata": {"path": str(here)}}).execute()
+    for cell in book.cells:
+        cell.metadata = {}
+        if cell.cell_type == "code":
+            cell.outputs = [
+                output
+                for output in cell.outputs
+                if output.output_type == "execute_result" or output.get("name") == "stdout"
+            ]
+    return book
+
+
+def write_notebooks() -> dict:
+    import nbformat
+
+    for path in NOTEBOOKS:
+        nbformat.write(executed(path), path)
+        print(path.relative_to(ROOT))
+    return {"notebooks": len(NOTEBOOKS)}
+
+
+WRITERS = {
+    "text": write_text,
+    "report": write_report,
+    "comparison": write_comparison,
+    "notebooks": write_notebooks,
+}
+
+
+def run(argv: list[str]) -> dict:
+    parser = argparse.ArgumentParser(prog="pictures")
+    parser.add_argument("--only", nargs="*", choices=WRITERS, default=list(WRITERS))
+    names = parser.parse_args(argv).only
+    return {"benchmark": "pictures", **{name: WRITERS[name]() for name in names}}

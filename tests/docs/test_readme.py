@@ -1,0 +1,97 @@
+"""The README: short, its three drop-ins give a number in at most ten lines, and what it shows is what is printed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+DROP_INS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+PARIS = "The Eiffel Tower stands in Paris, on the Champ de Mars."
+
+
+def load(code: str, monkeypatch: pytest.MonkeyPatch, **names: object) -> ModuleType:
+    """Run a block as a module of its own."""
+    module = ModuleType("drop_in")
+    monkeypatch.setitem(sys.modules, "drop_in", module)
+    module.__dict__.update(names)
+    exec(compile(code, "README.md", "exec"), module.__dict__)  # noqa: S102 - our own page
+    return module
+
+
+def drop_in(adapter: str) -> str:
+    (found,) = [code for code in DROP_INS if adapter in code]
+    return found
+
+
+def test_it_has_at_most_600_words() -> None:
+    assert len(TEXT.split()) <= 600
+
+
+def test_each_drop_in_has_at_most_ten_lines() -> None:
+    assert len(DROP_INS) == 3
+    for code in DROP_INS:
+        assert len(code.strip().splitlines()) <= 10, code
+        assert len([line for line in code.splitlines() if line.strip()]) + 1 <= 10, (
+            "with the line that installs it"
+        )
+
+
+@pytest.mark.slow
+def test_a_number_in_ones_own_ragas_evaluate(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ragas")
+    load(drop_in("ctxmetrics_ragas"), monkeypatch)
+    assert "'context_recall': 0.5000" in capsys.readouterr().out  # one of two sentences
+
+
+@pytest.mark.slow
+def test_a_number_in_ones_own_deepeval_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("deepeval")
+    code = drop_in("ctxmetrics_deepeval")
+    load(code, monkeypatch).test_retriever()
+    missed = load(code.replace("The tower is in Paris, France.", "Berlin is rainy."), monkeypatch)
+    with pytest.raises(AssertionError, match=r"context_recall \(score: 0.0, threshold: 0.8"):
+        missed.test_retriever()
+
+
+@pytest.mark.slow
+def test_a_number_in_ones_own_langsmith_evaluate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a data set of this machine in place of one by name, which would be fetched from LangSmith."""
+    langsmith = pytest.importorskip("langsmith")
+    import uuid
+
+    from langsmith.schemas import Example
+
+    real, rows = langsmith.evaluate, []
+    offline = langsmith.Client(api_key="none", api_url="http://127.0.0.1:9", auto_batch_tracing=False)
+    examples = [
+        Example(
+            id=uuid.uuid4(),
+            inputs={"question": "Where is the Eiffel Tower?"},
+            outputs={"answer": "The Eiffel Tower stands in Paris. It is 330 metres tall."},
+        )
+    ]
+
+    def evaluate(target, *, data, evaluators):
+        assert data == "my dataset"
+        rows.extend(real(target, data=examples, evaluators=evaluators, client=offline, upload_results=False))
+
+    monkeypatch.setattr(langsmith, "evaluate", evaluate)
+    load(drop_in("ctxmetrics_langchain"), monkeypatch, retriever=SimpleNamespace(invoke=lambda _: [PARIS]))
+    assert [row["evaluation_results"]["results"][0].score for row in rows] == [0.5]
+
+
+def test_what_it_shows_is_what_is_printed(tmp_path: Path) -> None:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "benchmarks" / "pictures.py")
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    assert pictures.shown_in_readme(pictures.printed("demo", cwd=tmp_path)) in TEXT
