@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from ctxmetrics._runtime.cache import Store
     from ctxmetrics._runtime.memo import Memo
+    from ctxmetrics._runtime.quota import Gate
     from ctxmetrics.models.base import Model, Prompt, Reply
 
 DEFAULT_CONCURRENCY = 16
@@ -67,6 +68,10 @@ class Run:
         ends: Whether it is one run. False: it serves what is part of no run, and a judge that is down is tried again
             after `COOL_DOWN`.
         max_failures: See `Breaker`.
+        quota: Where each request asks for its lease, beside the bound of this run: limits by the minute, and those that
+            hold for several runs together.
+        quota: Where each request asks for a lease, beside this run's own bound: limits by the minute, and limits that
+            several runs share.
         attempts: How often one request is sent at most, but at least once; without an answer in time,
             `TIMEOUT_ATTEMPTS` times at most. None: `ATTEMPTS`, not counting refusals for overload for as long as
             `OVERLOAD_PATIENCE`.
@@ -81,6 +86,7 @@ class Run:
     ends: bool = False
     max_failures: int = MAX_FAILURES
     attempts: int | None = None
+    quota: Gate | None = None
     usage: Usage = field(default_factory=Usage)
     spent: str | None = None
     _breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
@@ -173,10 +179,13 @@ class Run:
             async with limiter.slot() as sent_at:
                 if trial is None:
                     breaker.check()  # it may have opened meanwhile
-                self.take_call()
+                lease, tokens = await self._lease(model, prompt, breaker), 0
                 try:
+                    self.take_call()
                     reply = await self._ask(model, prompt, schema)
+                    tokens = reply.usage.total_tokens
                 except JudgeError as problem:
+                    tokens = _spent_on(problem).total_tokens
                     self._note_failure(problem, breaker, limiter, sent_at)
                     raise
                 except (BudgetExceededError, ParameterError):
@@ -184,6 +193,9 @@ class Run:
                 except BaseException:
                     self.usage += Usage(calls=1)  # cancelled: it was sent all the same
                     raise
+                finally:
+                    if self.quota is not None:
+                        self.quota.leave(lease, tokens, breaker.message)
                 breaker.answered()
                 limiter.succeeded()
                 self._warned_of_wait = False
@@ -192,6 +204,27 @@ class Run:
         finally:
             if trial is not None:
                 trial.set_result(None)
+
+    async def _lease(self, model: Model, prompt: Prompt, breaker: Breaker) -> int:
+        """Wait for a lease of the quota; return its number, or 0 where there is no quota.
+
+        Raises:
+            BudgetExceededError: The budget of all runs together is used up.
+            JudgeError: Another run found that the model is down.
+        """
+        if self.quota is None:
+            return 0
+        from ctxmetrics.models.base import checked_usage
+
+        tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
+        lease = await self.quota.enter(self.seconds_for(model), tokens)
+        if isinstance(lease, int):
+            return lease
+        if lease.code == "judge_down":
+            breaker.message = lease.message
+            breaker.check()
+        self.spent = lease.message
+        raise BudgetExceededError(lease.message)
 
     def _note_failure(self, problem: JudgeError, breaker: Breaker, limiter: Limiter, sent_at: float) -> None:
         self.usage += _spent_on(problem)

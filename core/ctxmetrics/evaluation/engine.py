@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._runtime.background import background_loop, start, wait_for
 from ctxmetrics._runtime.cache import opened
+from ctxmetrics._runtime.quota import Quota
 from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run, using
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, OutputFileError, ParameterError
@@ -81,6 +82,8 @@ def evaluate(
             default): a bar where stderr is a terminal.
             max_calls: Requests in all; then what is not in memory or cache is not judged.
             max_tokens: Tokens in all; then the same. Requests in flight at that moment are still counted on top.
+            requests_per_minute: Requests in any 60 seconds at most; the others wait.
+            tokens_per_minute: Tokens in any 60 seconds at most. Replies to the requests in flight come on top.
             deadline: Seconds for the whole run; then what is there is returned.
             out: A file that gets one JSON line a sample and metric, in order. While the run goes on they are in
             ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric,
@@ -163,6 +166,7 @@ class Evaluation:
         keep: Whether the results keep whole rows; None: unless there is ``out``.
         resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
         in_caller: Whether the calling thread reads the samples, where they are no list (`run_in_caller`).
+        run: The run that this one is a part of, where there are several parts; it has the limits then.
         max_concurrency: This and the others: as for `evaluate`.
     """
 
@@ -176,6 +180,7 @@ class Evaluation:
         keep: bool | None = None,
         resume: bool = False,
         in_caller: bool = False,
+        run: Run | None = None,
         max_concurrency: int = DEFAULT_CONCURRENCY,
         cache: str | os.PathLike[str] | Store | None = None,
         timeout: float = DEFAULT_TIMEOUT,
@@ -183,6 +188,8 @@ class Evaluation:
         progress: bool | Callable[[Progress], None] | None = None,
         max_calls: int | None = None,
         max_tokens: int | None = None,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
         deadline: float | None = None,
         out: str | os.PathLike[str] | None = None,
         keep_texts: bool = False,
@@ -190,6 +197,11 @@ class Evaluation:
         check_number("evaluate: max_concurrency", max_concurrency, 1, whole=True)
         check_number("evaluate: max_calls", max_calls, 0, whole=True, optional=True)
         check_number("evaluate: max_tokens", max_tokens, 0, whole=True, optional=True)
+        for name, number in (
+            ("requests_per_minute", requests_per_minute),
+            ("tokens_per_minute", tokens_per_minute),
+        ):
+            check_number(f"evaluate: {name}", number, 1, whole=True, optional=True)
         check_number("evaluate: timeout", timeout, _LEAST_SECONDS)
         check_number("evaluate: deadline", deadline, _LEAST_SECONDS, optional=True)
         check_choice("evaluate: on_error", on_error, ("record", "raise"))
@@ -198,13 +210,17 @@ class Evaluation:
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         listed = isinstance(samples, (list, tuple))
         self.source: Source = (CallerSource if in_caller and not listed else Source)(samples, self.metrics)
-        self._run = Run(
+        quota = None
+        if requests_per_minute is not None or tokens_per_minute is not None:
+            quota = Quota(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute)
+        self._run = run or Run(
             max_concurrency=max_concurrency,
             timeout=timeout,
             max_calls=max_calls,
             max_tokens=max_tokens,
             memo=memo,
             ends=True,
+            quota=quota,
         )
         self._cache, self._out, self._progress, self._deadline = cache, out, progress, deadline
         self._keep_texts = keep_texts

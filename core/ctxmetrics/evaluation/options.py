@@ -22,6 +22,8 @@ class RunOptions(TypedDict, total=False):
     progress: bool | Callable[[Progress], None] | None
     max_calls: int | None
     max_tokens: int | None
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
     deadline: float | None
     out: str | os.PathLike[str] | None
     keep_texts: bool

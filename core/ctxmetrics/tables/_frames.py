@@ -30,7 +30,7 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
         return nw.from_native(table, eager_only=True)
     except TypeError:
         raise ParameterError(
-            f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table."
+            f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table, Ray dataset or Spark data frame."
         ) from None
 
 

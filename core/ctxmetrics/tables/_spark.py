@@ -1,0 +1,64 @@
+"""A Spark data frame in, a Spark data frame with the columns of the metrics out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.tables._workers import asks_a_judge, in_worker, split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from ctxmetrics.tables._workers import Limits
+    from ctxmetrics.tables.batches import BatchScorer
+
+
+def score_dataframe(frame: Any, scorer: BatchScorer) -> Any:
+    """Score the rows of a Spark data frame, when it is read.
+
+    With a judge, at most as many partitions are scored at a time as the limits can be shared among: each has a fixed
+    share of them.
+
+    Args:
+        frame: The data frame.
+        scorer: The metrics and options; its limits hold for all partitions together.
+
+    Raises:
+        ParameterError: The frame has a column of a metric's name.
+    """
+    from pyspark.sql.types import DoubleType, StringType, StructField, StructType
+
+    if taken := scorer.columns.keys() & set(frame.columns):
+        raise ParameterError(f"score_table: the table already has a column {min(taken)!r}. Rename it.")
+    types = {float: DoubleType(), str: StringType()}
+    added = [StructField(name, types[kind]) for name, kind in scorer.columns.items()]
+    scorer, limits = split(scorer)
+    if asks_a_judge(scorer):
+        workers = min(limits.most_workers(), _parallel(frame))
+        frame, limits = frame.coalesce(workers), limits.share(workers)
+    return frame.mapInArrow(_Worker(scorer, limits), StructType([*frame.schema.fields, *added]))
+
+
+def _parallel(frame: Any) -> int:
+    """Return how many partitions the cluster scores at a time, as far as it says."""
+    try:
+        return max(1, int(frame.sparkSession.sparkContext.defaultParallelism))
+    except Exception:  # noqa: BLE001 - a session of Spark Connect has no context, and says so in several ways
+        return 1
+
+
+class _Worker:
+    """Scores the batches of a partition: one run."""
+
+    def __init__(self, scorer: BatchScorer, limits: Limits) -> None:
+        self._scorer, self._limits = scorer, limits
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        scorer = in_worker(self._scorer, self._limits)
+        for batch in batches:
+            yield from scorer.score(pa.Table.from_batches([batch])).to_batches()

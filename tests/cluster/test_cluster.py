@@ -1,0 +1,192 @@
+"""score_table on clusters: what one process gives, within limits that hold for all workers together."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    IDBasedContextPrecision,
+    IDBasedContextRecall,
+    LLMJudge,
+    NonLLMContextRecall,
+    OpenAIModel,
+    score_table,
+)
+from ctxmetrics.errors import ParameterError
+from support import FakeOpenAIServer, answer_from
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+pytest.importorskip("openai", reason="the openai extra is not installed")
+pytestmark = pytest.mark.cluster
+
+LIMIT = 8
+
+
+class OnRay:
+    def __init__(self, ray):
+        self._ray = ray
+
+    def distributed(self, table, parts):
+        return self._ray.data.from_arrow(table).repartition(parts)
+
+    def collected(self, dataset):
+        return pa.Table.from_pylist(dataset.take_all())
+
+
+class OnSpark:
+    def __init__(self, session):
+        self._session = session
+
+    def distributed(self, table, parts):
+        return self._session.createDataFrame(table).repartition(parts)
+
+    def collected(self, frame):
+        return frame.toArrow()
+
+
+@pytest.fixture(params=["ray", "spark"])
+def engine(request):
+    fixture = request.getfixturevalue(f"{request.param}_cluster")
+    return (OnRay if request.param == "ray" else OnSpark)(fixture)
+
+
+def rows(table):
+    return sorted(table.to_pylist(), key=lambda row: row["id"])
+
+
+def judged_table(count):
+    return pa.table(
+        {
+            "id": [f"{number:05}" for number in range(count)],
+            "user_input": [f"Which colour has door {number}?" for number in range(count)],
+            "reference": [f"Door {number} is green. Door {number} is heavy." for number in range(count)],
+            "retrieved_contexts": [[f"Door {number} is green.", "Birds sing."] for number in range(count)],
+        }
+    )
+
+
+def judge_at(server):
+    return LLMJudge(OpenAIModel("judge", base_url=server.base_url, api_key="sk-none"))
+
+
+def honest():
+    return answer_from(supported=lambda unit, contexts: any(unit in context for context in contexts))
+
+
+def test_ids_strings_and_the_embedded_judge_give_what_one_process_gives(engine):
+    source = random.Random(3)
+    judged = judged_table(400)
+    ids = [
+        [
+            None
+            if source.random() < 0.05
+            else [f"d{source.randrange(9)}" for _ in range(source.randrange(6))]
+            for _ in range(400)
+        ]
+        for _ in range(2)
+    ]
+    table = (
+        judged.append_column("retrieved_context_ids", pa.array(ids[0]))
+        .append_column("reference_context_ids", pa.array(ids[1]))
+        .append_column("reference_contexts", judged["retrieved_contexts"])
+    )
+    metrics = [
+        IDBasedContextRecall(), IDBasedContextPrecision(), NonLLMContextRecall(), ContextRecall(), ContextPrecision(),
+    ]  # fmt: skip
+    scored = score_table(engine.distributed(table, 4), metrics)
+    assert type(scored) is type(engine.distributed(table, 1))
+    assert rows(engine.collected(scored)) == rows(score_table(table, metrics))
+
+
+def test_one_limit_holds_for_all_workers_also_where_one_is_killed(engine, tmp_path):
+    killed, cache = tmp_path / "killed", tmp_path / "cache"
+
+    def similarity(one, other):
+        if "number 70 " in one + other and not Path(killed).exists():
+            Path(killed).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 1.0
+
+    table = judged_table(120)
+    texts = [[f"The text of number {number} here."] for number in range(120)]
+    table = table.append_column("reference_contexts", pa.array(texts))
+    metrics = [ContextRecall(), NonLLMContextRecall(similarity=similarity)]
+    with FakeOpenAIServer(honest(), latency=0.05) as server:
+        options = {"judge": judge_at(server), "max_concurrency": LIMIT, "timeout": 5.0, "cache": cache}
+        scored = rows(engine.collected(score_table(engine.distributed(table, 4), metrics, **options)))
+        assert killed.exists()
+        assert [row["context_recall"] for row in scored] == [0.5] * 120
+        assert server.max_in_flight <= LIMIT
+        assert server.count <= 120 + LIMIT  # what was in flight when the worker was killed
+        assert scored == rows(score_table(table, metrics, **options))
+
+
+def test_one_budget_for_all_workers(engine):
+    with FakeOpenAIServer(honest()) as server:
+        scored = score_table(
+            engine.distributed(judged_table(60), 4), [ContextRecall()], judge=judge_at(server), max_calls=20
+        )
+        found = [
+            (row["context_recall"], row["context_recall.reason_code"])
+            for row in engine.collected(scored).to_pylist()
+        ]
+        assert server.count == 20
+    assert sorted(found, key=str) == [(0.5, None)] * 20 + [(None, "not_judged")] * 40
+
+
+def test_a_judge_that_is_down_is_asked_no_more_by_any_worker(ray_cluster):
+    engine = OnRay(ray_cluster)
+    with FakeOpenAIServer(lambda _: pytest.fail("not reached"), api_key="another") as server:
+        scored = score_table(
+            engine.distributed(judged_table(120), 4),
+            [ContextRecall()],
+            judge=judge_at(server),
+            max_concurrency=4,
+        )
+        assert {row["context_recall.reason_code"] for row in scored.take_all()} == {"not_judged"}
+        assert server.count == 0  # refused at the door: such requests are no chat requests
+        assert server.connections <= 2 * 4
+
+
+def test_options_of_one_process_are_refused(engine):
+    given = engine.distributed(judged_table(2), 1)
+    for name, value in (("out", "x.jsonl"), ("deadline", 1.0), ("progress", True)):
+        with pytest.raises(ParameterError, match=f"{name}= is for one process"):
+            score_table(given, [ContextRecall()], **{name: value})
+
+
+BLOCKS = re.findall(
+    r"^```python cluster\n(.*?)^```$",
+    Path(__file__).parents[2].joinpath("docs", "running.md").read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@pytest.mark.parametrize("code", BLOCKS, ids=["ray", "spark", "judged on ray"])
+def test_the_examples_of_the_page_run(code, request, tmp_path, monkeypatch):
+    request.getfixturevalue("spark_cluster" if "pyspark" in code else "ray_cluster")
+    table = judged_table(6).set_column(
+        3, "retrieved_contexts", pa.array([[f"Door {n} is green. Door {n} is heavy."] for n in range(6)])
+    )
+    for name in ("retrieved_context_ids", "reference_context_ids"):
+        table = table.append_column(name, pa.array([["a"]] * 6))
+    parquet.write_table(table, tmp_path / "samples.parquet")
+    with FakeOpenAIServer(honest()) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-example")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        exec(compile(code.replace("/data/", f"{tmp_path}/"), "running.md", "exec"), {})  # noqa: S102 - our page
+        assert server.count == (6 if "LLMJudge" in code else 0)
+    written = [path for folder in tmp_path.glob("scores-of-*") for path in folder.glob("*.parquet")]
+    assert {
+        value for path in written for value in parquet.read_table(path)["context_recall"].to_pylist()
+    } <= {1.0}
+    assert bool(written) is ("write" in code)
