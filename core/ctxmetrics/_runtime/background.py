@@ -133,8 +133,11 @@ async def on_background(
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    import asyncio
+
     loop.run_forever()
-    loop.close()
+    if not asyncio.all_tasks(loop):  # else what did not end in time would be reported as destroyed
+        loop.close()
 
 
 def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thread) -> None:
