@@ -230,7 +230,7 @@ def commands() -> list[tuple[str, str]]:
     ("page", "command"),
     [
         _slow_if(
-            bool(re.search("parity|openai/|cache|check-judge|label", command)),
+            bool(re.search("parity|openai/|cache|check-judge|label|explain-difference|sweep|agree", command)),
             page,
             command,
             name=f"{page}-{command}",

@@ -88,6 +88,7 @@ def test_a_number_in_ones_own_langsmith_evaluate(monkeypatch: pytest.MonkeyPatch
     assert [row["evaluation_results"]["results"][0].score for row in rows] == [0.5]
 
 
+@pytest.mark.slow
 def test_what_it_shows_is_what_is_printed(tmp_path: Path) -> None:
     import importlib.util
 
