@@ -12,6 +12,8 @@ from ctxmetrics import (
     IDBasedContextPrecision,
     IDBasedContextRecall,
     Sample,
+    SpanBasedContextPrecision,
+    SpanBasedContextRecall,
     score_table,
 )
 from ctxmetrics.conventions import CONVENTIONS
@@ -102,6 +104,53 @@ def test_the_values_are_those_of_samples(convention, types):
     scored = score_table(pl.DataFrame(data), asked)
     for metric in asked:
         assert columns(scored, metric.name) == expected(data, metric), metric.name
+
+
+def span_metrics(convention):
+    for top_k, strict in ((None, False), (0, False), (3, True)):
+        given = {"convention": convention, "top_k": top_k, "strict": strict}
+        for least in (0.5, 0.0, 1.0):
+            yield SpanBasedContextRecall(**given, unit="span", min_cover=least)
+            yield SpanBasedContextPrecision(**given, formula="ap", min_cover=least)
+        yield SpanBasedContextRecall(**given)
+        yield SpanBasedContextPrecision(**given)
+        yield SpanBasedContextPrecision(**given, formula="iou")
+
+
+def span(number):
+    source = ("a.md", "b c.md", "d/é.md")[number % 3]
+    return f"{source}#char={number * 3 % 17},{number * 3 % 17 + 1 + number % 7}"
+
+
+@pytest.mark.parametrize("convention", ["default", "ragas", "aegis"])
+def test_the_values_of_spans_are_those_of_samples(convention):
+    rng = random.Random(convention)
+    data = {name: list(cells(rng, 60, span)) for name in ("retrieved_context_ids", "reference_context_ids")}
+    asked = list(span_metrics(convention))
+    scored = score_table(pl.DataFrame(data), [*asked, IDBasedContextRecall()])
+    for metric in [*asked, IDBasedContextRecall()]:
+        assert columns(scored, metric.name) == expected(data, metric), metric.name
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["a.md"], ["a.md#char=5,5"], ["a.md#char=9,5"], ["#char=1,5"], ["a.md#char=1,5 "], ["a.md#char=1,5\n"],
+        ["a.md#char=1,1234567890123"], ["a.md#char=1,2", "./a.md#char=1,2"], ["a%2Emd#char=1,2", "a.md#char=1,2"],
+    ],
+)  # fmt: skip
+def test_a_row_without_spans_is_an_error_of_its_own(wrong):
+    good = ["a.md#char=1,9"]
+    table = pl.DataFrame(
+        {"retrieved_context_ids": [good, wrong, []], "reference_context_ids": [good, good, wrong]}
+    )
+    scored = columns(score_table(table, [SpanBasedContextRecall()]), "span_based_context_recall")
+    assert scored == [(1.0, None), (None, "metric_error"), (None, "metric_error")]
+    apart = pl.DataFrame(
+        {"retrieved_context_ids": [good, good], "reference_context_ids": [["./a.md#char=1,5"], good]}
+    )
+    scored = columns(score_table(apart, [SpanBasedContextRecall()]), "span_based_context_recall")
+    assert scored == [(None, "metric_error"), (1.0, None)]
 
 
 @pytest.mark.parametrize("bits", [0, 1, 3])

@@ -58,6 +58,7 @@ class MetricParams(TypedDict, total=False):
     min_similarity: float
     min_cover: float
     similarity: Measure
+    explain: bool
 
 
 class WrapperParams(MetricParams, KeyParams, total=False):

@@ -71,7 +71,16 @@ def score(
     from ctxmetrics.report.text import render_text
 
     schema, convention = schema_and_convention(schema, convention)
+    verdicts = {"--report": report, "--cache": cache, "--show": show, "--max-doubtful": max_doubtful}
     cache = _cache_of(file, {"--out": out, "--report": report, "--junit": junit}, cache, judge, resume=resume)
+    if out is not None and out.suffix.lower() == ".parquet":
+        results, metrics = _in_columns(
+            file, out, metric, convention, schema, keep_texts=keep_texts, resume=resume, not_used=verdicts
+        )
+        print_result(render_text(results.report(), lowest=0, color=colored()))
+        outcomes = outcomes_of(gates_of(metrics, fail_under, min_pass_rate), results)
+        leave(results, judge_of(judge, base_url), out=out, failed_gates=_tell_ci(outcomes, results, junit))
+        return
     samples: Any = read_samples(file, schema)
     payload = samples.payload
     judging = judge_of(judge, base_url)
@@ -103,6 +112,46 @@ def score(
     _write_report(results, report)
     outcomes = [*outcomes_of(gates, results), *doubtful(max_doubtful, results)]
     leave(results, judging, out=out, failed_gates=_tell_ci(outcomes, results, junit))
+
+
+def _in_columns(
+    file: Path,
+    out: Path,
+    names: Sequence[str] | None,
+    convention: str,
+    schema: str,
+    *,
+    keep_texts: bool,
+    resume: bool,
+    not_used: Mapping[str, Any],
+) -> tuple[Results, list[Metric]]:
+    """Score a Parquet file with metrics that ask no judge, and write a Parquet file.
+
+    Raises:
+        ParameterError: The file is of another kind, or an option does not go with it.
+    """
+    from ctxmetrics.fields import SCHEMAS
+    from ctxmetrics.metrics import METRICS
+    from ctxmetrics.metrics.judged import JudgedMetric
+    from ctxmetrics.tables.files import ENDING, column_names, score_parquet
+
+    if file.suffix.lower() != ENDING:
+        raise ParameterError(
+            f"--out {out}: a Parquet file is made of a Parquet file. Write --out FILE.jsonl."
+        )
+    if wrong := [name for name, value in not_used.items() if value]:
+        raise ParameterError(
+            f"{wrong[0]} needs verdicts, which Parquet does not hold. Write --out FILE.jsonl."
+        )
+    metrics = [metric_of(name, convention) for name in names or ()]
+    if not names:
+        columns, find = column_names(file), SCHEMAS[schema].column_of
+        fitting = [kind(convention=convention) for kind in METRICS.values()]
+        fitting = [metric for metric in fitting if all(find(name, columns) for name in metric.requires)]
+        metrics = [metric for metric in fitting if not isinstance(metric, JudgedMetric)]
+        if left := [metric.name for metric in fitting if metric not in metrics]:
+            message(f"note: {', '.join(left)}: write --out FILE.jsonl for metrics that ask a judge")
+    return score_parquet(file, out, metrics, schema=schema, keep_texts=keep_texts, resume=resume), metrics
 
 
 def _cache_of(

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from ctxmetrics.comparison.compare import Comparison
     from ctxmetrics.evaluation.curve import Curve, SmallestK
+    from ctxmetrics.metrics.base import Metric
     from ctxmetrics.report.report import Report
     from ctxmetrics.samples import Sample
 
@@ -81,6 +84,28 @@ class _Column:
         self.passed += score.passed is True
         self.failed += code in FAILURES
         self.threshold = score.threshold if score.threshold is not None else self.threshold
+
+    def add_values(
+        self,
+        metric: Metric,
+        values: NDArray[np.float64],
+        codes: NDArray[np.int8],
+        reasons: Sequence[str | None],
+    ) -> None:
+        """Append values without verdicts; NaN where there is none, and the code says which of the reasons is why."""
+        import numpy as np
+
+        from ctxmetrics.samples import Sample
+
+        self.provenances[metric.build(Sample(), None).provenance] = None
+        self.values.frombytes(values.tobytes())
+        names = [self.names.setdefault(reason or "", len(self.names)) for reason in reasons]
+        self.codes.frombytes(np.array(names, np.uint8)[codes].tobytes())
+        self.doubtful.extend([0] * len(values))
+        self.convention, self.threshold = metric.convention, metric.pass_mark
+        if self.threshold is not None:
+            self.passed += int((values >= self.threshold).sum())
+        self.failed += int(np.array([reason in FAILURES for reason in reasons])[codes].sum())
 
     def score(self, index: int, sample_id: str | None) -> Score:
         value = self.values[index]
@@ -152,6 +177,24 @@ class Results(Sequence[Row]):
             self.usage += Usage(reused=row.scores[name].usage.reused)
         if self._rows is not None:
             self._rows.append(row)
+
+    def add_values(
+        self,
+        metric: Metric,
+        values: NDArray[np.float64],
+        codes: NDArray[np.int8],
+        reasons: Sequence[str | None],
+    ) -> None:
+        """Append values of rows without verdicts and ids to one metric; call it for each metric.
+
+        Args:
+            metric: The metric.
+            values: One a row; NaN where there is none.
+            codes: For each row, which of the reasons is why there is none.
+            reasons: Reason codes; None where there is a value.
+        """
+        self._columns[metric.name].add_values(metric, values, codes, reasons)
+        self._ids.extend([None] * (len(self._columns[metric.name].values) - len(self._ids)))
 
     def __len__(self) -> int:
         return len(self._ids)

@@ -38,6 +38,7 @@ PART = ".part"
 ENCODING = ("utf-8", "backslashreplace")
 # Bytes of a file that say whether this library wrote it, and what its rows begin with.
 _START = 1024
+_END = 1 << 16
 _ROW = b'{"sample_id"'
 # What is locked on Windows: a byte that no file reaches, so that the file can be read meanwhile.
 _LOCKED_BYTE = 2**62
@@ -128,6 +129,9 @@ def _is_output(place: Path) -> bool:
     try:
         with place.open("rb") as file:
             start = file.read(_START)
+            if start.startswith(b"PAR1"):  # what it is about stands at the end
+                file.seek(-min(_END, place.stat().st_size), os.SEEK_END)
+                return b"ctxmetrics" in file.read()
     except OSError:
         return True
     return _ROW.startswith(start[: len(_ROW)]) or (start.startswith(b"<") and b"ctxmetrics" in start)
@@ -201,7 +205,7 @@ class OutFile:
             if self._place is None or self.part is None:
                 self._file = os.open(path, os.O_WRONLY | os.O_APPEND | _BINARY)
                 return
-            self._file = _open_locked(self.part)
+            self._file = open_locked(self.part)
             _copy_mode(self._place, self._file)
             if resume:
                 self._earlier = self.part.open("rb")
@@ -290,7 +294,7 @@ class OutFile:
         self._close()
 
 
-def _open_locked(path: Path) -> int:
+def open_locked(path: Path) -> int:
     """Open a file that no other run has open.
 
     Raises:

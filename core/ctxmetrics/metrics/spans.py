@@ -47,7 +47,7 @@ SpanUnit = Literal["character", "span"]
 SpanFormula = Literal["share", "iou", "ap"]
 
 _ID = re.compile(rf"(.+){SPAN_MARK}([0-9]+),([0-9]+)", re.DOTALL)
-_MOST_DIGITS = 12
+MOST_DIGITS = 12
 _SHOWN = 80
 _SHOWN_PARTS = 3
 
@@ -218,7 +218,7 @@ def read_span(id_: str, where: str) -> Span:
             "metadata has source and start_index (text splitters: add_start_index=True)."
         )
     source, *numbers = match.groups()
-    if max(map(len, numbers)) > _MOST_DIGITS:
+    if max(map(len, numbers)) > MOST_DIGITS:
         raise SampleError(f"{where}: {shown} is beyond the end of any text. Write the numbers of characters.")
     start, end = map(int, numbers)
     if start >= end:
@@ -253,7 +253,7 @@ def _check_spelling(sample: Sample, passages: Sequence[Passage]) -> None:
     """
     spelled: dict[str, str] = {}
     for source in dict.fromkeys(passage.span[0] for passage in passages):
-        other = spelled.setdefault(_plain_source(source), source)
+        other = spelled.setdefault(plain_source(source), source)
         if other != source:
             raise SampleError(
                 f"{_who(sample)}: {other[:_SHOWN]!r} and {source[:_SHOWN]!r} are one source, spelled in two ways. "
@@ -262,7 +262,7 @@ def _check_spelling(sample: Sample, passages: Sequence[Passage]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _plain_source(source: str) -> str:
+def plain_source(source: str) -> str:
     """Return what all spellings of a path or an address have in common."""
     path = unquote(source).replace("\\", "/").removeprefix("file://")
     return unicodedata.normalize("NFC", posixpath.normpath(path))
@@ -355,9 +355,9 @@ def _listed(parts: Sequence[Span], passage: Passage) -> str:
 
 def _like(source: str, retrieved: Sequence[Passage]) -> str | None:
     """Return a retrieved source, other than this one, that has its file name."""
-    name = posixpath.basename(_plain_source(source))
+    name = posixpath.basename(plain_source(source))
     others = (passage.span[0] for passage in retrieved)
     return next(
-        (other for other in others if posixpath.basename(_plain_source(other)) == name and other != source),
+        (other for other in others if posixpath.basename(plain_source(other)) == name and other != source),
         None,
     )

@@ -73,14 +73,26 @@ class Block(NamedTuple):
 
 def blocks(retrieved: Ids, reference: Ids) -> Iterator[Block]:
     """Compare two columns, without the rows that have a list longer than `WIDEST`."""
-    longest = np.maximum(retrieved.lengths, reference.lengths)
+    for rows in blocks_of(retrieved.lengths, reference.lengths):
+        yield _compared(rows, retrieved, reference)
+
+
+def blocks_of(retrieved: Integers, reference: Integers) -> Iterator[Integers]:
+    """Yield rows with lists of similar length, from the lengths of both, without those longer than `WIDEST`."""
+    longest = np.maximum(retrieved, reference)
     least, width = -1, _NARROWEST
     while width <= WIDEST:
         rows = np.flatnonzero((longest > least) & (longest <= width))
         step = _CELLS // width
         for begin in range(0, rows.size, step):
-            yield _compared(rows[begin : begin + step], retrieved, reference)
+            yield rows[begin : begin + step]
         least, width = width, 2 * width
+
+
+def matrix_of(rows: Integers, lengths: Integers, starts: Integers, count: int) -> tuple[Integers, Booleans]:
+    """Return where the items of some rows stand among all, places x rows, and where there is one."""
+    places = np.arange(lengths[rows].max(initial=0))[:, None]
+    return np.minimum(starts[rows] + places, max(count - 1, 0)), places < lengths[rows]
 
 
 def different_texts(pairs: Sequence[tuple[Pairs, ...]], retrieved: Ids, reference: Ids) -> Integers:
@@ -122,10 +134,8 @@ def _compared(rows: Integers, retrieved: Ids, reference: Ids) -> Block:
 
 
 def _lines(rows: Integers, ids: Ids) -> _Lines:
-    lengths, starts = ids.lengths[rows], ids.starts[rows]
-    places = np.arange(lengths.max(initial=0))[:, None]
-    at = np.minimum(starts + places, max(ids.codes.size - 1, 0))
-    return _Lines(ids.codes[at], places < lengths, starts)
+    at, there = matrix_of(rows, ids.lengths, ids.starts, ids.codes.size)
+    return _Lines(ids.codes[at], there, ids.starts[rows])
 
 
 def _repeated(lines: _Lines) -> Booleans:

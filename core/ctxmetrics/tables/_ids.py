@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ctxmetrics.errors import SampleError
 from ctxmetrics.metrics.base import on_scale
 from ctxmetrics.samples import MAX_CHARACTERS, Sample
 from ctxmetrics.tables._hits import WIDEST, Ids, blocks, different_texts
 from ctxmetrics.tables._ranked import FORMULAS, GRADED, Ranking
+from ctxmetrics.tables._spans import SPAN_FORMULAS, overlaps, read_spans
 from ctxmetrics.tables._values import Values
 
 if TYPE_CHECKING:
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.tables._hits import Block, Integers, Pairs
+    from ctxmetrics.tables._hits import Block, Booleans, Integers, Pairs
     from ctxmetrics.tables._ranked import Floats
 
 # Why a row has no value; the first one is that it has.
-REASONS = (None, "missing_field", "no_reference", "no_retrieved_contexts")
+REASONS = (None, "missing_field", "no_reference", "no_retrieved_contexts", "metric_error")
 _MISSING, _NO_REFERENCE, _NOT_RETRIEVED = 1, 2, 3
 _SMALL = np.iinfo(np.int32)
 
@@ -36,7 +39,8 @@ class _Side(NamedTuple):
 
 def in_columns(metric: Metric, *, labelled: bool) -> bool:
     """Whether a metric has a form for columns; ``labelled``: rows may have grades, which are read from samples."""
-    return type(metric) in FORMULAS and not (labelled and type(metric) in GRADED)
+    formed = type(metric) in FORMULAS or type(metric) in SPAN_FORMULAS
+    return formed and not (labelled and type(metric) in GRADED)
 
 
 def score_ids(
@@ -55,30 +59,63 @@ def score_ids(
     ours, theirs = _side(retrieved), _side(reference)
     if ours is None or theirs is None:
         return None
-    found, wanted = _ids(ours, theirs)
     scored = {
         metric.name: Values(np.full(len(retrieved), np.nan), np.zeros(len(retrieved), np.int8), REASONS)
         for metric in metrics
     }
     missing = ours.missing | theirs.missing
+    wide = np.maximum(ours.lengths, theirs.lengths) > WIDEST
+    for kind, score in ((FORMULAS, _score_ranks), (SPAN_FORMULAS, _score_spans)):
+        if chosen := [metric for metric in metrics if type(metric) in kind]:
+            alone = wide | score(ours, theirs, chosen, scored)
+            for metric in chosen:
+                _rescale(scored[metric.name].values, metric)
+            for row in np.flatnonzero(alone & ~missing):
+                _score_alone(int(row), retrieved, reference, chosen, scored)
+    for column in scored.values():
+        column.values[missing] = np.nan
+        column.codes[missing] = _MISSING
+    return scored
+
+
+def _score_ranks(
+    ours: _Side, theirs: _Side, metrics: Sequence[Metric], scored: Mapping[str, Values]
+) -> Booleans:
+    """Write the values on the scale from 0 to 1, and return the rows for which they do not hold."""
+    found, wanted = _ids(ours, theirs)
     pairs: list[tuple[Pairs, ...]] = []
     for block in blocks(found, wanted):
         rankings: dict[int | None, Ranking] = {}
         for metric in metrics:
             if metric.top_k not in rankings:
                 rankings[metric.top_k] = _ranking(block, metric.top_k)
-            _fill(scored[metric.name], metric, block.rows, rankings[metric.top_k])
+            ranking = rankings[metric.top_k]
+            with np.errstate(divide="ignore", invalid="ignore"):  # of empty sides, whose values are replaced
+                values = FORMULAS[type(metric)](metric, ranking)
+            _fill(scored[metric.name], metric, block.rows, values, (ranking.retrieved, ranking.reference))
         pairs.append(block.pairs)
-    for metric in metrics:
-        _rescale(scored[metric.name].values, metric)
-    alone = np.maximum(found.lengths, wanted.lengths) > WIDEST
+    alone = np.zeros(ours.lengths.size, np.bool_)
     alone[different_texts(pairs, found, wanted)] = True
-    for row in np.flatnonzero(alone & ~missing):
-        _score_alone(int(row), retrieved, reference, metrics, scored)
-    for column in scored.values():
-        column.values[missing] = np.nan
-        column.codes[missing] = _MISSING
-    return scored
+    return alone
+
+
+def _score_spans(
+    ours: _Side, theirs: _Side, metrics: Sequence[Metric], scored: Mapping[str, Values]
+) -> Booleans:
+    """Write the values on the scale from 0 to 1, and return the rows for which they do not hold."""
+    import polars as pl
+
+    flats = [side.flat.cast(pl.String) for side in (ours, theirs)]
+    (found, wanted), alone = read_spans(flats, [ours.lengths, theirs.lengths])
+    for top_k in {metric.top_k for metric in metrics}:
+        for rows, overlap in overlaps(found, wanted, top_k):
+            for metric in metrics:
+                if metric.top_k == top_k:
+                    with np.errstate(divide="ignore", invalid="ignore"):  # of empty sides, as above
+                        values = SPAN_FORMULAS[type(metric)](metric, overlap)
+                    kept = found.lengths[rows] if top_k is None else np.minimum(found.lengths[rows], top_k)
+                    _fill(scored[metric.name], metric, rows, values, (kept, wanted.lengths[rows]))
+    return alone
 
 
 def _side(series: pl.Series) -> _Side | None:
@@ -141,32 +178,21 @@ def _ranking(block: Block, top_k: int | None) -> Ranking:
     return Ranking(relevant, ranks, relevant.sum(axis=0), first.sum(axis=0), block.reference)
 
 
-def _fill(scored: Values, metric: Metric, rows: Integers, ranking: Ranking) -> None:
-    """Write the values of a block's rows, on the scale from 0 to 1."""
-    retrieved, reference = ranking.retrieved > 0, ranking.reference > 0
+def _fill(
+    scored: Values, metric: Metric, rows: Integers, values: Floats, counts: tuple[Integers, Integers]
+) -> None:
+    """Write the values of some rows, and what empty sides are worth; the counts of both sides say which are."""
+    retrieved, reference = counts
+    scored.values[rows] = values
     sides = metric.rules.empty[metric.family]
     for empty, worth, code in (
-        (retrieved & ~reference, sides.no_reference, _NO_REFERENCE),
-        (~retrieved & reference, sides.nothing_retrieved, _NOT_RETRIEVED),
-        (~retrieved & ~reference, sides.both, _NO_REFERENCE),
+        ((retrieved > 0) & (reference == 0), sides.no_reference, _NO_REFERENCE),
+        ((retrieved == 0) & (reference > 0), sides.nothing_retrieved, _NOT_RETRIEVED),
+        ((retrieved == 0) & (reference == 0), sides.both, _NO_REFERENCE),
     ):
-        if isinstance(worth, str):
-            scored.codes[rows[empty]] = code
-        else:
-            scored.values[rows[empty]] = worth
-    full = retrieved & reference
-    if full.all():
-        scored.values[rows] = FORMULAS[type(metric)](metric, ranking)
-    elif full.any():
-        ranks = ranking.ranks[:, full] if ranking.ranks.shape[1] > 1 else ranking.ranks
-        part = Ranking(
-            ranking.relevant[:, full],
-            ranks,
-            ranking.found[full],
-            ranking.retrieved[full],
-            ranking.reference[full],
-        )
-        scored.values[rows[full]] = FORMULAS[type(metric)](metric, part)
+        undefined = isinstance(worth, str)
+        scored.values[rows[empty]] = np.nan if undefined else worth
+        scored.codes[rows[empty]] = code if undefined else 0
 
 
 def _rescale(values: Floats, metric: Metric) -> None:
@@ -190,6 +216,10 @@ def _score_alone(
     """Score one row as a sample."""
     sample = Sample(retrieved_context_ids=retrieved[row], reference_context_ids=reference[row])
     for metric in metrics:
-        score, column = metric.score(sample), scored[metric.name]
-        column.values[row] = np.nan if score.value is None else score.value
-        column.codes[row] = REASONS.index(score.reason_code)
+        column, value = scored[metric.name], None
+        reason: str | None = "metric_error"
+        with suppress(SampleError):
+            score = metric.score(sample)
+            value, reason = score.value, score.reason_code
+        column.values[row] = np.nan if value is None else value
+        column.codes[row] = REASONS.index(reason)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Ranking(NamedTuple):
-    """What the formulas read, of rows in which both sides have ids.
+    """What the formulas read of some rows.
 
     Attributes:
         relevant: Places x rows: where a reference id stands for the first time.
@@ -70,6 +70,8 @@ def _hit_rate(_: Metric, ranking: Ranking) -> Floats:
 
 
 def _reciprocal_rank(_: Metric, ranking: Ranking) -> Floats:
+    if not len(ranking.relevant):
+        return np.zeros(ranking.found.size)
     first = ranking.relevant.argmax(axis=0)
     ranks = np.broadcast_to(ranking.ranks, ranking.relevant.shape)[first, np.arange(first.size)]
     return np.where(ranking.found > 0, 1 / ranks, 0.0)

@@ -1,0 +1,264 @@
+"""Parquet files of any length: read, scored and written batch by batch.
+
+The scores of each batch are a file of their own in ``OUT.part`` until the run is done, so that a run that was killed
+loses one batch at most. Then they are joined to one file. Batches begin at the same rows in every run of a file, so that
+a run that was resumed writes the same file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._runtime.run import Run
+from ctxmetrics._version import __version__
+from ctxmetrics.errors import InputFileError, OutputFileError, ParameterError, missing_extra
+from ctxmetrics.evaluation.progress import counting_progress
+from ctxmetrics.evaluation.results import Results
+from ctxmetrics.evaluation.sources import check_id, check_present
+from ctxmetrics.evaluation.writer import open_locked
+from ctxmetrics.fields import SCHEMAS
+from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.samples import Sample
+from ctxmetrics.tables.batches import REASON, BatchScorer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ctxmetrics.evaluation.progress import Progress
+    from ctxmetrics.fields import Schema
+    from ctxmetrics.metrics.base import Metric
+
+ENDING = ".parquet"
+_ROWS = 1 << 16
+# What a run of a folder is about; it is locked while a run goes on.
+_ABOUT = "run.json"
+_WROTE = b"ctxmetrics"
+
+
+def column_names(file: Path) -> list[str]:
+    """Return the names of a Parquet file's columns.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        InputFileError: The file cannot be read.
+    """
+    names: list[str] = _opened(file).schema_arrow.names
+    return names
+
+
+def score_parquet(
+    file: Path,
+    out: Path,
+    metrics: Sequence[Metric],
+    *,
+    schema: str = "ragas",
+    keep_texts: bool = False,
+    resume: bool = False,
+    progress: bool | Callable[[Progress], None] | None = None,
+) -> Results:
+    """Score a Parquet file with metrics that ask no judge, in memory for one batch.
+
+    Args:
+        file: The samples, one a row.
+        out: Gets one row a sample, in order: its ``id`` where it has one, and the columns of `BatchScorer`.
+        metrics: The metrics.
+        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`).
+        keep_texts: ``out`` holds all columns of the file.
+        resume: Take over the batches that a run of the same file, metrics and options left in ``OUT.part``.
+        progress: As for `ctxmetrics.evaluate`.
+
+    Returns:
+        The values and reason codes.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        ParameterError: A metric asks a judge.
+        InputFileError: The file cannot be read, or another run writes ``out``.
+        OutputFileError: Writing failed.
+        SampleError: A row is malformed, or has the id of another.
+        MissingFieldError: No row has a field that a metric needs.
+    """
+    if judged := [metric.name for metric in metrics if isinstance(metric, JudgedMetric)]:
+        raise ParameterError(
+            f"{out}: Parquet holds the values of metrics that ask no judge. Write --out FILE.jsonl for "
+            f"{', '.join(judged)}."
+        )
+    source, scorer = _opened(file), BatchScorer(metrics=metrics, schema=schema, options={"progress": False})
+    rules, names = SCHEMAS[schema], source.schema_arrow.names
+    ids = rules.column_of("id", names)
+    results = Results({metric.name: metric.rules.scale for metric in scorer.metrics}, keep=False)
+    present: set[str] = set()
+    folder = Path(os.path.realpath(out) + ".part")
+    stat = file.stat()
+    about = {
+        "library": __version__,
+        "file": [str(file.resolve()), stat.st_size, stat.st_mtime_ns],
+        "metrics": [repr(metric) for metric in scorer.metrics],
+        "options": [schema, keep_texts, _ROWS],
+    }
+    read = names if keep_texts else _needed(rules, scorer.metrics, names)
+    kept = names if keep_texts else [name for name in (ids,) if name is not None]
+    with ExitStack() as stack:
+        _claim(stack, folder, out, json.dumps(about), resume=resume)
+        advance = stack.enter_context(counting_progress(progress, source.metadata.num_rows, Run()))
+        parts: list[Path] = []
+        first_row = 1
+        try:
+            for number, batch in enumerate(_batches(source, read)):
+                part = folder / f"{number:08}{ENDING}"
+                if not part.exists():
+                    scored, found = scorer.score_and_look(batch, first_row)
+                    _write(part, scored.select([*kept, *scorer.columns]), sorted(found))
+                table, fields = _read(part)
+                present |= fields
+                parts.append(part)
+                for metric in scorer.metrics:
+                    reasons = table[metric.name + REASON].combine_chunks().dictionary_encode()
+                    codes = reasons.indices.fill_null(-1).to_numpy() + 1
+                    names = [None, *reasons.dictionary.to_pylist()]
+                    results.add_values(metric, table[metric.name].to_numpy(), codes, names)
+                first_row += len(batch)
+                advance(failed=False, samples=len(batch))
+        except KeyboardInterrupt:
+            results.stopped = "interrupted"
+            return results
+        if not parts:
+            raise InputFileError(f"{file}: the file is empty. It should hold one sample a row.")
+        for metric in scorer.metrics:
+            check_present(metric, present)
+        if ids is not None:
+            _check_ids(parts, ids)
+        _join(parts, out)
+        shutil.rmtree(folder, ignore_errors=True)
+    return results
+
+
+def _opened(file: Path) -> Any:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise missing_extra("pyarrow", "parquet") from None
+    try:
+        return parquet.ParquetFile(file)
+    except ArrowException as error:
+        raise InputFileError(f"{file}: is no Parquet file: {error}. Convert it.") from None
+    except OSError as error:
+        raise InputFileError(f"{file}: cannot be read: {error.strerror or error}. Check the path.") from None
+
+
+def _needed(schema: Schema, metrics: Sequence[Metric], names: Sequence[str]) -> list[str]:
+    """Return the columns that may hold a field that the metrics read."""
+    fields = {"id", "labels", *(name for metric in metrics for name in (*metric.requires, *metric.uses))}
+    fields |= {"retrieved_contexts", "reference_contexts"} if fields & {"retrieved_context_ids"} else set()
+    keys = {key.partition(".")[0] for name in fields for key in schema.flat_keys[name]}
+    keys |= {schema.places[name].side for name in fields if name in schema.places}
+    return [name for name in names if name in keys]
+
+
+def _batches(source: Any, columns: Sequence[str]) -> Iterator[Any]:
+    """Yield tables of so many rows, the last one of fewer."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    for batch in source.iter_batches(batch_size=_ROWS, columns=list(columns)):
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _ROWS:
+            table = pa.Table.from_batches(waiting)
+            yield table.slice(0, _ROWS)
+            waiting = table.slice(_ROWS).to_batches()
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _claim(stack: ExitStack, folder: Path, out: Path, about: str, *, resume: bool) -> None:
+    """Make the folder ready for this run alone; what another run than the same left there is dropped.
+
+    Raises:
+        InputFileError: Another run has it.
+        OutputFileError: It cannot be made.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        lock = open_locked(folder / _ABOUT)
+        stack.callback(os.close, lock)
+        known = os.read(lock, len(about.encode()) + 1) == about.encode()
+        if not (resume and known):
+            for part in folder.glob(f"*{ENDING}*"):
+                part.unlink()
+        os.ftruncate(lock, 0)
+        os.write(lock, about.encode())
+    except BlockingIOError:
+        raise InputFileError(
+            f"{out}: another run is writing it. Wait for its end, or choose another file."
+        ) from None
+    except OSError as error:
+        raise _problem(out, error) from None
+
+
+def _problem(out: Path, error: OSError) -> OutputFileError:
+    return OutputFileError(
+        f"{out}: cannot be written: {error.strerror or error}. Make room, or choose another file."
+    )
+
+
+def _write(part: Path, table: Any, present: Sequence[str]) -> None:
+    """Write the scores of a batch, whole or not at all."""
+    from pyarrow import parquet
+
+    new = part.with_suffix(".new")
+    marked = table.replace_schema_metadata({_WROTE: json.dumps(present).encode()})
+    try:
+        parquet.write_table(marked, new)
+        new.replace(part)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        raise _problem(part, error) from None
+
+
+def _read(part: Path, columns: Sequence[str] | None = None) -> tuple[Any, frozenset[str]]:
+    """Return the scores of a batch, and the fields that some row of it has."""
+    from pyarrow import parquet
+
+    table = parquet.read_table(part, columns=columns)
+    return table, frozenset(json.loads(table.schema.metadata[_WROTE]))
+
+
+def _check_ids(parts: Sequence[Path], name: str) -> None:
+    """Check that no two rows have one id.
+
+    Raises:
+        SampleError: Two have.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    found = pa.chunked_array([chunk for part in parts for chunk in _read(part, [name])[0][name].chunks])
+    filled = found.drop_null()
+    if len(filled) == compute.count_distinct(filled).as_py():
+        return
+    places: dict[str, int] = {}
+    for row, value in enumerate(found.to_pylist(), 1):
+        if value is not None:
+            check_id(Sample(id=value), row, places)
+
+
+def _join(parts: Sequence[Path], out: Path) -> None:
+    """Write one file of the scores of all batches, whole or not at all."""
+    from pyarrow import parquet
+
+    place = Path(os.path.realpath(out))
+    new = parts[0].with_name("joined.new")
+    try:
+        schema = parquet.read_schema(parts[0]).with_metadata({_WROTE: __version__.encode()})
+        with parquet.ParquetWriter(new, schema) as writer:
+            for part in parts:
+                writer.write_table(_read(part)[0].replace_schema_metadata(schema.metadata))
+        new.replace(place)
+    except OSError as error:
+        raise _problem(out, error) from None
