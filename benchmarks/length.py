@@ -34,7 +34,7 @@ def remember_texts() -> None:
     """Let the judge's index read each passage once: each is drawn hundreds of times."""
     from ctxmetrics.judges.lexical import index
 
-    index.keys = lru_cache(1 << 18)(index.keys)
+    index.tokens = lru_cache(1 << 18)(index.tokens)
     split = index.sentences
     index.sentences = lru_cache(1 << 13)(lambda text: tuple(split(text)))
 

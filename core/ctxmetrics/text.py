@@ -50,6 +50,8 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
+_SENTENCE_END = re.compile(r"[\n!.?)]")
+"""Characters of ASCII at which the splitter may begin a sentence in English."""
 _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
 _HALVES = re.compile("[\ud800-\udfff]")
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
@@ -172,22 +174,29 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
     """Return where the sentences of `split_sentences` stand in the text."""
     if not has_content(text):
         return ()
-    text = _HALVES.sub("\ufffd", text)  # sentencex takes whole characters only; every place stays the same
+    if not text.isascii():  # sentencex takes whole characters only; every place stays the same
+        text = _HALVES.sub("\ufffd", text)
     language = language or detect_language(text)
     from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
 
     pieces: list[Span] = []
-    for block in _cut(text, Span(0, len(text)), _LIST_ITEM):
+    whole = Span(0, len(text))
+    for block in _cut(text, whole, _LIST_ITEM) if "\n" in text else (whole,):
         if language == "th":
             pieces += _cut(text, block, _THAI_SPACE)
             continue
-        position = block.start
-        for piece in segment(language, text[block.start : block.end]):
+        content, position = text[block.start : block.end], block.start
+        if language == "en" and content.isascii():
+            end = _SENTENCE_END.search(content)
+            if end is None or end.end() == len(content):  # one sentence; the splitter takes longer to say so
+                pieces.append(block)
+                continue
+        for piece in segment(language, content):
             start = text.index(piece, position)
             position = start + len(piece)
             pieces.append(Span(start, position))
-    stripped = (_strip(text, piece) for piece in pieces)
-    return tuple(span for span in stripped if has_content(text[span.start : span.end]))
+    stripped = [_strip(text, piece) for piece in pieces]
+    return tuple([span for span in stripped if has_content(text[span.start : span.end])])
 
 
 def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
@@ -199,12 +208,15 @@ def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
 
 
 def _strip(text: str, span: Span) -> Span:
-    piece = text[span.start : span.end]
-    start = span.start + len(piece) - len(piece.lstrip())
-    mark = _LIST_MARK.match(text, start, span.end)
-    if mark and _starts_a_line(text, start):
-        start = mark.end()
-    return Span(start, max(start, span.end - (len(piece) - len(piece.rstrip()))))
+    start, end = span
+    piece = text[start:end].rstrip()
+    end = start + len(piece)
+    start = end - len(piece.lstrip())
+    if not text[start : start + 1].isalpha():
+        mark = _LIST_MARK.match(text, start, span.end)
+        if mark and _starts_a_line(text, start):
+            start = mark.end()
+    return Span(start, max(start, end))
 
 
 def _starts_a_line(text: str, position: int) -> bool:

@@ -28,6 +28,8 @@ CONTRADICTED = [
     ("unit", "The ferry to Sorvik costs $12.", "The ferry to Sorvik costs €12."),
     ("unit", "The tower of Brisby is 42 feet tall.", "The tower of Brisby is 42 metres tall."),
     ("unit", "Rents grew by 8 dollars in Brisby.", "Rents grew by 8 % in Brisby."),
+    ("unit", "The box costs €499 (€499).", "The box costs $499 (€499)."),
+    ("negation", "The update takes more than 4 minutes.", "The update takes no more than 4 minutes."),
     ("number", "The bridge was built in 1988.", "The bridge was built in 1871 and repaired in 1988."),
     ("number", "The ferry takes 25 minutes.", "The ferry takes 40 minutes. The bus takes 25 minutes."),
     (
@@ -84,6 +86,16 @@ def test_a_contradicted_yes_is_flagged_or_a_no(kind, unit, context):
         ("In 2016 Benvia was bought by Arcton.", "In 2016 Arcton bought Benvia."),
         ("In May Anna married Boris.", "In May Boris married Anna."),
         ("No. The pump was repaired in May.", "The pump was repaired in May."),
+        ("The update takes 4 minutes at most.", "The update takes no more than 4 minutes."),
+        ("The update takes no longer than 4 minutes.", "The update takes up to 4 minutes."),
+        ("On one pump the wires were swapped.", "On the pump, made last week, the wires were swapped."),
+        ("The pump is covered for ten years.", "11.1 What is covered\nThe pump is covered for 10 years."),
+        ("The warranty on pump HC2 is two years.", "The warranty on pump HC2 and sensor RS1 is 2 years."),
+        (
+            "The cable is laid 20 cm from the mains cable.",
+            "The mains cable of 14 m was near. The cable is laid at a distance of 20 cm from the mains cable.",
+        ),
+        ("The box costs $499 (€499).", "The box is sold and costs US $499 (€499)."),
     ],
 )
 def test_what_says_the_same_is_kept(unit, context):

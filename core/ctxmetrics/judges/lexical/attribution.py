@@ -81,7 +81,7 @@ class Support:
 
     def keys_of(self, bits: int) -> tuple[str, ...]:
         """Return the words that some bits stand for."""
-        return tuple(key for number, key in enumerate(self.keys) if bits >> number & 1)
+        return tuple([key for number, key in enumerate(self.keys) if bits >> number & 1])
 
 
 def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
@@ -124,6 +124,7 @@ def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
         if row.scattered_at_most(seen) > nearest.held:
             nearest = max(nearest, row.scattered(None, pool), key=_held)
         found.append(nearest)
+    found = [row.picked(candidate) for candidate in found]
     whole = frozenset(row.whole)
     return Support(
         keys=row.keys,
@@ -150,17 +151,16 @@ class _Row:
         self._size = max(rule.max_sentences, unit.sentences)
         """A unit of many sentences may rest on as many."""
         self.keys = tuple(unit.content)
-        bits = {key: 1 << number for number, key in enumerate(self.keys)}
-        self._numbers = sum(bits[key] for key in unit.numbers)
-        self._names, self._name_count = sum(bits[key] for key in unit.names), max(1, len(unit.names))
+        marked = unit.numbers or unit.names
+        bits = {key: 1 << number for number, key in enumerate(self.keys)} if marked else {}
+        self._numbers = sum([bits[key] for key in unit.numbers])
+        self._names, self._name_count = sum([bits[key] for key in unit.names]), max(1, len(unit.names))
         self.whole: set[int] = set()
-        masks: dict[int, int] = {}
-        for key, bit in bits.items():
-            for sentence in index.sentences(key):
-                masks[sentence] = masks.get(sentence, 0) | bit
+        self._windows: dict[int, list[int]] = {}
+        masks = index.masks(self.keys)
         self.contexts: dict[int, dict[int, int]] = {}
-        for sentence, mask in sorted(masks.items()):
-            self.contexts.setdefault(self._owners[sentence], {})[sentence] = mask
+        for sentence in sorted(masks):
+            self.contexts.setdefault(self._owners[sentence], {})[sentence] = masks[sentence]
 
     def missing(self, present: int) -> float:
         """Return what is taken off for the numbers and names that are not among the words present."""
@@ -174,17 +174,25 @@ class _Row:
     def window(self, context: int, masks: Mapping[int, int]) -> Candidate:
         """Return the fullest run of neighbouring sentences of one context, the first of equals."""
         sentences, size = list(masks), self._size
-        most, chosen = 0, sentences[:1]
+        most, chosen, n = 0, sentences[:1], len(sentences)
         for first, sentence in enumerate(sentences):
-            last, together = first, 0
-            while last < len(sentences) and sentences[last] < sentence + size:
+            last, together = first + 1, masks[sentence]
+            while last < n and sentences[last] < sentence + size:
                 together |= masks[sentences[last]]
                 last += 1
-            if together.bit_count() > most:
-                most, chosen = together.bit_count(), sentences[first:last]
+            if (count := together.bit_count()) > most:
+                most, chosen = count, sentences[first:last]
         coverage = most / len(self.keys)
-        picks = _greedy(_distinct({sentence: masks[sentence] for sentence in chosen}), size)
-        return Candidate(context, 0, coverage, coverage, picks)
+        self._windows[context] = chosen
+        return Candidate(context, 0, coverage, coverage, ())
+
+    def picked(self, candidate: Candidate) -> Candidate:
+        """Return a candidate with its picks, which `window` leaves out: few candidates are ever shown."""
+        if candidate.picks or candidate.context is None:
+            return candidate
+        masks = self.contexts[candidate.context]
+        chosen = {sentence: masks[sentence] for sentence in self._windows[candidate.context]}
+        return candidate._replace(picks=_greedy(_distinct(chosen), self._size))
 
     def scattered(self, context: int | None, pool: Mapping[int, int]) -> Candidate:
         """Return sentences from anywhere, chosen one by one for the most words each adds."""
@@ -239,10 +247,7 @@ def by_context(picks: Iterable[Pick], owners: Sequence[int]) -> dict[int, tuple[
 
 def fullest(keys: Iterable[str], index: Index, context: int, limit: int) -> tuple[int, ...]:
     """Return the sentences of one context that hold most of some words, chosen one by one."""
-    masks: dict[int, int] = {}
-    for number, key in enumerate(keys):
-        for sentence in index.sentences(key, context):
-            masks[sentence] = masks.get(sentence, 0) | 1 << number
+    masks = index.masks(keys, index.first[context], index.first[context + 1])
     return tuple(pick.sentence for pick in _greedy(_distinct(dict(sorted(masks.items()))), limit))
 
 

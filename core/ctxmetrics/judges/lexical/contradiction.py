@@ -8,17 +8,18 @@ whom. It knows the words of `vocabulary` only. It finds reasons to doubt a yes, 
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cached_property
 from itertools import chain, islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxmetrics.judges.lexical import vocabulary
-from ctxmetrics.judges.lexical.words import CURRENCY_KEYS, stop_words
+from ctxmetrics.judges.lexical.words import CURRENCY_KEYS, stop_words, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ctxmetrics.judges.lexical.phrase import Phrase
-    from ctxmetrics.judges.lexical.words import Word
+    from ctxmetrics.judges.lexical.words import Token, Word
 
 _SCOPE = 6
 """Words after a negation among which the word it denies is looked for."""
@@ -57,9 +58,9 @@ class Contradiction(NamedTuple):
 class Passage:
     """A text with its words, read for this check; the number of a sentence tells it from the others."""
 
-    def __init__(self, text: str, found: Sequence[Word], language: str, number: int = -1) -> None:
+    def __init__(self, text: str, tokens: Sequence[Token], language: str, number: int = -1) -> None:
         self.text: str = text
-        self.words: Sequence[Word] = found
+        self.tokens: Sequence[Token] = tokens
         self.number: int = number
         self._language = language
         self.places: dict[str, list[int]] = {}
@@ -70,15 +71,33 @@ class Passage:
         """The positions of words that deny."""
         self.denials: list[int] = []
         """The positions of words that deny, and of those that may."""
-        for position, word in enumerate(found):
-            self.places.setdefault(word.key, []).append(position)
-            if word.folded in denying:
-                after = found[position + 1].folded if position + 1 < len(found) else ""
+        places = self.places
+        for position, (key, folded, _, _, _, _, _) in enumerate(tokens):
+            if key in places:
+                places[key].append(position)
+            else:
+                places[key] = [position]
+            if folded in denying:
+                after = tokens[position + 1].folded if position + 1 < len(tokens) else ""
                 if after not in harmless:
                     self.negations.append(position)
                     self.denials.append(position)
-            elif word.key in maybe:
+            elif key in maybe:
                 self.denials.append(position)
+
+    @cached_property
+    def words(self) -> list[Word]:
+        """The words with their places in the text, which few checks need."""
+        return words(self.text)
+
+    def is_label(self, position: int) -> bool:
+        """Whether a number is part of a name (RS1) or the number of a heading (11.1 What is covered)."""
+        start = self.words[position].start
+        before = self.text[start - 1 : start]
+        if before.islower() or before.isupper():  # scripts without spaces have neither
+            return True
+        after = self.tokens[position + 1 : position + 2]
+        return not position and "." in self.tokens[0].key and bool(after) and after[0].capital
 
     def denied(self, position: int) -> bool:
         """Whether something near a word may deny it."""
@@ -89,6 +108,11 @@ class Passage:
         after = _NEAR if vocabulary.negation_follows(self._language) else 0
         return any(-after <= position - denial <= _SHORTLY for denial in self.denials)
 
+    def limits(self, negation: int) -> bool:
+        """Whether a negation denies the comparative after it and nothing else: no more than, no longer than."""
+        after = self.tokens[negation + 2 : negation + 3]
+        return bool(after) and after[0].folded == vocabulary.than(self._language)
+
     def spelled(self, first: int, last: int) -> str:
         """Return the text from one word to another."""
         return self.text[self.words[first].start : self.words[last].end]
@@ -96,6 +120,13 @@ class Passage:
     def measures(self, position: int) -> set[str]:
         """Return the units and currencies of a number: the word before or after it, or a sign."""
         table = vocabulary.measures()
+        near = self.tokens[max(0, position - 1) : position + 2]
+        if not (
+            any(token.key in table or token.key in CURRENCY_KEYS for token in near)
+            or "%" in self.text
+            or not self.text.isascii()
+        ):
+            return set()
         found = set()
         word = self.words[position]
         if position + 1 < len(self.words):
@@ -122,19 +153,60 @@ class Passage:
         return len(gap) <= _LONGEST_GAP and not gap.strip(" .-\u00a0\u202f")
 
 
+class Statement(Passage):
+    """A unit, read for this check once for all evidence.
+
+    Attributes:
+        unit: The unit.
+        stop: The stop words of its language.
+        content: The positions of its words that are none.
+    """
+
+    def __init__(self, unit: Phrase, language: str) -> None:
+        super().__init__(unit.text, unit.tokens, language)
+        self.unit: Phrase = unit
+        self.language: str = language
+        self.stop: frozenset[str] = stop_words(language)
+        self.content: list[int] = [
+            position
+            for position, (_, folded, kind, _, _, _, _) in enumerate(unit.tokens)
+            if folded not in self.stop and kind != "character"
+        ]
+
+    @cached_property
+    def values(self) -> list[tuple[int, str]]:
+        """The positions of its numbers, dates and names, and which of them each is."""
+        calendar = vocabulary.calendar()
+        named = {*self.unit.names, *(key for key in self.places if key in calendar)}
+        return [
+            (position, kind)
+            for position, token in enumerate(self.tokens)
+            if (token.kind == "number" or token.key in named)
+            and (kind := _kind(token, self.unit, calendar)) is not None
+        ]
+
+    @cached_property
+    def name_runs(self) -> list[int]:
+        """For each word a number that the words of one name share: capitalised words one after the other."""
+        runs, run, before = list[int](), 0, False
+        for token in self.tokens:
+            run += not (token.capital and before)
+            before = token.capital
+            runs.append(run)
+        return runs
+
+
 def contradiction(
-    unit: Phrase,
+    said: Statement,
     evidence: Sequence[Passage],
-    language: str,
     holding: Callable[[str], Sequence[Passage]],
     elsewhere: Callable[[str, str, int], int],
 ) -> Contradiction | None:
     """Look for what the evidence says otherwise than the unit.
 
     Args:
-        unit: The unit.
+        said: The unit.
         evidence: The sentences chosen for it.
-        language: ISO 639 code; chooses the word lists.
         holding: The sentences of the contexts in which a key stands.
         elsewhere: How many content words of the unit, the first key not counted, the best sentence of the contexts
             holds in which two keys stand, apart from the sentence of a number; 0 where there is none.
@@ -142,30 +214,21 @@ def contradiction(
     Returns:
         The first contradiction found, or None.
     """
-    check = _Check(unit, evidence, language, holding, elsewhere)
-    return next(check.found(), None)
+    return next(_Check(said, evidence, holding, elsewhere).found(), None)
 
 
 class _Check:
     def __init__(
         self,
-        unit: Phrase,
+        said: Statement,
         evidence: Sequence[Passage],
-        language: str,
         holding: Callable[[str], Sequence[Passage]],
         elsewhere: Callable[[str, str, int], int],
     ) -> None:
-        self.unit, self.evidence, self.language = unit, evidence, language
+        self.said, self.evidence = said, evidence
+        self.unit, self.language, self.stop, self.content = said.unit, said.language, said.stop, said.content
         self.holding, self.elsewhere = holding, elsewhere
-        self.said = Passage(unit.text, unit.words, language)
-        self.stop = stop_words(language)
-        self._runs = self._name_runs()
-        self.held = frozenset[str]().union(*(passage.places for passage in evidence))
-        self.content = [
-            position
-            for position, word in enumerate(unit.words)
-            if word.folded not in self.stop and word.kind != "character"
-        ]
+        self.held = frozenset[str]().union(*[passage.places for passage in evidence])
 
     def found(self) -> Iterator[Contradiction]:
         yield from self._negated_in_unit()
@@ -195,8 +258,8 @@ class _Check:
         for position in self.said.negations:
             after = islice(self._scope(self.said, position, 1), _DENIED)
             before = islice(self._scope(self.said, position, -1), 1)
-            for denied in chain(after, before):
-                key = self.said.words[denied].key
+            for denied in (position + 1,) if self.said.limits(position) else chain(after, before):
+                key = self.said.tokens[denied].key
                 if key not in self.held and not self.held.isdisjoint(self._opposites(key)):
                     break  # did not fall: rose
                 places = [
@@ -220,10 +283,14 @@ class _Check:
                 continue
             for position in passage.negations:
                 scope = self._scope(passage, position, 1)
-                denied = next((place for place in scope if passage.words[place].folded not in skipped), None)
+                if passage.limits(position):
+                    scope, skipped_here = iter((position + 1,)), frozenset[str]()
+                else:
+                    skipped_here = skipped
+                denied = next((at for at in scope if passage.tokens[at].folded not in skipped_here), None)
                 if denied is None:
                     continue
-                key = passage.words[denied].key
+                key = passage.tokens[denied].key
                 if key not in self.unit.content or all(map(self.said.denied_before, self.said.places[key])):
                     continue
                 if not self._undenied(key, shared):
@@ -249,12 +316,14 @@ class _Check:
         own = self.said.places
         if self.said.negations:
             return
-        for position, word in enumerate(self.said.words):
-            if word.key in self.held or word.kind == "number":
+        for position, word in enumerate(self.said.tokens):
+            if word.key in self.held or _counts(word):
                 continue
             for other in self._opposites(word.key) & self.held - own.keys():
                 for passage in self.evidence:
-                    places = passage.places.get(other, ())
+                    places = [
+                        place for place in passage.places.get(other, ()) if not _counts(passage.tokens[place])
+                    ]
                     if places and not any(
                         abs(place - negation) <= _NEAR for place in places for negation in passage.negations
                     ):
@@ -274,7 +343,7 @@ class _Check:
     # --- numbers, dates, names ---
 
     def _units_of_measure(self) -> Iterator[Contradiction]:
-        for position, word in enumerate(self.said.words):
+        for position, word in enumerate(self.said.tokens):
             if word.kind not in {"number", "count"}:
                 continue
             own = self.said.measures(position)
@@ -286,24 +355,42 @@ class _Check:
                     known |= passage.measures(place)
             if known and own.isdisjoint(known):
                 yield Contradiction("unit", f"{self.said.spelled(position, position)} {min(own)}", min(known))
+            elif self.said.places[word.key][0] == position and (lost := self._lost_measures(word.key)):
+                yield Contradiction("unit", f"{self.said.spelled(position, position)} {min(own)}", min(lost))
+
+    def _lost_measures(self, key: str) -> set[str]:
+        """Return in what other units the evidence gives a number that stands in it as often as in the unit.
+
+        It gives one amount in two units ("$499 (€499)"), and the unit gives it in one of these only, twice.
+        """
+        own = [self.said.measures(place) for place in self.said.places[key]]
+        if len(own) == 1 or not all(measures == own[0] for measures in own):
+            return set()
+        lost: set[str] = set()
+        for passage in self.evidence:
+            there = [passage.measures(place) for place in passage.places.get(key, ())]
+            if len(there) != len(own) or not all(there):
+                continue
+            if all(measures == own[0] for measures in there):
+                return set()
+            lost |= set[str]().union(*there) - own[0]
+        return lost
 
     def _values(self) -> Iterator[Contradiction]:
         """A number, date or name stands beside a neighbour beside which the evidence has another one."""
-        calendar = vocabulary.calendar()
-        for position, word in enumerate(self.said.words):
-            kind = _kind(word, self.unit, calendar)
-            if kind is None or (
-                kind == "name" and all(word.key in passage.places for passage in self.evidence)
-            ):
+        for position, kind in self.said.values:
+            word = self.said.tokens[position]
+            if kind == "name" and all(word.key in passage.places for passage in self.evidence):
                 continue
             anchors = (
-                place for place in self._anchors(position, kind) if self.said.words[place].key in self.held
+                place for place in self._anchors(position, kind) if self.said.tokens[place].key in self.held
             )
             anchor = next(anchors, None)
             if anchor is None:
                 continue
-            key = self.said.words[anchor].key
-            other = self._other(kind, word.key, key, after=anchor < position)
+            key = self.said.tokens[anchor].key
+            own = self.said.measures(position) if kind == "number" else set[str]()
+            other = self._other(kind, word.key, key, own, after=anchor < position)
             if other is not None:
                 passage, place = other
                 if kind == "name" and any(part in passage.places for part in self._name(position)):
@@ -317,34 +404,26 @@ class _Check:
 
     def _anchors(self, position: int, kind: str) -> list[int]:
         """Return the content words beside a word, the nearest first."""
-        words, here = self.said.words, bisect_left(self.content, position)
+        tokens, here = self.said.tokens, bisect_left(self.content, position)
         measures = vocabulary.measures()
         near = [
             other
             for other in self.content[max(0, here - _ANCHOR) : here + _ANCHOR + 1]
             if 0 < abs(other - position) <= _ANCHOR
-            and (kind == "month" or (words[other].kind != "number" and words[other].key not in measures))
-            and words[other].key != words[position].key
-            and not (kind == "name" and self._runs[position] == self._runs[other])
+            and (kind == "month" or (tokens[other].kind != "number" and tokens[other].key not in measures))
+            and tokens[other].key != tokens[position].key
+            and not (kind == "name" and self.said.name_runs[position] == self.said.name_runs[other])
         ]
         return sorted(near, key=lambda other: (abs(other - position), other < position))
 
-    def _name_runs(self) -> list[int]:
-        """Return for each word a number that the words of one name share: capitalised words one after the other."""
-        text, runs, run, before = self.unit.text, list[int](), 0, False
-        for word in self.unit.words:
-            capital = text[word.start].isupper()
-            run += not (capital and before)
-            before = capital
-            runs.append(run)
-        return runs
-
     def _name(self, position: int) -> list[str]:
         """Return the keys of the words of the name that a word belongs to."""
-        run = self._runs[position]
-        return [word.key for word, other in zip(self.unit.words, self._runs, strict=True) if other == run]
+        runs = self.said.name_runs
+        return [word.key for word, run in zip(self.said.tokens, runs, strict=True) if run == runs[position]]
 
-    def _other(self, kind: str, own: str, anchor: str, *, after: bool) -> tuple[Passage, int] | None:
+    def _other(
+        self, kind: str, own: str, anchor: str, measures: set[str], *, after: bool
+    ) -> tuple[Passage, int] | None:
         """Return the value that stands beside the anchor in the evidence instead.
 
         None where the own value does too, in a sentence that holds as much of the unit.
@@ -354,10 +433,10 @@ class _Check:
         for passage in self.evidence:
             holds = self._shared(passage) - (own in passage.places)
             for place in passage.places.get(anchor, ()):
-                beside = self._beside(passage, place, kind, own, after=after)
+                beside = self._beside(passage, place, kind, own, measures, after=after)
                 if beside is None:
                     continue
-                if passage.words[beside].key == own:
+                if passage.tokens[beside].key == own:
                     most_with_own = max(most_with_own, holds)
                 elif holds > most:
                     found, most = (passage, beside), holds
@@ -365,16 +444,18 @@ class _Check:
             return None
         return None if self.elsewhere(own, anchor, found[0].number) >= most else found
 
-    def _beside(self, passage: Passage, place: int, kind: str, own: str, *, after: bool) -> int | None:
+    def _beside(
+        self, passage: Passage, place: int, kind: str, own: str, measures: set[str], *, after: bool
+    ) -> int | None:
         """Return the own value, or one that the unit does not hold, whichever is nearest to a place.
 
         The side on which the unit has it comes first; beside a month or weekday both sides are one.
         """
         calendar = vocabulary.calendar()
-        reach = len(passage.words) if kind in {"month", "weekday"} else _ANCHOR + 1
-        right = range(place + 1, min(len(passage.words), place + reach + 1))
+        reach = len(passage.tokens) if kind in {"month", "weekday"} else _ANCHOR + 1
+        right = range(place + 1, min(len(passage.tokens), place + reach + 1))
         left = range(place - 1, max(-1, place - reach - 1), -1)
-        either = passage.words[place].key in calendar
+        either = passage.tokens[place].key in calendar
         sides = (
             (other for pair in zip_longest(right, left) for other in pair if other is not None)
             if either
@@ -383,11 +464,12 @@ class _Check:
             else chain(left, right)
         )
         for other in sides:
-            word = passage.words[other]
+            word = passage.tokens[other]
             if word.key == own or (
                 word.key not in self.said.places
-                and _kind_there(word, passage, calendar) == kind
+                and _kind_there(passage, other, calendar) == kind
                 and (kind != "number" or _is_year(word.key) == _is_year(own))
+                and not (measures and (there := passage.measures(other)) and measures.isdisjoint(there))
             ):
                 return other
         return None
@@ -401,15 +483,15 @@ class _Check:
             return
         names = [
             position
-            for position, word in enumerate(self.said.words)
-            if word.kind == "word" and self.said.text[word.start].isupper() and word.folded not in self.stop
+            for position, word in enumerate(self.said.tokens)
+            if word.kind == "word" and word.capital and word.folded not in self.stop
         ]
         for left, right in pairwise(names):
-            first, second = self.said.words[left].key, self.said.words[right].key
+            first, second = self.said.tokens[left].key, self.said.tokens[right].key
             if first == second or first not in self.held or second not in self.held:
                 continue
             for passage in self.evidence:
-                if self._reversed(passage, self.said.words[left + 1 : right], first, second, mark):
+                if self._reversed(passage, self.said.tokens[left + 1 : right], first, second, mark):
                     yield Contradiction(
                         "role",
                         self.said.spelled(left, right),
@@ -417,13 +499,13 @@ class _Check:
                     )
 
     def _reversed(
-        self, passage: Passage, between: Sequence[Word], first: str, second: str, mark: str
+        self, passage: Passage, between: Sequence[Token], first: str, second: str, mark: str
     ) -> bool:
         """Whether the two names change places around one word, in the same voice."""
         ones, twos = passage.places.get(first, ()), passage.places.get(second, ())
         if len(ones) != 1 or len(twos) != 1 or twos[0] >= ones[0]:
             return False
-        there = passage.words[twos[0] + 1 : ones[0]]
+        there = passage.tokens[twos[0] + 1 : ones[0]]
         calendar, reciprocal = vocabulary.calendar(), vocabulary.reciprocal()
         if first in calendar or second in calendar:
             return False
@@ -439,11 +521,16 @@ class _Check:
 _YEARS = range(1000, 2101)
 
 
+def _counts(word: Token) -> bool:
+    """Whether a word says how many: first has an opposite, one and 1 have none."""
+    return word.kind == "number" or (word.kind == "count" and word.folded in vocabulary.ones())
+
+
 def _is_year(number: str) -> bool:
     return len(number) == len(str(_YEARS.start)) and number.isdecimal() and int(number) in _YEARS
 
 
-def _kind(word: Word, unit: Phrase, calendar: dict[str, str]) -> str | None:
+def _kind(word: Token, unit: Phrase, calendar: dict[str, str]) -> str | None:
     if word.kind == "number":
         return "number"
     if word.key in calendar and word.key in unit.content:
@@ -451,12 +538,11 @@ def _kind(word: Word, unit: Phrase, calendar: dict[str, str]) -> str | None:
     return "name" if word.key in unit.names else None
 
 
-def _kind_there(word: Word, passage: Passage, calendar: dict[str, str]) -> str | None:
-    if word.kind == "number":
-        return "number"
-    if word.key in calendar and (word.key != "may" or passage.text[word.start].isupper()):
-        return calendar[word.key]
-    capital = (
-        word.kind == "word" and word.start > 0 and passage.text[word.start].isupper() and len(word.folded) > 1
-    )
-    return "name" if capital else None
+def _kind_there(passage: Passage, position: int, calendar: dict[str, str]) -> str | None:
+    token = passage.tokens[position]
+    if token.kind == "number":
+        return None if passage.is_label(position) else "number"
+    if token.key in calendar and (token.key != "may" or token.capital):
+        return calendar[token.key]
+    named = token.kind == "word" and token.capital and len(token.folded) > 1
+    return "name" if named and (position > 0 or passage.words[0].start > 0) else None

@@ -7,14 +7,17 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import OrderedDict
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ctxmetrics.judges.lexical.sentences import sentences
-from ctxmetrics.judges.lexical.words import Word, keys, words
+from ctxmetrics.judges.lexical.words import Token, tokens, words
 from ctxmetrics.verdicts import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
     from ctxmetrics.judges.base import JudgeRequest
@@ -23,12 +26,6 @@ MAX_INDEXED = 1_000_000
 """Contexts of more characters together are indexed for the words of the request only: memory stays in
 proportion to the matches, time to the text (50 million characters of prose: about 15 s and 200 MB)."""
 _NOWHERE = array("I")
-
-
-class _Postings(dict[str, "array[int]"]):
-    def __missing__(self, key: str) -> array[int]:
-        self[key] = found = array("I")
-        return found
 
 
 class Index:
@@ -40,11 +37,22 @@ class Index:
         first: For each context its first sentence; one more entry for the end.
         owners: For each sentence its context.
         lengths: Words a context has.
-        postings: For each key the sentences it stands in, once for every time it does.
         weight: About how many bytes all that takes.
     """
 
-    __slots__ = ("ends", "first", "lengths", "owners", "postings", "starts", "weight")
+    __slots__ = (
+        "_bounds",
+        "_ids",
+        "_places",
+        "_token_bounds",
+        "_tokens",
+        "ends",
+        "first",
+        "lengths",
+        "owners",
+        "starts",
+        "weight",
+    )
 
     def __init__(self, contexts: Sequence[str], wanted: AbstractSet[str] | None = None) -> None:
         self.starts: array[int] = array("I")
@@ -52,32 +60,75 @@ class Index:
         self.first: array[int] = array("I", [0])
         self.owners: array[int] = array("I")
         self.lengths: list[int] = []
-        self.postings: _Postings = _Postings()
+        self._ids: dict[str, int] = {}
+        """A number for each key."""
+        self._tokens: list[Token] = []
+        """All words; empty where only the wanted ones are kept."""
+        self._token_bounds: array[int] = array("I", [0])
+        """For each sentence its first token; one more entry for the end."""
+        kept = array("I"), array("I")
         for context in contexts:
-            self.lengths.append(self._add(context, wanted))
+            self.lengths.append(self._add(context, wanted, *kept))
             self.first.append(len(self.starts))
-        stored = sum(map(len, self.postings.values()))
-        self.weight: int = 12 * len(self.starts) + 4 * stored + 200 * len(self.postings)
+        # In the places stand the sentences of the first key, then those of the second ..; one more bound for the end.
+        ids, counts = (np.array(numbers, np.uint32) for numbers in kept)
+        sentence_of = np.arange(len(counts), dtype=np.uint32).repeat(counts)
+        self._places: array[int] = array("I", sentence_of[ids.argsort(kind="stable")].tobytes())
+        self._bounds: array[int] = array("I", [0])
+        self._bounds.frombytes(np.bincount(ids).cumsum(dtype=np.uint32).tobytes())
+        stored = 4 * len(self._places) + 8 * len(self._tokens)
+        self.weight: int = 16 * len(self.starts) + stored + 150 * len(self._ids)
 
-    def _add(self, context: str, wanted: AbstractSet[str] | None) -> int:
-        postings, owner, length = self.postings, len(self.lengths), 0
+    def _add(self, context: str, wanted: AbstractSet[str] | None, ids: array[int], counts: array[int]) -> int:
+        """Read a context: add the number of each key, and for each sentence how many these are; return its length."""
+        numbers, owner, length = self._ids, len(self.lengths), 0
         for start, end in sentences(context):
-            number = len(self.starts)
             self.starts.append(start)
             self.ends.append(end)
             self.owners.append(owner)
-            found = keys(context[start:end])
-            length += len(found)
-            for key in found if wanted is None else filter(wanted.__contains__, found):
-                postings[key].append(number)
+            inside = tokens(context[start:end])
+            length += len(inside)
+            if wanted is None:
+                self._tokens += inside
+                self._token_bounds.append(len(self._tokens))
+            else:
+                inside = [token for token in inside if token.key in wanted]
+            ids.extend([numbers.setdefault(token[0], len(numbers)) for token in inside])
+            counts.append(len(inside))
         return length
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._ids
 
     def sentences(self, key: str, context: int | None = None) -> Sequence[int]:
         """Return the sentences a word stands in, once for every time it does."""
-        found = self.postings.get(key, _NOWHERE)
-        if context is None or not found:
+        number = self._ids.get(key)
+        if number is None:
+            return _NOWHERE
+        found = self._places[self._bounds[number] : self._bounds[number + 1]]
+        if context is None:
             return found
         return found[bisect_left(found, self.first[context]) : bisect_left(found, self.first[context + 1])]
+
+    def masks(self, keys: Iterable[str], first: int = 0, last: int | None = None) -> dict[int, int]:
+        """Return what sentences hold of some words: the first word is the lowest bit. Without those that hold none.
+
+        Args:
+            keys: The words.
+            first: The first sentence that is looked at.
+            last: One past the last; None: all.
+        """
+        ids, bounds, places = self._ids, self._bounds, self._places
+        last = len(self.starts) if last is None else last
+        found: dict[int, int] = {}
+        bit = 1
+        for key in keys:
+            if (number := ids.get(key)) is not None:
+                for sentence in places[bounds[number] : bounds[number + 1]]:
+                    if first <= sentence < last:
+                        found[sentence] = found.get(sentence, 0) | bit
+            bit <<= 1
+        return found
 
     def evidence(self, sentence: int, contexts: Sequence[str], *, whole: bool = True) -> Evidence:
         """Return a sentence as evidence."""
@@ -85,10 +136,15 @@ class Index:
         start, end = self.starts[sentence], self.ends[sentence]
         return Evidence(context, start, end, contexts[context][start:end], whole)
 
-    def read(self, sentence: int, contexts: Sequence[str]) -> tuple[str, tuple[Word, ...]]:
-        """Return a sentence and its words."""
-        text = contexts[self.owners[sentence]][self.starts[sentence] : self.ends[sentence]]
-        return text, tuple(words(text))
+    def text(self, sentence: int, contexts: Sequence[str]) -> str:
+        """Return a sentence."""
+        return contexts[self.owners[sentence]][self.starts[sentence] : self.ends[sentence]]
+
+    def tokens(self, sentence: int, contexts: Sequence[str]) -> list[Token]:
+        """Return the words of a sentence."""
+        if not self._tokens:
+            return tokens(self.text(sentence, contexts))
+        return self._tokens[self._token_bounds[sentence] : self._token_bounds[sentence + 1]]
 
 
 class Memory:
@@ -99,17 +155,32 @@ class Memory:
         self._weight = 0
         self._lock = threading.Lock()
         self._known: OrderedDict[object, Index] = OrderedDict()
+        self._making: dict[object, Future[Index]] = {}
 
     def get(self, key: object, make: Callable[[], Index]) -> Index:
-        """Return the index of a key; made now if it is not known."""
+        """Return the index of a key; made now if it is not known, once however many threads ask for it."""
         with self._lock:
             known = self._known.get(key)
             if known is not None:
                 self._known.move_to_end(key)
                 return known
-        index = make()  # two threads may make the same one: it costs time, never a wrong answer
+            making = self._making.get(key)
+            mine: Future[Index] = Future()
+            if making is None:
+                self._making[key] = mine
+        if making is not None:
+            return making.result()
+        try:
+            index = make()
+        except BaseException as error:
+            mine.set_exception(error)
+            with self._lock:
+                del self._making[key]
+            raise
+        mine.set_result(index)
         with self._lock:
-            if key not in self._known and index.weight <= self._max_weight:
+            del self._making[key]
+            if index.weight <= self._max_weight:
                 self._known[key] = index
                 self._weight += index.weight
             while self._weight > self._max_weight:

@@ -173,14 +173,14 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
     smallest_k, whole, sentences, doubt, shown, found = judgement
     supported = smallest_k is not None
     picks = shown.picks if shown else ()
-    covered = sum(pick.adds for pick in picks)
-    absent = list(found.keys_of(~found.present))
+    covered = sum([pick.adds for pick in picks])
+    absent = found.keys_of(~found.present)
     numbers, names = ([key for key in kind if key in absent] for kind in (unit.numbers, unit.names))
     uncertain = supported and doubt is not None
     details: dict[str, Any] = {
         "score": found.score,
         "coverage": 0.0 if shown is None else shown.coverage,
-        "missing_words": unit.spelled(key for key in found.keys_of(~covered) if key not in numbers),
+        "missing_words": unit.spelled([key for key in found.keys_of(~covered) if key not in numbers]),
         "missing_numbers": unit.spelled(numbers),
         "missing_names": unit.spelled(names),
         "bigram_share": _bigram_share(unit, shown, reader),
@@ -225,16 +225,16 @@ _MISSING = ("words", "numbers", "names")
 
 def _bigram_share(unit: Phrase, shown: Candidate | None, reader: Reader) -> float | None:
     """Share of the unit's pairs of neighbouring content words that are neighbours in a shown sentence too."""
-    pairs = set(pairwise(word.key for word in unit.sequence))
+    pairs = set(pairwise(unit.sequence))
     if not pairs:
         return None
-    stop = stop_words(reader.language)
+    stop, content = stop_words(reader.language), unit.content
     found: set[tuple[str, str]] = set()
     for pick in shown.picks if shown else ():
         keys = [
-            word.key
-            for word in reader.passage(pick.sentence).words
-            if word.key in unit.content or (word.kind != "character" and word.folded not in stop)
+            key
+            for key, folded, kind, _, _, _, _ in reader.tokens(pick.sentence)
+            if key in content or (folded not in stop and kind != "character")
         ]
         found.update(pairwise(keys))
     return len(pairs & found) / len(pairs)

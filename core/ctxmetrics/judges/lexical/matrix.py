@@ -6,13 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxmetrics.judges.lexical.attribution import Candidate, Rule, Support, attribute, by_context, fullest
-from ctxmetrics.judges.lexical.contradiction import Contradiction, Passage, contradiction
+from ctxmetrics.judges.lexical.contradiction import Contradiction, Passage, Statement, contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ctxmetrics.judges.lexical.index import Index
     from ctxmetrics.judges.lexical.phrase import Phrase
+    from ctxmetrics.judges.lexical.words import Token
 
 
 class Judged(NamedTuple):
@@ -47,14 +48,18 @@ class Reader:
     def __init__(self, index: Index, contexts: Sequence[str], language: str) -> None:
         self.index: Index = index
         self.language: str = language
-        self._contexts, self._read = contexts, dict[int, Passage]()
+        self._contexts, self._passages = contexts, dict[int, Passage]()
+
+    def tokens(self, sentence: int) -> list[Token]:
+        """Return the words of a sentence."""
+        return self.index.tokens(sentence, self._contexts)
 
     def passage(self, sentence: int) -> Passage:
-        """Return a sentence."""
-        found = self._read.get(sentence)
+        """Return a sentence, read for the check for contradictions."""
+        found = self._passages.get(sentence)
         if found is None:
-            text, words = self.index.read(sentence, self._contexts)
-            found = self._read[sentence] = Passage(text, words, self.language, sentence)
+            text = self.index.text(sentence, self._contexts)
+            found = self._passages[sentence] = Passage(text, self.tokens(sentence), self.language, sentence)
         return found
 
     def holding(self, key: str, contexts: range) -> list[Passage]:
@@ -127,6 +132,7 @@ class _Doubts:
     def __init__(self, unit: Phrase, reader: Reader, candidates: Sequence[Candidate]) -> None:
         self.n = len(reader.index.lengths)
         self._unit, self._reader, self._candidates = unit, reader, candidates
+        self._said = Statement(unit, reader.language)
         self._known: dict[tuple[Candidate, range], Contradiction | None] = {}
 
     def of(self, candidate: Candidate, contexts: range) -> Contradiction | None:
@@ -138,9 +144,8 @@ class _Doubts:
         if known not in self._known:
             passages = [self._reader.passage(pick.sentence) for pick in candidate.picks]
             self._known[known] = contradiction(
-                self._unit,
+                self._said,
                 passages,
-                self._reader.language,
                 lambda key: self._reader.holding(key, range(candidate.since)),
                 lambda one, other, but: self._reader.overlap(self._unit, one, other, contexts, but),
             )

@@ -6,11 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxmetrics.judges.lexical.sentences import sentences
-from ctxmetrics.judges.lexical.words import Word, base_language, stop_words, words
+from ctxmetrics.judges.lexical.words import (
+    Token,
+    base_language,
+    has_typography,
+    stop_words,
+    tokens,
+    words,
+)
 from ctxmetrics.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
 _NOUNS_ARE_CAPITALISED = frozenset(("de", "lb"))
@@ -23,18 +30,18 @@ class Phrase:
 
     Attributes:
         text: The text.
-        words: All its words, stop words included.
-        content: Its content words by key, each where it first stands.
-        sequence: Its content words as they follow each other.
+        tokens: All its words, stop words included.
+        content: Its content words by key, each with its first position among all words.
+        sequence: The keys of its content words as they follow each other.
         numbers: The keys that are numbers.
         names: The keys that are names.
         sentences: How many sentences it has.
     """
 
     text: str
-    words: tuple[Word, ...]
-    content: Mapping[str, Word]
-    sequence: tuple[Word, ...]
+    tokens: Sequence[Token]
+    content: Mapping[str, int]
+    sequence: tuple[str, ...]
     numbers: tuple[str, ...]
     names: tuple[str, ...]
     sentences: int
@@ -44,33 +51,42 @@ class Phrase:
         """Read a text; the language chooses the stop words."""
         stop = stop_words(language)
         has_names = not text.isupper() and base_language(language) not in _NOUNS_ARE_CAPITALISED
-        found, spans = tuple(words(text)), tuple(sentences(text))
-        beginnings = _beginnings(found, spans)
-        content: dict[str, Word] = {}
-        sequence: list[Word] = []
+        found, spans = tokens(text), tuple(sentences(text))
+        beginnings = _beginnings(text, spans) if has_names else frozenset()
+        content: dict[str, int] = {}
+        sequence: list[str] = []
+        numbers: dict[str, None] = {}
         names: dict[str, None] = {}
-        for word in found:
-            capitalised = (
-                has_names
-                and word.kind == "word"
-                and text[word.start].isupper()
-                and word.start not in beginnings
-            )
-            plain = word.kind == "word" and len(word.folded) > 1 and word.folded not in stop
-            if not plain and not is_content(word, text, stop, capitalised=capitalised):
+        for position, token in enumerate(found):
+            key, folded, kind, capital, _, _, _ = token
+            long = len(folded) > 1
+            capitalised = capital and has_names and kind == "word" and position not in beginnings
+            if kind == "word" and not capitalised and folded in stop:
                 continue
-            content.setdefault(word.key, word)
-            sequence.append(word)
-            if capitalised and len(word.folded) > 1:  # one letter is an initial or a unit's symbol
-                names[word.key] = None
-        numbers = tuple(key for key, word in content.items() if word.kind == "number")
-        return cls(text, found, content, tuple(sequence), numbers, tuple(names), len(spans))
+            plain = kind == "word" and long and folded not in stop
+            if not plain and not _is_content(token, stop, capitalised=capitalised):
+                continue
+            if key not in content:
+                content[key] = position
+                if kind == "number":
+                    numbers[key] = None
+            sequence.append(key)
+            if capitalised and long:  # one letter is an initial or a unit's symbol
+                names[key] = None
+        return cls(text, found, content, tuple(sequence), tuple(numbers), tuple(names), len(spans))
 
-    def spelled(self, keys: Iterable[str]) -> tuple[str, ...]:
+    def spelled(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Return the words of these keys as the text writes them; overlapping pairs of characters are joined."""
-        found = sorted((self.content[key].start, self.content[key].end) for key in keys)
+        if not keys:
+            return ()
+        positions = sorted([self.content[key] for key in keys])
+        chosen = [self.tokens[position] for position in positions]
+        if "characters" not in [token.kind for token in chosen] and not has_typography(self.text):
+            return tuple([token.spelling for token in chosen])
+        places = words(self.text)
         spans: list[Span] = []
-        for start, end in found:
+        for position in positions:
+            *_, start, end = places[position]
             if spans and start < spans[-1].end:
                 spans[-1] = Span(spans[-1].start, end)
             else:
@@ -78,29 +94,31 @@ class Phrase:
         return tuple(self.text[span.start : span.end] for span in spans)
 
 
-def _beginnings(found: Iterable[Word], spans: Iterable[Span]) -> frozenset[int]:
-    """Return where the first word of each sentence begins."""
+def _beginnings(text: str, spans: Sequence[Span]) -> frozenset[int]:
+    """Return the positions of the words that begin a sentence."""
+    if len(spans) == 1 and not text[: spans[0].start].strip():
+        return frozenset((0,))
     remaining = list(spans)[::-1]
     firsts: set[int] = set()
-    for word in found:
+    for position, word in enumerate(words(text)):
         begins = False
         while remaining and remaining[-1].start <= word.start:
             begins = remaining.pop().end > word.start
         if begins:
-            firsts.add(word.start)
+            firsts.add(position)
     return frozenset(firsts)
 
 
-def is_content(word: Word, text: str, stop: AbstractSet[str], *, capitalised: bool) -> bool:
+def _is_content(token: Token, stop: AbstractSet[str], *, capitalised: bool) -> bool:
     """Whether a word counts: it is no stop word, or spelled as a name."""
-    if word.kind == "character":
+    if token.kind == "character":
         return False
-    if word.kind in {"number", "characters"}:
+    if token.kind in {"number", "characters"}:
         return True
-    if len(word.folded) == 1 and word.folded.isascii():
-        return capitalised and word.folded not in stop
-    if word.folded not in stop:
+    if len(token.folded) == 1 and token.folded.isascii():
+        return capitalised and token.folded not in stop
+    if token.folded not in stop:
         return True
     # US, WHO, IT; May, Will
-    shouted = len(word.folded) > 1 and text[word.start : word.end].isupper()
-    return capitalised and (shouted or word.folded in _ALSO_NAMES)
+    shouted = len(token.folded) > 1 and token.spelling.isupper()
+    return capitalised and (shouted or token.folded in _ALSO_NAMES)

@@ -79,7 +79,7 @@ def bm25_shares(answer: Phrase, index: Index) -> list[float]:
     n = len(index.lengths)
     mean = sum(index.lengths) / max(1, n) or 1.0
     damping = [_damping(length / mean) for length in index.lengths]
-    own, itself = _damping(len(answer.words) / mean), Counter(word.key for word in answer.sequence)
+    own, itself = _damping(len(answer.tokens) / mean), Counter(answer.sequence)
     totals, most = [0.0] * n, 0.0
     for key in answer.content:
         counts = Counter(index.owners[sentence] for sentence in index.sentences(key))

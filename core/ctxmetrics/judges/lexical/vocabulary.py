@@ -434,6 +434,8 @@ _WEEKDAYS = """
     понедельник вторник среда четверг пятница суббота воскресенье lundi mardi mercredi jeudi vendredi samedi dimanche
     lunes martes miercoles jueves viernes sabado domingo
 """
+_THAN = {"en": "than", "de": "als", "ru": "чем"}
+_ONES = "one один одна одно"
 _PASSIVE = {"en": "by", "fr": "par", "es": "por"}
 _RECIPROCAL = """
     met meet marry married wed divorce divorced and or with between versus vs join joined merge merged border near
@@ -463,6 +465,17 @@ def negations(language: str) -> frozenset[str]:
 def denials(language: str) -> frozenset[str]:
     """Return the keys of words that may deny in place of a negation."""
     return _keys(_for(_DENIALS, language))
+
+
+def than(language: str) -> str:
+    """Return the word after a comparative; empty for a language without one here."""
+    return _for(_THAN, language)
+
+
+@lru_cache(maxsize=1)
+def ones() -> frozenset[str]:
+    """Return the folded words for the number one."""
+    return frozenset(_ONES.split())
 
 
 @lru_cache(maxsize=64)

@@ -23,8 +23,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from itertools import chain
+from sys import intern
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,40 +60,113 @@ class Word(NamedTuple):
     end: int
 
 
-def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
-    """Return the words of ``text[start:end]`` in order, stop words included.
+class Token(NamedTuple):
+    """A word without its place in a text: one object for every time it is met.
+
+    Attributes:
+        key: See `Word`.
+        folded: See `Word`.
+        kind: See `Kind`.
+        capital: Whether its first character is a capital letter.
+        spelling: The word as it is written, apart from typographic marks.
+        start: Its first character, counted from the beginning of its chunk.
+        end: One past its last.
+    """
+
+    key: str
+    folded: str
+    kind: Kind
+    capital: bool
+    spelling: str
+    start: int
+    end: int
+
+
+def words(text: str) -> list[Word]:
+    """Return the words of a text in order, stop words included.
 
     >>> [word.key for word in words("The 2.1 million cities' cafés, in twenty-one states")]
     ['the', '2100000', 'city', 'caf', 'in', '21', 'stat']
     """
-    end = len(text) if end is None else end
+    text = _without_typography(text)
+    chunks = text.split()
+    new, found, place = tuple.__new__, list[Word](), 0  # half the time of Word(..)
+    for chunk, inside in zip(chunks, _read_chunks(text, chunks), strict=True):
+        place = text.index(chunk, place)
+        for key, folded, kind, _, _, start, end in inside:
+            found.append(new(Word, (key, folded, kind, place + start, place + end)))
+        place += len(chunk)
+    return found
+
+
+def tokens(text: str) -> list[Token]:
+    """Return the words of `words` without their places, which is faster."""
+    text = _without_typography(text)
+    return [*chain.from_iterable(_read_chunks(text, text.split()))]
+
+
+def has_typography(text: str) -> bool:
+    """Whether a text has marks that `Token.spelling` does not have."""
+    return not text.isascii() and any(mark in text for mark, _ in _TYPOGRAPHY)
+
+
+def _without_typography(text: str) -> str:
     if not text.isascii():
-        text = text.translate(_TYPOGRAPHY)
-    if text.isascii():
-        known, new, found = _known, tuple.__new__, list[Word]()  # half the time of Word(..)
-        for first, last, numeric in _stretches(text, start, end):
-            if numeric:
-                found += _words(text, first, last)
-                continue
-            plain = [
-                new(Word, (*known[match.group()], *match.span()))
-                for match in _ASCII_WORD.finditer(text, first, last)
-            ]
-            if {word.kind for word in plain} - {"word"} and not all(
-                word.kind == "word" or _stands_alone(word.kind, after and after.folded)
-                for word, after in zip_longest(plain, plain[1:])
-            ):
+        for mark, plain in _TYPOGRAPHY:
+            text = text.replace(mark, plain)
+    return text
+
+
+def _read_chunks(text: str, chunks: Sequence[str]) -> list[tuple[Token, ...]]:
+    """Return the words of each chunk; those that are read together stand with the first of their chunks."""
+    known: list[Any] = [*map(_chunk, chunks)]
+    if None not in known:
+        return known
+    places: list[tuple[int, int]] = []
+    last = 0
+    for first in [place for place, inside in enumerate(known) if inside is None]:
+        if first < last:
+            continue
+        last = first + 1
+        known[first], opens = _dependent_chunks[chunks[first]]
+        in_name, closed = opens is _NAME, opens is None and chunks[first][-1] in _CLOSING
+        while last < len(chunks):
+            if known[last] is not None:
+                in_name = in_name and _NAME_CONTINUES.match(chunks[last]) is not None
+                if not in_name:
+                    break
+                closed = False
+            elif closed:
                 break
-            found += plain
-        else:
-            return iter(found)
-    return _words(text, start, end)
+            else:
+                opens = _dependent_chunks[chunks[last]][1]
+                in_name = opens is _NAME or (in_name and _NAME_CONTINUES.match(chunks[last]) is not None)
+                closed = opens is None and not in_name and chunks[last][-1] in _CLOSING
+            last += 1
+        if last > first + 1:
+            places = places or [match.span() for match in _CHUNK.finditer(text)]
+            together = text[places[first][0] : places[last - 1][1]]
+            known[first:last] = [_dependent_chunks[together][0], *[()] * (last - first - 1)]
+    return known
 
 
-def _words(text: str, start: int, end: int) -> Iterator[Word]:
+def _tokens(text: str) -> tuple[Token, ...]:
+    return tuple(
+        [
+            # equal texts are one object: less memory to read, which takes most of the time
+            Token(
+                intern(key), intern(folded), kind, text[start].isupper(), intern(text[start:end]), start, end
+            )
+            for key, folded, kind, start, end in _words(text)
+        ]
+    )
+
+
+def _words(text: str) -> Iterator[Word]:
+    """Yield the words of a text, one character after the other: what `words` gives, slower."""
     pending: Word | None = None  # a number that the next word may still multiply or add to
-    taken = start
-    for match in _pattern(text.isascii()).finditer(text, start, end):
+    taken = 0
+    for match in _pattern(text.isascii()).finditer(text):
         if match.start() < taken:
             continue
         for word in _matched(match, text):
@@ -127,85 +201,58 @@ def _matched(match: re.Match[str], text: str) -> Iterable[Word]:
     return _date(match) if match.lastindex == _IS_DATE else _pairs(match)
 
 
-def keys(text: str) -> list[str]:
-    """Return the keys of `words` in any order, faster where nothing has to be put together."""
-    if not text.isascii():
-        text = text.translate(_TYPOGRAPHY)
-        if not text.isascii():
-            return [word.key for word in _words(text, 0, len(text))]
-    found: list[str] = []
-    for first, last, numeric in _stretches(text, 0, len(text)):
-        if numeric:
-            found += [word.key for word in _words(text, first, last)]
-            continue
-        spelled = _ASCII_WORD.findall(text, first, last)
-        plain = [_plain_keys[spelling] for spelling in spelled]
-        if "" in plain:
-            for index, (spelling, after) in enumerate(zip_longest(spelled, spelled[1:])):
-                if not plain[index]:
-                    plain[index], _, kind = _known[spelling]
-                    if not _stands_alone(kind, after and after.lower()):
-                        return [word.key for word in _words(text, 0, len(text))]
-        found += plain
-    return found
+_Found = TypeVar("_Found")
 
 
-def _stands_alone(kind: str, after: str | None) -> bool:
-    """Whether a number word cannot be put together with the word after it."""
-    return kind in {"number", "count"} and after not in _MAY_JOIN
+class _Table(dict[str, _Found]):
+    """What was found out about each short text met so far; emptied when it grows too large."""
+
+    def __init__(self) -> None:
+        self._held = 0
+
+    def keep(self, text: str, found: _Found, size: int) -> _Found:
+        """Put what was found into the table, if the text is short; return it."""
+        if len(text) <= _LONGEST_KEPT:
+            self._held += 1 + size
+            if self._held > _MOST_HELD:
+                self.clear()
+                self._held = 1 + size
+            self[text] = found
+        return found
 
 
-def _stretches(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-    """Cut a text into stretches of plain words, and such as must be read together with a digit or currency sign.
-
-    The latter are runs without spaces one after the other, and one word more, which may multiply the number.
-    """
-    number = _NUMERIC.search(text, start, end)
-    while number:
-        first = max(start, text.rfind(" ", start, number.start()) + 1)
-        last = text.find(" ", number.start(), end)
-        while last >= 0:
-            before, last = last, text.find(" ", last + 1, end)
-            next_end = end if last < 0 else last
-            piece = text[before:next_end].strip().lower()
-            if any(opening in piece for opening in _OPENING_WORDS):
-                last = -1  # a longer name begins, which must not be cut: the rest is read together
-            elif piece.strip("-") and piece not in _MAY_JOIN and _NUMERIC.search(piece) is None:
-                break
-        if first > start:
-            yield start, first, False
-        start = end if last < 0 else last
-        yield first, start, True
-        number = _NUMERIC.search(text, start, end)
-    if start < end:
-        yield start, end, False
-
-
-class _Known(dict[str, "_Spelled"]):
-    """Key, folded form and kind of each spelling met so far."""
+class _Known(_Table[_Spelled]):
+    """Key, folded form and kind of each spelling."""
 
     def __missing__(self, spelling: str) -> _Spelled:
-        if len(self) >= _MOST_KNOWN:
-            self.clear()
         opens = spelling in _SHORT_MONTHS or _fold(spelling) in _OPENINGS
-        found: _Spelled = ("", "", "opening") if opens else _read(spelling)
-        self[spelling] = found
-        return found
+        return self.keep(spelling, ("", "", "opening") if opens else _read(spelling), 1)
 
 
-class _PlainKeys(dict[str, str]):
-    """The key of each spelling met so far; empty where it depends on what stands beside it."""
+class _Chunks(_Table["tuple[Token, ...] | None"]):
+    """The words of each chunk; None where these may depend on the chunks beside it."""
 
-    def __missing__(self, spelling: str) -> str:
-        if len(self) >= _MOST_KNOWN:
-            self.clear()
-        key, _, kind = _known[spelling]
-        self[spelling] = found = key if kind == "word" else ""
-        return found
+    def __missing__(self, chunk: str) -> tuple[Token, ...] | None:
+        found = None if _DEPENDENT.search(chunk) or chunk == "-" else _tokens(chunk)
+        if found and any(token.kind in {"number", "count"} or token.folded in _MAY_JOIN for token in found):
+            found = None
+        return self.keep(chunk, found, 0 if found is None else len(found))
 
 
-_MOST_KNOWN = 1 << 16
-_known, _plain_keys = _Known(), _PlainKeys()
+class _DependentChunks(_Table["tuple[tuple[Token, ...], re.Pattern[str] | None]"]):
+    """The words of each chunk if nothing stood beside it, and whether a longer name or a month may begin in it."""
+
+    def __missing__(self, chunk: str) -> tuple[tuple[Token, ...], re.Pattern[str] | None]:
+        opens = next((pattern for pattern in (_NAME, _MONTH) if pattern.search(chunk)), None)
+        inside = _tokens(chunk)
+        return self.keep(chunk, (inside, opens), len(inside))
+
+
+_LONGEST_KEPT = 128
+_MOST_HELD = 1 << 17
+"""Texts and words that a table holds: about 20 MB."""
+_known, _known_chunks, _dependent_chunks = _Known(), _Chunks(), _DependentChunks()
+_chunk = _known_chunks.__getitem__
 
 
 def _read(spelling: str) -> tuple[str, str, Kind]:
@@ -265,7 +312,6 @@ _INITIALS = {
     "US": "u.s.", "USA": "u.s.", "UK": "u.k.", "UN": "u.n.", "EU": "e.u.", "USSR": "u.s.s.r.", "UAE": "u.a.e.",
 }  # fmt: skip
 _OPENINGS = frozenset(("u", "e", "united", "european", "soviet"))
-_OPENING_WORDS = ("united", "european", "soviet")
 _LONG_NAMES = tuple(
     (re.compile(pattern + r"(?![^\W_])", re.IGNORECASE), key)
     for pattern, key in (
@@ -277,6 +323,10 @@ _LONG_NAMES = tuple(
         (r"united\s+arab\s+emirates|u\.\s?a\.\s?e\.", "u.a.e."),
     )
 )
+_NAME_CONTINUES = re.compile(
+    r"states|kingdom|nations|union|arab|emirates|of|america|[sknuaer]\.", re.IGNORECASE
+)
+"""How the later chunks of a name of `_LONG_NAMES` begin."""
 _BEFORE_NUMBER = re.compile(r"\.?,?[ \u00a0]+\d")
 _AFTER_NUMBER = re.compile(r"\d(?:st|nd|rd|th)?[ \u00a0]\Z")
 
@@ -549,11 +599,11 @@ _DATES = (
     r"(?<![\d-])(?:1\d|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\d-])",  # 2020-05-12
     r"(?<![\d.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:1\d|20)\d\d(?![\d.]\d)(?!\d)",  # 12.05.2020
 )
-_TYPOGRAPHY = {**dict.fromkeys(map(ord, "‘’"), "'"), **dict.fromkeys(map(ord, "“”„«»–—…•"), ";")}
+_TYPOGRAPHY = (*((mark, "'") for mark in "‘’"), *((mark, ";") for mark in "“”„«»–—…•"))
 """Marks that make a text non-ASCII and mean nothing here, each replaced by one character."""
-_NUMERIC = re.compile(r"[0-9$]")
+_CHUNK = re.compile(r"\S+")
+"""What `str.split` gives."""
 _ASCII_LETTERS = rf"[A-Za-z]{{1,{_LONGEST}}}(?:'(?:s|t|re|ve|ll|d|m)(?![A-Za-z0-9]))?"
-_ASCII_WORD = re.compile(_ASCII_LETTERS)
 _IS_DATE, _IS_NUMBER, _IS_CURRENCY, _IS_WORD = 1, 2, 3, 5
 """Groups of the pattern of a word."""
 
@@ -620,3 +670,9 @@ MONTH_KEYS = tuple(_stem_latin(row.split()[0]) for row in _MONTH_NAMES.split(";"
 """The keys of the months, January first."""
 CURRENCY_KEYS = frozenset(_stem_latin(row.split()[0]) for row in _CURRENCY_NAMES.split(";"))
 _SHORT_MONTHS = dict(zip(_SHORT_NAMES.split(), MONTH_KEYS, strict=True)) | {"Sept": MONTH_KEYS[8]}
+_NAME = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(_OPENINGS))})(?![^\W_])", re.IGNORECASE)
+_MONTH = re.compile(rf"(?<![^\W_])(?:{'|'.join(_SHORT_MONTHS)})(?![^\W_])")
+_DEPENDENT = re.compile(rf"[\d{''.join(_CURRENCY_SIGNS)}]|{_MONTH.pattern}|(?i:{_NAME.pattern})")
+"""What is in a chunk whose words may depend on the chunks beside it, apart from number words."""
+_CLOSING = frozenset(".,;:!?)]}\"'")
+"""Marks at the end of a chunk after which a number goes on in no other chunk."""

@@ -61,10 +61,7 @@ class Windows:
 
         Which these are depends on that context and the unit alone.
         """
-        held: dict[int, int] = {}
-        for number, key in enumerate(Phrase.of(unit, self._request.language).content):
-            for sentence in self._index.sentences(key):
-                held[sentence] = held.get(sentence, 0) | 1 << number
+        held = self._index.masks(Phrase.of(unit, self._request.language).content)
         return [self._fullest(context, windows, held) for context, windows in enumerate(self._windows)]
 
     def _fullest(self, context: int, windows: Sequence[range], held: dict[int, int]) -> list[Window]:
