@@ -18,7 +18,7 @@ JudgeName = Annotated[
     str,
     typer.Option(
         "--judge",
-        help="lexical, or PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list).",
+        help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list), or MODULE:NAME.",
     ),
 ]
 BaseUrl = Annotated[
@@ -36,6 +36,9 @@ SchemaName = Annotated[
 ]
 CacheDir = Annotated[Path | None, typer.Option("--cache", help="Keep finished judgements in this directory.")]
 Concurrency = Annotated[int, typer.Option("--max-concurrency", help="Requests in flight at most.")]
+Workers = Annotated[
+    int, typer.Option("--workers", help="Processes that score; only where no request is sent.", min=1)
+]
 Timeout = Annotated[float, typer.Option("--timeout", help="Seconds for one request.")]
 MaxCalls = Annotated[int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")]

@@ -27,6 +27,7 @@ from ctxmetrics.cli._options import (
     SchemaName,
     ShowLowest,
     Timeout,
+    Workers,
 )
 from ctxmetrics.cli._run import judge_of, metric_of, metrics_of, schema_and_convention
 from ctxmetrics.cli._status import leave
@@ -64,6 +65,7 @@ def score(
     max_doubtful: MaxDoubtful = None,
     junit: JUnitFile = None,
     show: ShowLowest = 0,
+    workers: Workers = 1,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.evaluation.engine import Evaluation
@@ -105,6 +107,7 @@ def score(
         keep_texts=keep_texts,
         keep=keep_rows,
         resume=resume,
+        workers=workers,
     )
     results = _run(run)
     results.source = str(file)

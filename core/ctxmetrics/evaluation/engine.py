@@ -20,10 +20,10 @@ from ctxmetrics._runtime.background import background_loop, start, wait_for
 from ctxmetrics._runtime.cache import opened
 from ctxmetrics._runtime.quota import Quota
 from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run, using
-from ctxmetrics._secrets import safe_text
-from ctxmetrics.errors import CtxMetricsError, JudgeError, MissingFieldError, OutputFileError, ParameterError
+from ctxmetrics.errors import CtxMetricsError, JudgeError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.results import Results
+from ctxmetrics.evaluation.scoring import score_sample
 from ctxmetrics.evaluation.sources import CallerSource, Source
 from ctxmetrics.evaluation.writer import OutFile, check_outputs
 from ctxmetrics.metrics.base import Metric
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ctxmetrics._runtime.memo import Memo
     from ctxmetrics.evaluation.options import RunOptions
     from ctxmetrics.evaluation.progress import Progress
+    from ctxmetrics.evaluation.workers import Workers
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.samples import Sample
 
@@ -89,6 +90,8 @@ def evaluate(
             ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric,
             leaves ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
             keep_texts: ``out`` holds all fields of the samples, not the question and hashes only (False).
+            workers: Processes that score (1: this one). More are for metrics that send no request: the embedded judge,
+            strings and ids. Rows, order and files are those of one process.
 
     Returns:
         One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
@@ -152,7 +155,7 @@ class _Job:
     index: int
     sample: Sample
     known: Sequence[Score] | None
-    tasks: Sequence[asyncio.Task[Score]] = ()
+    tasks: Sequence[asyncio.Future[Score]] = ()
 
 
 class Evaluation:
@@ -193,8 +196,10 @@ class Evaluation:
         deadline: float | None = None,
         out: str | os.PathLike[str] | None = None,
         keep_texts: bool = False,
+        workers: int = 1,
     ) -> None:
         check_number("evaluate: max_concurrency", max_concurrency, 1, whole=True)
+        check_number("evaluate: workers", workers, 1, whole=True)
         check_number("evaluate: max_calls", max_calls, 0, whole=True, optional=True)
         check_number("evaluate: max_tokens", max_tokens, 0, whole=True, optional=True)
         for name, number in (
@@ -235,6 +240,14 @@ class Evaluation:
         self._running = 0
         # A sample is there, finished or collected, or the run is stopped.
         self._changed = asyncio.Event()
+        self._workers: Workers | None = None
+        self._room = max_concurrency
+        """Samples under way are bounded by this, `WINDOW` and `BUFFER`."""
+        if workers > 1:
+            from ctxmetrics.evaluation.workers import BATCH, Workers
+
+            self._workers = Workers(workers, self.metrics)
+            self._room = max(max_concurrency, workers * BATCH)
 
     def stop(self, why: str) -> None:
         """Cancel what is under way, in the run's own thread; judges that do not end in time are left behind."""
@@ -262,6 +275,8 @@ class Evaluation:
             if self._cache is not None:
                 run.cache = stack.enter_context(opened(self._cache))
             stack.enter_context(using(run))
+            if self._workers is not None:
+                stack.callback(self._workers.close)
             file = None
             if self._out is not None:
                 file = stack.enter_context(
@@ -281,7 +296,10 @@ class Evaluation:
                 raise
             finally:
                 # Nothing that would use a closed cache is left running.
-                tasks = [reader, *(task for job in self._jobs for task in job.tasks)]
+                tasks: list[asyncio.Future[Any]] = [
+                    reader,
+                    *(task for job in self._jobs for task in job.tasks),
+                ]
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks, timeout=GRACE)
@@ -314,7 +332,7 @@ class Evaluation:
             advance(not failures.isdisjoint(FAILURES))
             self._changed.set()
 
-        window, buffer = WINDOW * self._run.max_concurrency, BUFFER * self._run.max_concurrency
+        window, buffer = WINDOW * self._room, BUFFER * self._room
         index = 0
         while (sample := await self.source.next(window)) is not None:
             job = _Job(index, sample, None if file is None else file.known(sample, self.metrics))
@@ -325,7 +343,11 @@ class Evaluation:
                 advance(False)
             elif self._stopped is None:
                 self._running += 1
-                job.tasks = [asyncio.create_task(_score(metric, sample)) for metric in self.metrics]
+                job.tasks = (
+                    self._workers.score(sample)
+                    if self._workers
+                    else [asyncio.create_task(score_sample(metric, sample)) for metric in self.metrics]
+                )
                 asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(finished)
             while self._stopped is None and (self._running >= window or len(self._jobs) >= buffer):
                 self._changed.clear()
@@ -369,23 +391,6 @@ class Evaluation:
             if self._raises:
                 _raise_failure(row)
         reader.result()
-
-
-async def _score(metric: Metric, sample: Sample) -> Score:
-    """Score one sample with one metric; what goes wrong is recorded in this score alone.
-
-    Raises:
-        ParameterError: Misuse, which is no sample's fault.
-    """
-    try:
-        return await metric.ascore(sample)
-    except MissingFieldError as error:
-        return metric.build(sample, None, reason_code="missing_field", message=str(error))
-    except ParameterError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
-        message = f"{type(error).__name__}: {safe_text(error)}"
-        return metric.build(sample, None, reason_code="metric_error", message=message)
 
 
 def _raise_failure(row: Row) -> None:

@@ -27,3 +27,4 @@ class RunOptions(TypedDict, total=False):
     deadline: float | None
     out: str | os.PathLike[str] | None
     keep_texts: bool
+    workers: int
