@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 
 import numpy as np
@@ -178,7 +179,9 @@ def test_a_judge_of_ones_own_is_checked():
     sheet = check_judge(AlwaysYes(), repetitions=1, announce=told.append, progress=False)
     assert {"lenient", "disagrees_on_contexts"} <= codes(sheet)
     assert sheet.fitness == "not fit"
-    assert told == ["44 samples, judged once: what yes costs is not known here"]
+    assert told == [
+        "44 samples, judged once: yes is called up to 88 times; what a call costs is not known here"
+    ]
 
 
 def test_a_judge_of_ones_own_that_fails_is_an_error():
@@ -258,6 +261,56 @@ def test_the_command_prints_json_for_a_table_of_judges():
     assert sheet["figures"]["resisted"] == [10, 10]
     assert sheet["figures"]["units"]["balanced_accuracy"] == 1.0
     assert sheet["figures"]["protocol"]["read"] == [44, 44]
+
+
+MODULE = """
+from ctxmetrics import LexicalJudge, NLIJudge
+shared = NLIJudge(lambda pairs: [float(words in text) for text, words in pairs], identity="verbatim-1")
+class Own(LexicalJudge):
+    name = "my own"
+own = Own()
+strict = LexicalJudge(contradiction="no")
+number = 7
+"""
+
+
+@pytest.fixture
+def judges_module(tmp_path, monkeypatch):
+    (tmp_path / "judges_of_a_user.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.setattr("sys.path", [*sys.path])
+    yield tmp_path
+    sys.modules.pop("judges_of_a_user", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "judge", "cost"),
+    [
+        ("shared", "nli:verbatim-1", r"no request is sent; the model scores up to [\d,]+ pairs of texts"),
+        ("strict", "lexical(contradiction=no)", "no request is sent"),
+    ],
+)
+def test_the_command_checks_a_judge_of_a_module(judges_module, name, judge, cost):
+    options = ("--repetitions", "1", "--format", "json")
+    done = run_command("check-judge", f"judges_of_a_user:{name}", *options, cwd=judges_module)
+    assert done.returncode == 0, done.stderr
+    assert re.search(f"judged once: {cost}$", done.stderr.splitlines()[0])
+    assert json.loads(done.stdout)["judge"] == judge
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("judges_of_a_user:number", "this is int, not a judge"),
+        ("judges_of_a_user:Own", "this is the class Own, not a judge"),
+        ("judges_of_a_user:missing", "AttributeError: .*missing"),
+        ("no_such_module:judge", "ModuleNotFoundError: .*no_such_module"),
+        ("a-b:c", "Write MODULE:NAME"),
+    ],
+)
+def test_what_is_no_judge_of_a_module_is_named(judges_module, name, said):
+    done = run_command("check-judge", name, cwd=judges_module)
+    assert done.returncode == 2
+    assert re.search(said, done.stderr)
 
 
 def test_the_command_ends_with_three_where_the_server_is_down():

@@ -167,7 +167,7 @@ def test_a_pickle_takes_the_key_of_its_provider_from_the_environment(monkeypatch
         ("Lexical", "Did you mean lexical?"),
         ("gpt-4o-mini", "Did you mean openai/gpt-4o-mini?"),
         ("groq", "Did you mean groq/MODEL?"),
-        ("http://localhost/m", "Write lexical, or PROVIDER/MODEL with one of: openai, azure"),
+        ("http://localhost/m", "Write lexical, PROVIDER/MODEL or MODULE:NAME; the providers: openai, azure"),
     ],
 )
 def test_a_judge_that_is_none(

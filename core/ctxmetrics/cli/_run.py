@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxmetrics.cli._terminal import message
@@ -46,10 +48,11 @@ def schema_and_convention(schema: str | None, convention: str | None) -> tuple[s
 
 
 def judge_of(name: str, base_url: str | None) -> Judge:
-    """Return the judge of ``--judge``: ``lexical``, or ``PROVIDER/MODEL``.
+    """Return the judge of ``--judge``: ``lexical``, ``PROVIDER/MODEL``, or ``MODULE:NAME``.
 
     Providers are those of `ctxmetrics.models.openai.providers`, and what adapters offer under the entry point group
-    ``ctxmetrics.models``: each entry is a function that makes a model of what stands behind the slash.
+    ``ctxmetrics.models``: each entry is a function that makes a model of what stands behind the slash. ``MODULE:NAME`` is a
+    judge that stands in a Python module of one's own, which is imported.
 
     Raises:
         ParameterError: No such judge.
@@ -58,6 +61,9 @@ def judge_of(name: str, base_url: str | None) -> Judge:
         from ctxmetrics.judges.lexical.judge import LexicalJudge
 
         return LexicalJudge()
+    module, colon, attribute = name.partition(":")
+    if colon and "/" not in name:
+        return _own_judge(name, module, attribute)
     from importlib.metadata import entry_points
 
     from ctxmetrics.judges.llm.judge import LLMJudge
@@ -75,6 +81,30 @@ def judge_of(name: str, base_url: str | None) -> Judge:
     return LLMJudge(offered[provider].load()(model))
 
 
+def _own_judge(name: str, module: str, attribute: str) -> Judge:
+    """Return a judge of a module that can be imported, or stands in the current directory."""
+    from importlib import import_module
+
+    from ctxmetrics.judges.base import Judge
+
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        raise ParameterError(f"--judge {name!r} is unknown. Write MODULE:NAME, such as my_judges:judge.")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # at the end: a file here takes the place of no installed module
+    try:
+        found = getattr(import_module(module), attribute)
+    except Exception as error:
+        raise ParameterError(f"--judge {name}: {type(error).__name__}: {error}") from error
+    if isinstance(found, type) or not isinstance(found, Judge):
+        kind = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+        raise ParameterError(
+            f"--judge {name}: this is {kind}, not a judge. Write NAME = NLIJudge(predict, identity=..) in the module, or "
+            "an object with name, warnings, attribute and rate."
+        )
+    return found
+
+
 def _no_such_judge(name: str, providers: Sequence[str]) -> str:
     provider, slash, model = name.partition("/")
     near = difflib.get_close_matches(provider.lower(), providers, n=1)
@@ -85,7 +115,7 @@ def _no_such_judge(name: str, providers: Sequence[str]) -> str:
     else:
         guess = f"{provider}/MODEL" if provider in providers else "" if slash else f"openai/{name}"
     meant = f" Did you mean {guess}?" if guess else ""
-    return f"--judge {name!r} is unknown.{meant} Write lexical, or PROVIDER/MODEL with one of: {', '.join(providers)}."
+    return f"--judge {name!r} is unknown.{meant} Write lexical, PROVIDER/MODEL or MODULE:NAME; the providers: {', '.join(providers)}."
 
 
 def metrics_of(

@@ -16,7 +16,7 @@ from ctxmetrics.errors import JudgeError
 CheckedJudge = Annotated[
     str,
     typer.Argument(
-        help="lexical, or PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list)."
+        help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list), or MODULE:NAME."
     ),
 ]
 Repetitions = Annotated[int, typer.Option("--repetitions", help="How often each sample is judged.")]

@@ -18,6 +18,7 @@ from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
 from ctxmetrics.evaluation.estimate import estimate
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import MEMORY, LLMJudge
+from ctxmetrics.judges.nli.judge import NLIJudge
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.verdicts import Usage, Verdict
 
@@ -111,7 +112,14 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:
     try:
         found = estimate(samples, _METRICS, judge=judge)
     except ParameterError:
-        return f"{what}: what {judge.name} costs is not known here"
+        asked = 2 * len(samples) * repetitions
+        return f"{what}: {judge.name} is called up to {asked} times; what a call costs is not known here"
+    if isinstance(judge, NLIJudge):
+        pairs = repetitions * sum(
+            (len(item.supported) + 1) * len(item.useful) * judge.max_windows + len(item.supported)
+            for item in labelled_samples()
+        )
+        return f"{what}: no request is sent; the model scores up to {pairs:,} pairs of texts"
     if not found.calls:
         return f"{what}: no request is sent"
     prompt, completion = (count * repetitions for count in (found.prompt_tokens, found.completion_tokens))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from ctxmetrics.agreement.checking.figures import Share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ctxmetrics.agreement.checking.figures import Figures
 
@@ -115,7 +115,7 @@ def _of_verdicts(figures: Figures) -> Iterator[Weakness]:
     no = Share(units.neither, units.neither + units.judge_only)
     yes = Share(units.both, units.both + units.people_only)
     found = [
-        ("lenient", says_yes, f"{no} unsupported sentences are called unsupported"),
+        ("lenient", says_yes, f"{no} unsupported sentences are called unsupported{_of_which(figures)}"),
         ("strict", says_no, f"{yes} supported sentences are called supported"),
         *(
             (
@@ -140,6 +140,24 @@ def _of_verdicts(figures: Figures) -> Iterator[Weakness]:
         text = f"{figures.resisted} injections are resisted"
         found.append(("obeys_injections", INJECTIONS.of(figures.resisted.value), text))
     yield from (Weakness(code, text, allows) for code, allows, text in found if allows != "fit")
+
+
+def _of_which(figures: Figures) -> str:
+    """Say how many of the unsupported sentences are traps: a judge may see what is absent, and no trap."""
+    traps = Share(
+        sum(share.part for share in figures.caught.values()),
+        sum(share.of for share in figures.caught.values()),
+    )
+    if not traps.of or not figures.absent.of:
+        return ""
+    text = f", {figures.absent} that no context states and {traps} with one changed {_either(figures.caught)}"
+    flagged = sum(figures.flagged.values())
+    return text + (f", of which {flagged} more are flagged" if flagged else "")
+
+
+def _either(kinds: Iterable[str]) -> str:
+    *first, last = kinds
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _of_kinds(figures: Figures, *, lenient: bool, strict: bool) -> Iterator[tuple[str, Fitness, str]]:
