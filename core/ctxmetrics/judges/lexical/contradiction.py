@@ -32,6 +32,8 @@ _SHORTLY = 4
 _ANCHOR = 4
 """Words on either side of a number, date or name among which its neighbours are looked for."""
 _CLAUSE_END = frozenset(".,;:!?")
+_VALUE_FOLLOWS = CURRENCY_KEYS | {"v"}
+"""Keys whose letters may touch a value: EUR5, v5.7."""
 _LONGEST_GAP = 3
 """Characters between a number and its unit."""
 _ENOUGH = 0.35
@@ -95,7 +97,7 @@ class Passage:
         start = self.words[position].start
         before = self.text[start - 1 : start]
         if before.islower() or before.isupper():  # scripts without spaces have neither
-            return True
+            return self.tokens[position - 1].key not in _VALUE_FOLLOWS
         after = self.tokens[position + 1 : position + 2]
         return not position and "." in self.tokens[0].key and bool(after) and after[0].capital
 
