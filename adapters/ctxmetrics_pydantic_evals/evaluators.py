@@ -44,6 +44,7 @@ _IN_FILES: Mapping[str, Any] = {
     "min_similarity": float,
     "min_cover": float,
     "similarity": str,
+    "explain": bool,
 }
 _KEYS = (*OPTIONS.values(), "id_key")
 # What Rich takes for a tag. Before some 2.x, pydantic-evals prints reasons and failures as markup, and a chunk that says
