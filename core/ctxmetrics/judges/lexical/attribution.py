@@ -100,13 +100,18 @@ def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
     pool: dict[int, int] = {}  # what sentences hold, each kind once, with the first such sentence
     seen, missing, supported = 0, row.missing(0), False
     together: Candidate | None = None
+    possible = row.enough(row.present.bit_count() / len(row.keys), row.missing(row.present))
     for context, masks in row.contexts.items():
+        known = len(pool)
+        for sentence, mask in masks.items():
+            pool.setdefault(mask, sentence)
+        if not possible:  # all sentences together are not enough
+            alone[context] = row.window(context, masks)
+            continue
         own = _union(masks.values())
         seen |= own
         alone[context] = row.alone(context, masks, own)
-        known, before, missing = len(pool), missing, row.missing(seen)
-        for mask, sentence in _distinct(masks).items():
-            pool.setdefault(mask, sentence)
+        before, missing = missing, row.missing(seen)
         for earlier in (context,) if missing == before else tuple(alone):
             if not alone[earlier].since and row.enough(alone[earlier].held, missing):
                 alone[earlier] = alone[earlier]._replace(since=context + 1)
@@ -121,7 +126,7 @@ def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
     smallest_k = min((candidate.since for candidate in found), default=None)
     if not found and alone:
         nearest = max(alone.values(), key=_held)
-        if row.scattered_at_most(seen) > nearest.held:
+        if row.scattered_at_most(row.present) > nearest.held:
             nearest = max(nearest, row.scattered(None, pool), key=_held)
         found.append(nearest)
     found = [row.picked(candidate) for candidate in found]
@@ -133,9 +138,9 @@ def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
         if smallest_k and min(whole, default=smallest_k) >= smallest_k
         else {},
         smallest_k=smallest_k,
-        score=max(map(_held, found), default=0.0) - row.missing(seen),
+        score=max(map(_held, found), default=0.0) - row.missing(row.present),
         candidates=tuple(found),
-        present=seen,
+        present=row.present,
     )
 
 
@@ -158,6 +163,8 @@ class _Row:
         self.whole: set[int] = set()
         self._windows: dict[int, list[int]] = {}
         masks = index.masks(self.keys)
+        self.present: int = _union(masks.values())
+        """The bits of the words that stand in any context."""
         self.contexts: dict[int, dict[int, int]] = {}
         for sentence in sorted(masks):
             self.contexts.setdefault(self._owners[sentence], {})[sentence] = masks[sentence]

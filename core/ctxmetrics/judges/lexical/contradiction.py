@@ -162,6 +162,8 @@ class Statement(Passage):
         unit: The unit.
         stop: The stop words of its language.
         content: The positions of its words that are none.
+        numbers: The positions of its numbers and number words.
+        capitals: The positions of its capitalised words that are no stop words.
     """
 
     def __init__(self, unit: Phrase, language: str) -> None:
@@ -169,11 +171,16 @@ class Statement(Passage):
         self.unit: Phrase = unit
         self.language: str = language
         self.stop: frozenset[str] = stop_words(language)
-        self.content: list[int] = [
-            position
-            for position, (_, folded, kind, _, _, _, _) in enumerate(unit.tokens)
-            if folded not in self.stop and kind != "character"
-        ]
+        self.content: list[int] = []
+        self.numbers: list[int] = []
+        self.capitals: list[int] = []
+        for position, (_, folded, kind, capital, _, _, _) in enumerate(unit.tokens):
+            if kind in {"number", "count"}:
+                self.numbers.append(position)
+            if folded not in self.stop and kind != "character":
+                self.content.append(position)
+                if capital and kind == "word":
+                    self.capitals.append(position)
 
     @cached_property
     def values(self) -> list[tuple[int, str]]:
@@ -316,7 +323,7 @@ class _Check:
 
     def _antonyms(self) -> Iterator[Contradiction]:
         own = self.said.places
-        if self.said.negations:
+        if self.said.negations or self.held.issuperset(own):
             return
         for position, word in enumerate(self.said.tokens):
             if word.key in self.held or _counts(word):
@@ -345,9 +352,8 @@ class _Check:
     # --- numbers, dates, names ---
 
     def _units_of_measure(self) -> Iterator[Contradiction]:
-        for position, word in enumerate(self.said.tokens):
-            if word.kind not in {"number", "count"}:
-                continue
+        for position in self.said.numbers:
+            word = self.said.tokens[position]
             own = self.said.measures(position)
             if not own:
                 continue
@@ -483,12 +489,7 @@ class _Check:
         mark = vocabulary.passive_mark(self.language)
         if mark is None:
             return
-        names = [
-            position
-            for position, word in enumerate(self.said.tokens)
-            if word.kind == "word" and word.capital and word.folded not in self.stop
-        ]
-        for left, right in pairwise(names):
+        for left, right in pairwise(self.said.capitals):
             first, second = self.said.tokens[left].key, self.said.tokens[right].key
             if first == second or first not in self.held or second not in self.held:
                 continue
