@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from ctxmetrics._frozen import EMPTY, plain
+from ctxmetrics._markup import fragment, isolated, score_head, verdict_list
 from ctxmetrics._wording import (
     MESSAGE,
     TEXT,
@@ -194,6 +195,20 @@ class Score:
         lines += [line(verdict, color=color, language=self.language) for verdict in self.verdicts]
         lines += [f"  ! {warning}" for warning in self.provenance.warnings if warnings]
         return "\n".join(lines)
+
+    def html_heading(self) -> str:
+        """Return name, value, bar, band, k of n and what is doubtful as a piece of HTML."""
+        state = {True: "passed", False: "failed", None: ""}[self.passed]
+        value = f"{self.formatted_value}{f', {say(state, self.language)}' if state else ''}"
+        share = None if self.value is None else self.value / get_convention(self.provenance.convention).scale
+        doubts = doubts_of(self.doubtful, self.language) if self.doubtful else None
+        return score_head(self.metric, value, share, (self.band, self.count, self.explanation, doubts))
+
+    def _repr_html_(self) -> str:
+        labels = "".join(f'<p class="small note">{isolated(text)}</p>' for text in self.provenance.warnings)
+        return fragment(
+            [self.html_heading(), *verdict_list(self.verdicts, self.counted, self.language), labels]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""

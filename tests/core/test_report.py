@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -18,9 +21,7 @@ from ctxmetrics.report.html import render_html
 if TYPE_CHECKING:
     from pathlib import Path
 
-ACTIVE = frozenset(
-    {"a", "base", "embed", "form", "iframe", "img", "link", "object", "script", "svg", "video"}
-)
+ACTIVE = frozenset({"base", "embed", "iframe", "img", "link", "object", "video"})
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"'&amp; </mark></div><style>*{display:none}</style>"
 
 
@@ -34,21 +35,24 @@ class Page(HTMLParser):
         self.marked: list[str] = []
         self.text = ""
         self.open: list[str] = []
+        self.label = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append(tag)
         self.attributes += attrs
-        if tag not in ("br", "meta"):
+        self.label = ("class", "u") in attrs
+        if tag not in ("br", "meta", "input"):
             self.open.append(tag)
         if tag == "mark":
             self.marked.append("")
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag, "the page is not well nested"
+        self.label = False
 
     def handle_data(self, data: str) -> None:
-        if "style" in self.open:
+        if "style" in self.open or "script" in self.open or self.label:
             return
         self.text += data
         if "mark" in self.open:
@@ -76,7 +80,7 @@ def judged(quote: str, **sample: Any) -> str:
         retrieved_contexts=sample["contexts"],
     )
     results = evaluate([one], [ContextRecall(), ContextPrecision()], judge=ScriptedJudge({"joint": [reply]}))
-    return render_html(results, results.summary(), title=sample.get("title", "Report"))
+    return render_html(results.report(), title=sample.get("title", "Report"))
 
 
 def test_the_evidence_is_marked_where_it_stands() -> None:
@@ -87,7 +91,7 @@ def test_the_evidence_is_marked_where_it_stands() -> None:
     assert "Grass. The car is red. Sky." in page.text
     assert "✓ s1 It is red." in page.text
     assert "evidence in c1" in page.text
-    assert "✗ c2 Rain." in page.text
+    assert "c2not useful, unused" in page.text
     assert "context_recall: 1.0" in page.text
     assert "1 of 1 sentence supported" in page.text
     assert page.open == []
@@ -113,7 +117,7 @@ def test_overlapping_evidence_is_one_mark_and_no_text_is_lost() -> None:
     }
     sample = Sample(reference="It is red. It is fast.", retrieved_contexts=[text])
     results = evaluate([sample], [ContextRecall(judge=ScriptedJudge({"joint": [reply]}))])
-    page = Page(render_html(results, results.summary()))
+    page = Page(render_html(results.report()))
     assert "".join(page.marked) == "red car is fast"
     assert text in page.text
 
@@ -137,18 +141,69 @@ def test_retrieved_text_is_text_around_the_mark_and_in_it(quote: str) -> None:
 
 def harmless(page: Page) -> None:
     assert ACTIVE.isdisjoint(page.elements)
+    assert page.elements.count("script") == 1
     assert HOSTILE in page.text
-    assert all(not name.startswith("on") and name not in ("href", "src") for name, _ in page.attributes)
+    assert all(not name.startswith("on") and name != "src" for name, _ in page.attributes)
+    assert all(value.startswith("#n") for name, value in page.attributes if name == "href")
     assert page.open == []
 
 
-def test_the_page_has_no_script_and_its_policy_forbids_everything_but_its_own_style() -> None:
-    page = Page(judged("red", reference="It is red.", contexts=["It is red."]))
+def test_the_policy_forbids_everything_but_the_style_and_the_script_of_the_page() -> None:
+    html = judged("red", reference="It is red.", contexts=["It is red."])
+    page = Page(html)
     assert ACTIVE.isdisjoint(page.elements)
-    attributes = page.attributes
-    assert ("http-equiv", "Content-Security-Policy") in attributes
-    assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in attributes
-    assert ("charset", "utf-8") in attributes
+
+    def hashed(name: str) -> str:
+        [text] = re.findall(f"<{name}>(.*?)</{name}>", html, re.DOTALL)
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    policy = next(
+        value for name, value in page.attributes if name == "content" and "default-src" in (value or "")
+    )
+    assert policy == (
+        f"default-src 'none'; style-src {hashed('style')}; script-src {hashed('script')}; base-uri 'none'; form-action 'none'"
+    )
+    assert ("charset", "utf-8") in page.attributes
+    assert not any(name == "style" for name, _ in page.attributes)
+
+
+def test_a_large_page_keeps_the_texts_of_the_worst_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ctxmetrics.report import html
+
+    samples = [
+        Sample(
+            id=f"q{number}",
+            reference="It is red.",
+            retrieved_contexts=["It is red. " if number % 2 else "Rain. " * 50],
+        )
+        for number in range(20)
+    ]
+    results = evaluate(samples, [ContextRecall()], progress=False)
+    whole = render_html(results.report())
+    assert "not kept" not in whole
+    monkeypatch.setattr(html, "MOST_BYTES", 8_000)
+    monkeypatch.setattr(html, "KEPT_BYTES", 5_000)
+    page = render_html(results.report())
+    kept = page.count('class="context"')
+    assert f"texts are kept of the worst samples only: {kept} of 20" in page
+    assert 0 < kept < 10
+    assert page.count("Rain. Rain.") > 0
+    assert page.count('<details class="s"') == 20
+
+
+def test_the_notebook_shows_results_rows_and_scores() -> None:
+    sample = Sample(
+        id=HOSTILE, user_input=HOSTILE, reference="It is red.", retrieved_contexts=[f"It is red. {HOSTILE}"]
+    )
+    results = evaluate([sample], [ContextRecall(), ContextPrecision()], progress=False)
+    for shown in (results, results[0], results[0]["context_recall"]):
+        html = shown._repr_html_()
+        page = Page(html)
+        assert html.startswith('<div class="ctxmetrics">')
+        assert (page.open, page.elements.count("script")) == ([], 0)
+        assert ACTIVE.isdisjoint(page.elements)
+        assert "context_recall" in page.text
+    assert HOSTILE in Page(results._repr_html_()).text
 
 
 def test_what_is_missing_is_said() -> None:
@@ -157,7 +212,7 @@ def test_what_is_missing_is_said() -> None:
         Sample(id="half", reference_context_ids=["a", "b"], retrieved_context_ids=["a"]),
     ]
     results = evaluate(samples, [IDBasedContextRecall(threshold=0.8)])
-    page = Page(render_html(results, results.summary()))
+    page = Page(render_html(results.report()))
     assert "no value (no_reference)" in page.text
     assert "no_reference 1" in page.text
     assert "1 of 2" in page.text
@@ -168,7 +223,7 @@ def test_what_is_missing_is_said() -> None:
 def test_the_warning_of_the_embedded_judge_is_on_the_page_once() -> None:
     samples = [Sample(reference="It is red.", retrieved_contexts=["It is red."])] * 3
     results = evaluate(samples, [ContextRecall(), ContextPrecision()])
-    page = Page(render_html(results, results.summary()))
+    page = Page(render_html(results.report()))
     assert page.text.count("Embedded lexical judge") == 1
 
 
@@ -178,7 +233,7 @@ def test_to_html_writes_the_page(tmp_path: Path) -> None:
     )
     results.to_html(tmp_path / "report.html", title="Красный")
     written = (tmp_path / "report.html").read_bytes().decode("utf-8")
-    assert written == render_html(results, results.summary(), title="Красный")
+    assert written == render_html(results.report(), title="Красный")
     assert "<h1>Красный</h1>" in written
     results.to_html(tmp_path / "plain.html")
     assert "<h1>ctxmetrics</h1>" in (tmp_path / "plain.html").read_text(encoding="utf-8")

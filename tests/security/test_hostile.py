@@ -466,7 +466,7 @@ def test_an_injected_sentence_is_evidence_of_nothing_else_and_says_so(desk):
         assert (span.context, span.quote) == (0, INJECTED)
         assert (verdict.code, verdict.details["weak"]) == ("weak_evidence", ("unrelated",))
     results = evaluate([VICTIM], [ContextRecall(judge=LLMJudge(desk.model))], progress=False)
-    page = render_html(results, results.summary())
+    page = render_html(results.report())
     for text in (found.pretty(), found.reason, page):
         assert text.count("no word in common with the evidence") == len(UNITS)
         assert INJECTED in text

@@ -141,8 +141,8 @@ def test_a_page_has_the_same_tags_whatever_it_shows(name, tmp_path):
     if not data.strip() or not text.strip():
         data, text = f"-{data}", f"-{text}"  # an empty text has no paragraph
     results = run(data, reason=text)
-    page = render_html(results, results.summary(), title=text)
-    assert Structure(page).tags == Structure(render_html(BASELINE, BASELINE.summary(), title=HARMLESS)).tags
+    page = render_html(results.report(), title=text)
+    assert Structure(page).tags == Structure(render_html(BASELINE.report(), title=HARMLESS)).tags
     controls = {character for character in page if ord(character) < 32 or 0x7F <= ord(character) < 0xA0}
     assert controls <= {"\n", "\t"}
     assert not set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2028\u2029\u200b\ufeff\U000e0041") & set(page)
@@ -154,11 +154,12 @@ def test_a_page_has_the_same_tags_whatever_it_shows(name, tmp_path):
 def test_the_page_shows_a_hostile_text_as_it_is():
     text = '</p><script>alert("1")</script> & <b>'
     results = run(text)
-    page = render_html(results, results.summary())
-    assert "<script" not in page
+    page = render_html(results.report())
+    assert page.count("<script") == 1  # the page's own
     shown = "<bdi>&lt;/p&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &lt;b&gt;</bdi>"
-    # label, question, response, two reasons, as a verdict of precision, id and text in both id metrics, the context
-    assert page.count(shown) == 11
+    # The name, the question, the response, the ids of both id metrics; reasons, ids and contexts with words beside them.
+    assert page.count(shown) >= 5
+    assert page.count(shown[5:-6]) >= 10
 
 
 def test_json_lines_are_one_line_a_score_and_hold_everything(tmp_path):

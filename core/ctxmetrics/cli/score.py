@@ -111,7 +111,7 @@ def score(
     )
     results = _run(run)
     results.source = str(file)
-    print_result(render_text(results.report(), lowest=show, color=colored()))
+    print_result(render_text(results.report(curves=False), lowest=show, color=colored()))
     _write_report(results, report)
     outcomes = [*outcomes_of(gates, results), *doubtful(max_doubtful, results)]
     leave(results, judging, out=out, failed_gates=_tell_ci(outcomes, results, junit))

@@ -1,12 +1,12 @@
-"""A comparison as one page to read; see `ctxmetrics.report.markup` for what such a page may hold."""
+"""A comparison as one page to read; see `ctxmetrics._markup` for what such a page may hold."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxmetrics._markup import document, isolated, shown
 from ctxmetrics._wording import clean
 from ctxmetrics.comparison.text import HEADER, TEXT, cells, conclusion, heading, unit_lists, worst_line
-from ctxmetrics.report.markup import document, isolated, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from ctxmetrics.report.report import Report
     from ctxmetrics.samples import Sample
 
+# The curve of the page ends there.
+_LARGEST_K = 20
 # A server may call itself by another name in each reply.
 _MOST_PROVENANCES = 16
 
@@ -227,9 +229,14 @@ class Results(Sequence[Row]):
         known = [item for item in values if item[0] is not None or item[1]]
         return [row for *_, row in sorted(known, key=lambda item: (not item[1], item[0] or 0.0))[:number]]
 
-    def report(self) -> Report:
-        """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it."""
-        return report_of(self if self._rows is not None else (), self.summary())
+    def report(self, *, curves: bool = True) -> Report:
+        """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it.
+
+        Args:
+            curves: With recall and precision over k, where metrics count units.
+        """
+        report = report_of(self._rows or (), self.summary())
+        return replace(report, curves=self._curves()) if curves else report
 
     def summary(self) -> Summary:
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
@@ -315,9 +322,11 @@ class Results(Sequence[Row]):
         write_whole(path, map(json_line, self.to_dicts(keep_texts=keep_texts)))
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
-        """Write one page to read: the summary, then every sample with its evidence marked in the retrieved text.
+        """Write one page to read: the means, the curve over k, then every sample, the worst first.
 
-        The page holds no script and loads nothing. With an error, what was there stays.
+        The page loads nothing. Its one script sorts, filters and searches; the page can be read without it. A page would
+        be large with all texts: above 20 MB it keeps those of the worst samples, and says so. With an error, what was
+        there stays.
 
         Args:
             path: The file.
@@ -331,7 +340,26 @@ class Results(Sequence[Row]):
         from ctxmetrics.report.html import render_html
 
         self._need_rows("to_html")
-        write_whole(path, (render_html(self, self.summary(), title=title),))
+        write_whole(path, (render_html(self.report(), title=title),))
+
+    def _curves(self) -> dict[str, tuple[tuple[int, float, float], ...]]:
+        from ctxmetrics.evaluation.curve import curve_of
+
+        curves = {}
+        for name in self.metrics:
+            lengths = [len(row[name].context_lengths or ()) for row in self if row[name].value is not None]
+            if any(lengths):
+                ks = range(1, min(max(lengths), _LARGEST_K) + 1)
+                points = curve_of(name, (row[name] for row in self), ks, "average_precision")
+                curves[name] = tuple(
+                    (point.k, point.recall or 0.0, point.precision or 0.0) for point in points
+                )
+        return curves
+
+    def _repr_html_(self) -> str:
+        from ctxmetrics.report.html import notebook_html
+
+        return notebook_html(self.report(curves=False))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one line a sample: its fields, then a column a metric (missing values are missing).

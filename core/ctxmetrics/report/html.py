@@ -1,151 +1,245 @@
-"""One HTML file: the summary, then every sample with its verdicts and the evidence marked in the retrieved text.
+"""One HTML file: the means, then every sample, the worst first, with its evidence marked in the retrieved text.
 
-The page holds no script and loads nothing; its content security policy forbids both. Every text of a sample, a judge
-or a reply is escaped, shows every character as itself, and keeps its direction to itself: none of it is markup here.
+The page loads nothing; its policy forbids it. One script sorts, filters and searches; the page can be read without it.
+Every text of a sample, a judge or a reply is escaped, shows every character as itself, and keeps its direction to
+itself: none of it is markup here.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from html import escape
 from typing import TYPE_CHECKING
+from zlib import crc32
 
-from ctxmetrics._wording import doubt, doubts_of, listed, say
-from ctxmetrics.report.markup import document
-from ctxmetrics.report.markup import isolated as _text
-from ctxmetrics.report.markup import shown as _shown
+from ctxmetrics._markup import bar, document, fragment, isolated
+from ctxmetrics._wording import listed, say
+from ctxmetrics.report.sample_html import sample_html
 from ctxmetrics.report.view import shown_doubt, shown_interval, shown_mean, shown_scored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from ctxmetrics.report.view import Row, Summary
-    from ctxmetrics.scores import Score
-    from ctxmetrics.verdicts import Verdict
+    from ctxmetrics.report.report import Report, ShownSample
 
-_MARKS = {True: ("✓", "yes"), False: ("✗", "no"), None: ("?", "open")}
-_LONGEST_CONTEXT = 20_000
+# A page that would be larger keeps the texts of the worst samples only, so many bytes of them.
+MOST_BYTES = 20_000_000
+KEPT_BYTES = 12_000_000
+# Up to so many samples the browser gets all as elements; of more, it reads a sample's part when it is opened.
+_ELEMENTS = 300
+_IN_NOTEBOOK = 20
+# Characters of a question.
+_QUESTION = 20_000
+# In the picture of the curve.
+_TEXT_HEIGHT = 16
 
 
-def render_html(rows: Iterable[Row], summary: Summary, *, title: str = "ctxmetrics") -> str:
+def render_html(report: Report, *, title: str = "ctxmetrics") -> str:
     """Return the page.
 
     Args:
-        rows: The rows of a run that kept them.
-        summary: What the run's `Results.summary` returns.
+        report: The run as it is shown.
         title: Heading of the page.
     """
-    return "".join(document(title, _body(list(rows), summary), language=summary.language))
+    return "".join(document(title, _body(report), language=report.language))
 
 
-def _body(rows: Sequence[Row], summary: Summary) -> Iterator[str]:
-    yield from _summary(rows, summary)
-    for row in rows:
-        yield from _row(row, summary.language)
+def notebook_html(report: Report) -> str:
+    """Return the view of a notebook: the means and the worst samples."""
+    language, samples = report.language, report.samples[:_IN_NOTEBOOK]
+    prefix = f"n{crc32(str(report.summary).encode()):x}-"
+    body = [*_means(report), *_facts(report)]
+    for sample in samples:
+        detail = sample_html(sample.row.sample, sample.row, f"{prefix}{sample.row.index}", language)
+        body += [f'<details class="s">{_line(sample)}<div class="body">', *detail, "</div></details>"]
+    if len(report.samples) > len(samples):
+        more = len(report.samples) - len(samples)
+        body.append(f'<p class="small">+{more} {say("more", language)}</p>')
+    return fragment(body)
 
 
-def _summary(rows: Sequence[Row], summary: Summary) -> Iterator[str]:
-    language = summary.language
-    names = ("metric", "mean", "95 % interval", "scored", "without a value", "doubtful", "passed")
-    yield "<table><tr>" + "".join(f"<th>{say(name, language)}</th>" for name in names) + "</tr>"
-    of = say("of", language)
-    for item in summary.values():
-        cells = (
-            item.metric,
-            shown_mean(item),
-            shown_interval(item, language),
-            shown_scored(item, language),
-            listed(item.missing) or say("none", language),
-            " ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful)))),
-            "-" if item.passed is None else f"{item.passed} {of} {item.scored}",
-        )
-        yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-    yield "</table>"
-    if summary.stopped:
-        heading = say("stopped early", language).capitalize()
-        yield f'<p class="no">{heading}: {_text(summary.stopped)}</p>'
-    warnings = dict.fromkeys(
-        text for row in rows for score in row.values() for text in score.provenance.warnings
+def _body(report: Report) -> Iterator[str]:
+    yield from _facts(report)
+    yield from _means(report)
+    yield from _curves(report)
+    yield from _samples(report)
+
+
+def _facts(report: Report) -> Iterator[str]:
+    yield (
+        "<dl>"
+        + "".join(f"<dt>{escape(name)}</dt><dd>{isolated(text)}</dd>" for name, text in report.facts)
+        + "</dl>"
     )
-    for text in warnings:
-        yield f'<p class="small">{escape(text)}</p>'
+    for text in report.summary.origin.labels:
+        yield f'<p class="small note">{isolated(text)}</p>'
+    if report.summary.stopped:
+        heading = say("stopped early", report.language).capitalize()
+        yield f'<p class="no">{heading}: {isolated(report.summary.stopped)}</p>'
 
 
-def _row(row: Row, language: str) -> Iterator[str]:
-    values = " · ".join(f"{escape(name)} {escape(score.formatted_value)}" for name, score in row.items())
-    label = row.sample_id if row.sample_id is not None else f"{say('sample', language)} {row.index + 1}"
-    yield f'<details><summary><b>{_text(label)}</b> <span class="small">{values}</span></summary>'
-    if row.sample is not None:
-        for name in ("user_input", "reference", "response"):
-            text = getattr(row.sample, name)
-            if text:
-                yield f'<p><span class="small">{say(name, language)}</span><br>{_text(text)}</p>'
-    for score in row.values():
-        yield from _score(score)
-    if row.sample is not None:
-        yield from _contexts(row, row.sample.retrieved_contexts or (), language)
-    yield "</details>"
-
-
-def _score(score: Score) -> Iterator[str]:
-    language = score.language
-    state = {True: f", {say('passed', language)}", False: f", {say('failed', language)}", None: ""}[
-        score.passed
-    ]
-    band = f" – {escape(score.band)}" if score.band else ""
-    yield f"<h3>{escape(score.metric)}: {escape(score.formatted_value)}{state}{band}</h3>"
-    if score.message:
-        yield f'<p class="open">{_text(score.message)}</p>'
-    if score.count:
-        doubts = f"; {doubts_of(score.doubtful, language)}" if score.doubtful else ""
-        yield f"<p>{escape(score.count + doubts)}</p><ul>"
-        for verdict in score.verdicts:
-            yield _verdict(verdict, language)
-        yield "</ul>"
-
-
-def _verdict(verdict: Verdict, language: str) -> str:
-    mark, kind = _MARKS[verdict.value]
-    text = verdict.text if len(verdict.text) <= 200 else f"{verdict.text[:199]}…"  # noqa: PLR2004 - one glance
-    parts = [f'<li><span class="{kind}">{mark} {_text(verdict.id)}</span> {_text(text)}']
-    why = "; ".join(filter(None, (verdict.code, verdict.reason)))
-    if why:
-        parts.append(f'<br><span class="small">{_text(why)}</span>')
-    where = ", ".join(dict.fromkeys(f"c{span.context + 1}" for span in verdict.evidence))
-    if where:
-        named = f"{say('evidence in' if verdict.value else 'stated in part in', language)} {where}"
-        parts.append(f'<br><span class="small">{named}{escape(doubt(verdict, language))}</span>')
-    return "".join(parts) + "</li>"
-
-
-def _contexts(row: Row, contexts: Sequence[str], language: str) -> Iterator[str]:
-    evidence = [span for score in row.values() for verdict in score.verdicts for span in verdict.evidence]
-    matrix = next((score.attribution for score in row.values() if score.attribution), None)
-    worth = dict.fromkeys((matrix and matrix.redundant) or (), "redundant")
-    worth |= dict.fromkeys((matrix and matrix.unused) or (), "unused")
-    for index, text in enumerate(contexts):
-        spans = sorted(
-            {
-                (span.start, span.end)
-                for span in evidence
-                if span.context == index and span.end - span.start < len(text)
-            }
+def _means(report: Report) -> Iterator[str]:
+    language = report.language
+    names = ("metric", "mean", "", "95 % interval", "scored", "without a value", "doubtful", "passed")
+    words = [say(name, language) if name else "" for name in names]
+    yield '<table class="means"><thead><tr>' + "".join(
+        f'<th scope="col">{word}</th>' if word else "<td></td>" for word in words
+    )
+    yield "</tr></thead><tbody>"
+    of = say("of", language)
+    for item in report.summary.values():
+        scale = 1 if item.mean is None or not item.share else item.mean / item.share
+        interval = None if item.interval is None else (item.interval[0] / scale, item.interval[1] / scale)
+        passed = "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})"
+        cells = (
+            escape(shown_mean(item)),
+            bar(item.share, interval),
+            escape(shown_interval(item, language)),
+            escape(shown_scored(item, language)),
+            escape(listed(item.missing) or say("none", language)),
+            escape(" ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful))))),
+            escape(passed),
         )
-        label = f"c{index + 1} {say(worth.get(index, ''), language)}".rstrip()
-        yield f'<div class="context"><span class="small">{label}</span> <bdi>{_marked(text[:_LONGEST_CONTEXT], spans)}</bdi>'
-        cut = (
-            f' <span class="small">({say("cut here", language)})</span>'
-            if len(text) > _LONGEST_CONTEXT
-            else ""
+        yield f'<tr><th scope="row">{escape(item.metric)}</th>'
+        yield (
+            "".join(
+                f'<td data-name="{word}">{cell}</td>' for word, cell in zip(words[1:], cells, strict=True)
+            )
+            + "</tr>"
         )
-        yield f"{cut}</div>"
+    yield "</tbody></table>"
 
 
-def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Escape a text and mark its spans; overlapping ones become one."""
-    pieces, position = [], 0
-    for start, end in spans:
-        start, end = max(start, position), min(end, len(text))  # noqa: PLW2901 - cut to what is not marked yet
-        if start < end:
-            pieces += [_shown(text[position:start]), "<mark>", _shown(text[start:end]), "</mark>"]
-            position = end
-    return "".join([*pieces, _shown(text[position:])])
+# --- the curve over k ---
+
+
+def _curves(report: Report) -> Iterator[str]:
+    language = report.language
+    for metric, points in report.curves.items():
+        if len(points) < 2:  # noqa: PLR2004 - one point is no curve
+            continue
+        name = f"{escape(metric)}: {say('what the first k contexts give', language)}"
+        yield f"<h2>{name}</h2><figure>"
+        yield from _curve_svg([(k, recall, precision) for k, recall, precision in points], name, language)
+        yield f"<details><summary>{say('numbers', language)}</summary><table><thead><tr>"
+        yield "".join(
+            f'<th scope="col">{say(word, language)}</th>' for word in ("k", "recall", "support precision")
+        )
+        yield "</tr></thead><tbody>"
+        for k, recall, precision in points:
+            yield f'<tr><th scope="row">{k}</th><td>{recall:.4f}</td><td>{precision:.4f}</td></tr>'
+        yield "</tbody></table></details></figure>"
+
+
+def _curve_svg(points: Sequence[tuple[int, float, float]], name: str, language: str) -> Iterator[str]:
+    width, height, left, top = 480, 150, 40, 12
+    step = width / max(len(points) - 1, 1)
+
+    def at(place: int, value: float) -> tuple[float, float]:
+        return left + place * step, top + height * (1 - value)
+
+    last = points[-1]
+    yield f'<svg class="curve" viewBox="0 0 640 200" role="img" aria-label="{name}; k = {last[0]}: {last[1]:.2f}, {last[2]:.2f}">'
+    for value in (0, 0.5, 1):
+        _, y = at(0, value)
+        yield f'<line class="axis" x1="{left}" x2="{left + width}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
+    for place, (k, *_) in enumerate(points):
+        if len(points) <= 12 or place % 5 == 4 or place == 0:  # noqa: PLR2004 - as many as can be read
+            yield f'<text x="{left + place * step:.1f}" y="{top + height + 18}" text-anchor="middle">{k}</text>'
+    for kind, column in (("recall", 1), ("precision", 2)):
+        line = " ".join(
+            "{:.1f},{:.1f}".format(*at(place, point[column])) for place, point in enumerate(points)
+        )
+        yield f'<polyline class="{kind}" points="{line}"/>'
+    upper, lower = sorted((at(0, last[column])[1], column) for column in (1, 2))
+    apart = max(0.0, (_TEXT_HEIGHT - (lower[0] - upper[0])) / 2)
+    for (y, column), nudge in ((upper, -apart), (lower, apart)):
+        kind, word = (("recall", "recall"), ("precision", "support precision"))[column - 1]
+        yield f'<text class="{kind}" x="{left + width + 8}" y="{y + 4 + nudge:.1f}">{say(word, language)}</text>'
+    yield "</svg>"
+
+
+# --- the samples ---
+
+
+def _samples(report: Report) -> Iterator[str]:
+    if not report.samples:
+        return
+    language, lines = report.language, [_line(sample) for sample in report.samples]
+    yield f"<h2>{say('samples', language).capitalize()}: {say('worst first', language)}</h2>"
+    yield _tools(report)
+    details, kept = _details(report, sum(map(len, lines)))
+    late = len(lines) > _ELEMENTS
+    if kept < len(lines):
+        yield f'<p class="note">{say("texts are kept of the worst samples only", language)}: {kept} '
+        yield f"{say('of', language)} {len(lines)}.</p>"
+    yield '<div id="samples">'
+    without = f"<p>{say('its texts are not kept in this page', language)}</p>"
+    for place, (sample, line) in enumerate(zip(report.samples, lines, strict=True)):
+        inner = details[place] if place < kept else without
+        inner = f'<div class="body">{_link(sample, language)}{inner}</div>'
+        yield f"{_opening(sample, place)}{line}{f'<noscript>{inner}</noscript>' if late else inner}</details>"
+    yield "</div>"
+
+
+def _details(report: Report, size: int) -> tuple[list[str], int]:
+    """Return what the page has of each sample beside its line, and of how many samples, the worst, it keeps that."""
+    details, sizes = [], []
+    for sample in report.samples:
+        prefix = f"n{sample.row.index}"
+        details.append("".join(sample_html(sample.row.sample, sample.row, prefix, report.language)))
+        size += len(details[-1].encode())
+        sizes.append(size)
+        if size > MOST_BYTES:
+            return details, bisect(sizes, KEPT_BYTES)
+    return details, len(details)
+
+
+def _opening(sample: ShownSample, place: int) -> str:
+    values = "|".join("" if item.share is None else f"{item.share:.6g}" for item in sample.scores)
+    kinds = {
+        "missed": any(item.missed for item in sample.scores) or (sample.share or 0) < 1,
+        "failed": any(item.failed for item in sample.scores),
+        "doubtful": any(item.score.doubtful for item in sample.scores),
+        "below": any(item.score.passed is False for item in sample.scores),
+    }
+    flags = " ".join(name for name, holds in kinds.items() if holds)
+    index = sample.row.index
+    return f'<details class="s" id="n{index}" data-i="{index}" data-w="{place}" data-v="{values}" data-f="{flags}">'
+
+
+def _line(sample: ShownSample) -> str:
+    question = (sample.question or "")[:_QUESTION]
+    chips = "".join(
+        f'<span class="v{"" if item.share is None else f" b{round(20 * min(max(item.share, 0), 1))}"}">'
+        f"{escape(item.score.metric)} <b>{escape(item.score.formatted_value)}</b></span>"
+        for item in sample.scores
+    )
+    return (
+        f'<summary><span class="name">{isolated(sample.name)}</span> <span class="q">{isolated(question)}</span>'
+        f'<span class="values">{chips}</span></summary>'
+    )
+
+
+def _link(sample: ShownSample, language: str) -> str:
+    return f'<p class="small"><a href="#n{sample.row.index}">{say("link to this sample", language)}</a></p>'
+
+
+def _tools(report: Report) -> str:
+    language = report.language
+    orders = [("worst", say("worst first", language)), ("file", say("as in the file", language))]
+    orders += [(str(place), escape(name)) for place, name in enumerate(report.summary)]
+    kinds = [("", "all"), ("missed", "something missed"), ("failed", "not judged"), ("doubtful", "doubtful")]
+    kinds += [("below", "below the pass mark")]
+    sorts = "".join(f'<option value="{value}">{word}</option>' for value, word in orders)
+    filters = "".join(f'<option value="{value}">{say(word, language)}</option>' for value, word in kinds)
+    text = f"{{n}} {say('of', language)} {{all}} {say('samples', language)}"
+    return (
+        '<form id="tools" hidden>'
+        f'<label>{say("search", language)}<input id="search" type="search"></label>'
+        f'<label>{say("order", language)}<select id="sort">{sorts}</select></label>'
+        f'<label>{say("show", language)}<select id="filter">{filters}</select></label>'
+        f'<button id="open" type="button">{say("open or close all", language)}</button>'
+        f'<output id="shown" data-text="{text}" for="search filter"></output></form>'
+    )

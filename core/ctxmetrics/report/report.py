@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import is_expected, say, why_missed
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.report.view import spent
@@ -12,7 +13,7 @@ from ctxmetrics.scores import NOT_FINAL
 from ctxmetrics.verdicts import DOUBTFUL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ctxmetrics.report.view import Origin, Row, Summary
     from ctxmetrics.scores import Score
@@ -94,10 +95,12 @@ class Report:
     Attributes:
         summary: The means, and where they come from.
         samples: The samples, worst first; none of a run that kept no rows.
+        curves: By the names of metrics that count units: k, mean recall and mean support precision of the first k.
     """
 
     summary: Summary
     samples: tuple[ShownSample, ...]
+    curves: Mapping[str, tuple[tuple[int, float, float], ...]] = EMPTY
 
     @property
     def language(self) -> str:

@@ -6,9 +6,12 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
+from ctxmetrics._markup import fragment, isolated
 from ctxmetrics._wording import doubts_of, language_of, listed, number, say
 from ctxmetrics.conventions import get_convention
+from ctxmetrics.report.sample_html import sample_html
 from ctxmetrics.scores import NOT_FINAL, Score
 
 if TYPE_CHECKING:
@@ -54,6 +57,14 @@ class Row(Mapping[str, Score]):
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def _repr_html_(self) -> str:
+        language = language_of(score.provenance.convention for score in self.values())
+        question = None if self.sample is None else self.sample.user_input
+        asked = f"<p>{isolated(question)}</p>" if question else ""
+        name = isolated(self.sample_id or f"{say('sample', language)} {self.index + 1}")
+        prefix = f"r{crc32(repr((self.sample_id, question)).encode()):x}"
+        return fragment([f"<p><b>{name}</b></p>{asked}", *sample_html(self.sample, self, prefix, language)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

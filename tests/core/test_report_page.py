@@ -1,0 +1,306 @@
+"""The report in a real headless Chromium: matrix, order, filter, search, links, dark, print, phone, size, hostile texts."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, Results, Sample, evaluate
+from ctxmetrics.files import read_samples
+from support import missing
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+LACKING = missing("selenium", "axe_core_python") or (
+    not (CHROMIUM and DRIVER) and "chromium and chromedriver"
+)
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}")]
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+HOSTILE = (
+    "<script>window.owned = 1</script>",
+    "<img src=x onerror='window.owned = 2'>",
+    "</noscript></script><svg onload=window.owned=3><a href='javascript:window.owned=4' autofocus onfocus='window.owned=5'>",
+    "</p></main><iframe srcdoc='<script>parent.owned=6</script>'></iframe>",
+    "${window.owned=7} {{constructor.constructor('window.owned=8')()}} \\u003cscript\\u003e &lt;img src=y onerror=window.owned=9&gt;",
+    '"onmouseover="window.owned=10" x="',
+)
+
+
+class Page:
+    """Pages of files in a browser."""
+
+    def __init__(self, folder: Path) -> None:
+        from selenium import webdriver
+        from selenium.webdriver.chrome.service import Service
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+        arguments = ["--headless=new", "--disable-dev-shm-usage", f"--user-data-dir={folder}"]
+        arguments += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        for argument in arguments:
+            options.add_argument(argument)
+        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+
+    def open(
+        self, file: Path, fragment: str = "", *, width: int = 1200, scheme: str = "light", script: bool = True
+    ) -> None:
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not script})
+        self.driver.get("about:blank")
+        self.driver.get(f"{file.as_uri()}{fragment}")
+
+    def run(self, script: str, *arguments: object):
+        return self.driver.execute_script(script, *arguments)
+
+    def wait(self, condition: str) -> None:
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        WebDriverWait(self.driver, 60, poll_frequency=0.02).until(lambda _: self.run(f"return {condition}"))
+
+    def names(self) -> list[str]:
+        """The samples that are shown, in their order."""
+        script = (
+            "return [...document.querySelectorAll('details.s:not([hidden]) .name')].map(e => e.textContent)"
+        )
+        return self.run(script)
+
+    def choose(self, identifier: str, value: str) -> None:
+        script = "const e = document.getElementById(arguments[0]); e.value = arguments[1]; e.dispatchEvent(new Event('change'))"
+        self.run(script, identifier, value)
+
+    def find(self, text: str) -> None:
+        self.run("document.getElementById('shown').textContent = 'waiting'")
+        self.run(
+            "const e = document.getElementById('search'); e.value = arguments[0]; e.dispatchEvent(new Event('input'))",
+            text,
+        )
+        self.wait("document.getElementById('shown').textContent !== 'waiting'")
+
+    def requests(self) -> list[str]:
+        """Every address that was asked for."""
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        urls = [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+        return [url for url in urls if not url.startswith(("data:", "chrome:", "about:"))]
+
+    def serious(self, inside: str = "html") -> list[tuple[str, list[str]]]:
+        """What axe-core finds that is serious or critical."""
+        import axe_core_python
+
+        self.run((Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+        found = self.driver.execute_async_script("axe.run(arguments[0]).then(arguments[1])", inside)
+        assert len(found["passes"]) > 10
+        return [
+            (item["id"], [node["html"] for node in item["nodes"]][:3])
+            for item in found["violations"]
+            if item["impact"] in {"serious", "critical"}
+        ]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    made = Page(tmp_path_factory.mktemp("browser"))
+    yield made
+    made.driver.quit()
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    metrics = [ContextRecall(threshold=0.7), ContextPrecision(), IDBasedContextRecall()]
+    return evaluate(list(read_samples(HANDBOOK)), metrics, progress=False)
+
+
+@pytest.fixture(scope="module")
+def report(results, tmp_path_factory) -> Path:
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    results.to_html(file, title="Handbook")
+    return file
+
+
+def test_order_filter_and_search(page, report, results):
+    page.open(report)
+    worst = [sample.name for sample in results.report().samples]
+    assert page.names() == worst
+    page.choose("sort", "file")
+    assert page.names() == [row.sample_id for row in results]
+    page.choose("sort", "1")
+    values = [
+        results[index]["context_precision"].value
+        for index in map(int, (name[3:] for name in page.names()))
+        for index in [index - 1]
+    ]
+    assert values == sorted(values)
+    page.choose("sort", "worst")
+    page.choose("filter", "below")
+    below = {row.sample_id for row in results if row["context_recall"].passed is False}
+    assert set(page.names()) == below
+    assert page.run("return document.getElementById('shown').textContent") == f"{len(below)} of 36 samples"
+    page.choose("filter", "doubtful")
+    assert set(page.names()) == {row.sample_id for row in results if row["context_recall"].doubtful}
+    page.choose("filter", "")
+    page.find("CORROSION  is covered")  # in a retrieved text, and whatever its case and spaces
+    holding = {
+        row.sample_id
+        for row in results
+        if "corrosion is covered" in " ".join(" ".join(row.sample.retrieved_contexts).split()).lower()
+    }
+    assert set(page.names()) == holding != set()
+    page.find("")
+    assert len(page.names()) == 36
+
+
+def test_a_link_opens_a_sample_and_ties_a_sentence_to_its_evidence(page, report, results):
+    row = next(
+        row
+        for row in results
+        if row["context_recall"].verdicts and row["context_recall"].verdicts[0].evidence
+    )
+    span = row["context_recall"].verdicts[0].evidence[0]
+    page.open(report, f"#n{row.index}")
+    assert page.run("return [...document.querySelectorAll('details.s[open]')].map(e => e.id)") == [
+        f"n{row.index}"
+    ]
+    cells = row["context_recall"].attribution.cells
+    picture = (
+        "return [...document.querySelectorAll(`#n${arguments[0]} table.matrix tbody tr`)].map("
+        "r => [...r.querySelectorAll('td')].map(c => ({w: 'whole', p: 'part'})[c.className] || 'none'))"
+    )
+    assert page.run(picture, row.index) == [list(line) for line in cells]
+    evidence = f"n{row.index}-c{span.context + 1}-s1"
+    page.run("document.querySelector(`a[href='#${arguments[0]}']`).click()", evidence)
+    page.wait("document.querySelector('.here') !== null")
+    assert page.run("return document.querySelector('.here').id") == evidence
+    marked = page.run(
+        "return [...document.querySelectorAll('#n' + arguments[0] + '-c' + arguments[1] + ' mark[data-u~=s1]')].map(e => e.textContent).join('')",
+        row.index,
+        span.context + 1,
+    )
+    assert span.quote in marked
+    page.run(
+        "document.getElementById(arguments[0]).dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))",
+        f"n{row.index}-s1",
+    )
+    assert page.run("return document.querySelectorAll('mark.lit').length") >= 1
+    page.open(report, f"#{evidence}")
+    assert page.run("return document.querySelector('details.s[open]').id") == f"n{row.index}"
+
+
+def test_it_reads_without_script_and_the_policy_stops_any_other(page, report):
+    page.open(report, script=False)
+    page.open(report)
+    policy = page.run("return document.querySelector('meta[http-equiv]').content")
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    page.run(
+        "const s = document.createElement('script'); s.textContent = 'window.owned = 1'; document.body.append(s)"
+    )
+    page.run("document.body.setAttribute('onclick', 'window.owned = 2'); document.body.click()")
+    assert page.run("return typeof window.owned") == "undefined"
+    assert page.run("return document.getElementById('tools').hidden") is False
+    static = report.read_text(encoding="utf-8")
+    assert '<form id="tools" hidden>' in static
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_screen(page, report, width, scheme):
+    page.open(report, "#n5", width=width, scheme=scheme)
+    assert page.serious() == []
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    paper = page.run("return getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") is (scheme == "light")
+
+
+def test_it_prints_what_is_shown_in_dark_ink(page, report):
+    page.open(report, "#n5", scheme="dark")
+    pdf = page.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
+    assert base64.b64decode(pdf).startswith(b"%PDF")
+    page.driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]},
+    )
+    assert page.run("return getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    assert page.run("return getComputedStyle(document.getElementById('tools')).display") == "none"
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_hostile_texts_stay_texts_and_no_request_leaves(page, tmp_path):
+    text = "\n".join(HOSTILE)
+    hostile = [
+        Sample(
+            id=f"{place} {HOSTILE[0]}",
+            user_input=text,
+            reference=f"{text} Paris is the capital.",
+            response=text,
+            retrieved_contexts=[f"{text} Paris is the capital.", *HOSTILE],
+            retrieved_context_ids=list(HOSTILE),
+            reference_context_ids=[*HOSTILE, "other"],
+        )
+        for place in range(310)  # so many that the page keeps them in <noscript>
+    ]
+    results = evaluate(hostile, [ContextRecall(), ContextPrecision(), IDBasedContextRecall()], progress=False)
+    file = tmp_path / "hostile.html"
+    results.to_html(file, title=HOSTILE[0])
+    page.requests()
+    page.driver.get_log("browser")  # of pages before
+    page.open(file, "#n1")
+    assert page.run("return document.querySelectorAll('#n2 > noscript').length") == 1
+    page.run("document.getElementById('open').click()")
+    page.find("onerror='window.owned = 2'")
+    assert len(page.names()) == 310
+    assert text in page.run("return document.getElementById('n1-c1').textContent").replace("s1", "")
+    assert page.run("return typeof window.owned") == "undefined"
+    assert (
+        page.run("return document.querySelectorAll('img, iframe, [onload], [onerror], script').length") == 1
+    )
+    assert page.run(
+        "return [...document.querySelectorAll('[href]')].every(e => e.getAttribute('href').startsWith('#n'))"
+    )
+    assert {url.partition("#")[0] for url in page.requests()} == {file.as_uri()}
+    assert [entry for entry in page.driver.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_ten_thousand_samples(page, tmp_path):
+    """The page's size, and that it works; the seconds are printed, and a benchmark measures them."""
+    words = re.findall(r"\w+", HANDBOOK.read_text(encoding="utf-8"))
+    ten = 10_000
+    one = next(iter(read_samples(HANDBOOK)))
+    filler = " ".join(words[:300])
+    base = evaluate([one], [ContextRecall(), ContextPrecision()], progress=False)[0]
+    from dataclasses import replace
+
+    results = Results({"context_recall": 1.0, "context_precision": 1.0}, keep=True)
+    contexts = [*one.retrieved_contexts, filler]
+    size = sum(map(len, contexts))
+    contexts[-1] = filler[: len(filler) - (size - 2000)] if size > 2000 else filler + "x" * (2000 - size)
+    for index in range(ten):
+        sample = replace(one, id=f"q{index}", retrieved_contexts=tuple(contexts))
+        results.add(replace(base, index=index, sample=sample, sample_id=f"q{index}"))
+    file = tmp_path / "many.html"
+    results.to_html(file)
+    megabytes = file.stat().st_size / 1e6
+    page.open(file)
+    seconds = page.run(
+        "const t = performance.getEntriesByType('navigation')[0]; return t.loadEventEnd / 1000"
+    )
+    print(f"10,000 samples: {megabytes:.1f} MB, open in {seconds:.2f} s")
+    assert megabytes < 30
+    assert page.run("return document.querySelectorAll('details.s').length") == ten
+    assert "texts are kept of the worst samples only" in page.run(
+        "return document.querySelector('main > p.note:last-of-type').textContent"
+    )
+    page.find("q9999")
+    assert page.names() == ["q9999"]
