@@ -159,7 +159,7 @@ def test_a_judge_that_is_down_is_asked_no_more_by_any_worker(ray_cluster):
 
 def test_options_of_one_process_are_refused(engine):
     given = engine.distributed(judged_table(2), 1)
-    for name, value in (("out", "x.jsonl"), ("deadline", 1.0), ("progress", True)):
+    for name, value in (("out", "x.jsonl"), ("deadline", 1.0), ("progress", True), ("workers", 2)):
         with pytest.raises(ParameterError, match=f"{name}= is for one process"):
             score_table(given, [ContextRecall()], **{name: value})
 

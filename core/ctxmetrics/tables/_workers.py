@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ctxmetrics._runtime.quota import Gate
     from ctxmetrics.tables.batches import BatchScorer
 
-# Options that belong to one process: a file, a clock and a display.
-_OF_ONE_PROCESS = ("out", "keep_texts", "deadline", "progress")
+# Options that belong to one machine: a file, a clock, a display, and processes of its own.
+_OF_ONE_PROCESS = ("out", "keep_texts", "deadline", "progress", "workers")
 
 
 @dataclass(frozen=True, kw_only=True)

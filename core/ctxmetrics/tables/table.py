@@ -31,7 +31,8 @@ def score_table(
 
     A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read: the limits of
     ``options`` hold for all workers together, rows keep the order that the engine keeps, and a field that no row has is
-    a gap like any other. Ids are compared within a batch. ``out``, ``deadline`` and ``progress`` are refused.
+    a gap like any other. Ids are compared within a batch. ``out``, ``deadline``, ``progress`` and ``workers`` are
+    refused.
 
     Args:
         table: A pyarrow, pandas or polars table, a Ray dataset or a Spark data frame, whose columns are the fields of a sample.
