@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from ctxmetrics import ContextPrecision, evaluate
-from ctxmetrics._statistics import corrected_mean, mean_interval
+from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.labels import REFERENCE
+from ctxmetrics.comparison.corrected import corrected_mean
 from ctxmetrics.files import read_samples
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -17,7 +17,8 @@ import numpy as np
 from scipy import stats
 
 from ctxmetrics.comparison import paired
-from ctxmetrics.comparison.paired import corrected_difference, paired_mean
+from ctxmetrics.comparison.corrected import corrected_difference
+from ctxmetrics.comparison.paired import paired_mean
 
 SIZES = (10, 30, 100, 300)
 POOL = 200_000

@@ -5,18 +5,21 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ctxmetrics import LexicalJudge, Sample, ScriptedJudge
-from ctxmetrics._statistics import corrected_mean, mean_interval, weighted_corrected_mean
+from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, Sample, ScriptedJudge, evaluate
+from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.correction import Correction
 from ctxmetrics.agreement.figures import Agreement, intervals_of
 from ctxmetrics.cli import app
+from ctxmetrics.comparison.corrected import corrected_mean
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.files import read_samples
 
@@ -277,7 +280,7 @@ def test_labels_of_whole_references_correct_the_share_that_is_supported():
 
 
 def test_the_sentence_of_a_mean_says_what_more_labels_are_worth():
-    found = Correction("context_recall", 400, 25, 0.7, 0.7, 0.7, (0.6, 0.8))
+    found = Correction("context_recall", 400, 25, 0.7, 0.7, 0.7, (0.6, 0.8), 0.7)
     assert found.conclusion == "its mean is good to +-0.1; labels of 75 more samples for about +-0.05"
     assert replace(found, samples=60).conclusion == "its mean is good to +-0.1"
 
@@ -432,16 +435,13 @@ def test_a_weighted_mean_is_that_of_ppi_python():
         return own + lam**2 * np.var(everyone, ddof=1) / len(everyone)
 
     best = optimize.minimize_scalar(error, bounds=(0, 1), options={"xatol": 1e-10}).x
-    mean, (low, high) = weighted_corrected_mean(PEOPLE, JUDGE, WEIGHTS, everyone)
+    mean, (low, high) = corrected_mean(PEOPLE, JUDGE, OTHERS, weights=WEIGHTS)
     assert mean == pytest.approx(0.656 + best * (0.6 - 0.656), abs=1e-7)
     size = sum(WEIGHTS) ** 2 / sum(weight**2 for weight in WEIGHTS)  # 625 / 85 = 7.35
     half = student.ppf(0.975, math.floor(size) - 1) * math.sqrt(error(best))
     assert (low, high) == pytest.approx((mean - half, mean + half), rel=1e-6)
-    tens = weighted_corrected_mean(
-        *([10 * value for value in values] for values in (PEOPLE, JUDGE)),
-        WEIGHTS,
-        [10 * value for value in everyone],
-        scale=10,
+    tens = corrected_mean(
+        *([10 * value for value in values] for values in (PEOPLE, JUDGE, OTHERS)), weights=WEIGHTS, scale=10
     )
     assert tens[0] == pytest.approx(10 * mean)
 
@@ -450,14 +450,14 @@ def test_over_every_draw_of_two_groups_the_weighted_mean_is_that_of_the_file():
     """Four common samples and two rare ones, two drawn of each: the mean over all 6 draws is the mean of all six."""
     common, rare = [1, 1, 0.5, 1], [0, 0.5]
     found = [
-        weighted_corrected_mean([*some, *rare], [0.5] * 4, [2, 2, 1, 1], [0.5] * 6)[0]
+        corrected_mean([*some, *rare], [0.5] * 4, [0.5] * 2, weights=[2, 2, 1, 1])[0]
         for some in itertools.combinations(common, 2)
     ]
     assert math.fsum(found) / 6 == pytest.approx(math.fsum([*common, *rare]) / 6)
 
 
 def test_equal_weighted_labels_do_not_make_the_interval_a_point():
-    mean, (low, high) = weighted_corrected_mean([1, 1, 1], [1, 1, 1], [3, 1, 1], [1] * 5)
+    mean, (low, high) = corrected_mean([1, 1, 1], [1, 1, 1], [1, 1], weights=[3, 1, 1])
     assert (mean, high) == (1, 1)
     assert low < 0.6
 
@@ -474,7 +474,7 @@ def test_equal_weighted_labels_do_not_make_the_interval_a_point():
 )
 def test_weights_that_do_not_fit_are_refused(people, judge, weights):
     with pytest.raises(ParameterError):
-        weighted_corrected_mean(people, judge, weights, [1, 0])
+        corrected_mean(people, judge, [1, 0], weights=weights)
 
 
 def test_the_weights_of_labels_correct_a_mean():
@@ -493,3 +493,147 @@ def test_the_weights_of_labels_correct_a_mean():
 def test_a_weight_that_is_none_is_refused(weight):
     with pytest.raises(SampleError, match=r"'n1': labels.weight must be a number above 0"):
         agree([sample(1, unit_supported=[True, True], weight=weight)], judge=says())
+
+
+# ---- clusters, systems, several judges, results of a run ----
+
+
+def test_samples_of_one_cluster_are_one_draw():
+    """Thirty documents of four equal samples: the interval is that of thirty draws, in the table and of the mean."""
+    labels = [[True, True], [True, False], [False, False]]
+    samples = [
+        replace(sample(number, unit_supported=labels[number // 4 % 3]), metadata={"document": number // 4})
+        for number in range(120)
+    ]
+    alone = agree(samples, judge=says(), progress=False)
+    whole = agree(samples, judge=says(), progress=False, cluster="metadata.document")
+    assert whole.clusters == 30
+    assert "samples in 30 clusters" in str(whole)
+    ends = [report.agreements[0].intervals["bias"] for report in (alone, whole)]
+    assert np.ptp(ends[1]) / np.ptp(ends[0]) == pytest.approx(2, rel=0.1)
+    ends = [report.corrections[0].interval for report in (alone, whole)]
+    assert np.ptp(ends[1]) / np.ptp(ends[0]) == pytest.approx(2, rel=0.1)
+    with pytest.raises(
+        ParameterError, match=r"sample 'n0' has no 'metadata.city'. Its metadata: metadata.document"
+    ):
+        agree(samples, judge=says(), cluster="metadata.city")
+
+
+def by_system():
+    """The judge finds one of two sentences everywhere; people find 1, 0.5 and 0.25 in the three systems."""
+    share = {"a": [[True, True]] * 2, "b": [[True, False]] * 2, "c": [[True, False], [False, False]]}
+    return [
+        replace(sample(10 * place + n, unit_supported=labels), metadata={"system": name})
+        for place, name in enumerate("abc")
+        for n, labels in enumerate(share[name])
+    ] + [replace(sample(99), metadata={"system": "c"})]
+
+
+def test_the_bias_and_the_mean_of_each_system():
+    report = agree(by_system(), judge=says(), system="metadata.system", progress=False)
+    found = {item.system: item for item in report.systems}
+    assert {name: item.agreement.bias for name, item in found.items()} == {"a": -0.5, "b": 0.0, "c": 0.25}
+    assert {name: item.correction.people_mean for name, item in found.items()} == {
+        "a": 1,
+        "b": 0.5,
+        "c": 0.25,
+    }
+    assert (found["c"].samples, found["c"].correction.labelled, found["c"].judge_mean) == (3, 2, 0.5)
+    (ranking,) = report.rankings
+    assert (ranking.systems, ranking.kendall) == (3, None)  # the judge's means are all equal
+    assert (ranking.lowest, ranking.highest) == (("a", -0.5), ("c", 0.25))
+    told = "the judge is off by -0.50 (a) to +0.25 (c): a difference between systems below 0.75 may be the judge's"
+    assert told in str(report)
+    assert json.loads(json.dumps(report.to_dict()))["rankings"][0]["systems"] == 3
+
+
+def test_systems_are_ranked_by_both():
+    judge = says(sentences=(True, True)), says(), says(sentences=(False, False))
+    reports = [agree(by_system(), judge=one, system="system", progress=False) for one in judge]
+    assert [report.rankings[0].kendall for report in reports] == [None] * 3
+    verbatim = [
+        replace(item, retrieved_contexts=CONTEXTS[: 1 + (item.metadata["system"] == "a")])
+        for item in by_system()
+    ]
+    (ranking,) = agree(verbatim, system="metadata.system", progress=False).rankings
+    assert ranking.kendall == pytest.approx(2 / math.sqrt(2 * 3))  # a first; b and c are equal to the judge
+    assert ranking.spearman > 0.8
+
+
+def test_several_judges_are_put_side_by_side():
+    """The second judge is right about three of four sentences more than the first."""
+    samples = [sample(n, unit_supported=[False, True] if n else [True, False]) for n in range(4)]
+    first = agree(samples, judge=says(), progress=False)
+    second = agree(samples, judge=says(sentences=(False, True)), progress=False)
+    table = first.beside(second)
+    (found,) = table.differences
+    assert (found.answers, found.difference) == (8, 0.5)  # 6 of 8 less 2 of 8
+    assert found.p == pytest.approx(
+        0.625
+    )  # of the 16 patterns of signs of +-2, those with a sum of at least 4
+    shown = str(table)
+    assert "scripted (1)" in shown
+    assert "scripted (2) less scripted (1): equal answers +0.500" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+    assert json.loads(json.dumps(table.to_dict()))["judges"] == ["scripted (1)", "scripted (2)"]
+    with pytest.raises(ParameterError, match="other labels"):
+        first.beside(agree(samples[:3], judge=says(), progress=False))
+
+
+def test_results_of_a_run_are_compared_as_the_judge_itself(tmp_path):
+    samples = [sample(n, unit_supported=[True, n % 2 == 0], context_useful=[False, True]) for n in range(4)]
+    asked = agree(samples, judge=says(), progress=False)
+    unlabelled = [replace(item, labels={}) for item in samples]
+    results = evaluate(unlabelled, [ContextRecall(), ContextPrecision()], judge=says(), progress=False)
+    results.to_jsonl(tmp_path / "run.jsonl")
+    for given in (results, tmp_path / "run.jsonl"):
+        assert agree(samples, results=given).to_dict() == asked.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("changed", "metrics", "told"),
+    [
+        (
+            {"retrieved_contexts": CONTEXTS[:1]},
+            [ContextRecall()],
+            "'n1' is not in the run, or has other texts",
+        ),
+        ({}, [ContextPrecision()], "unit_supported labels are compared with context_recall"),
+        (
+            {},
+            [ContextRecall(unit="fact")],
+            r"the 1 verdicts of context_recall\(.*\) on sample 'n1' are not about",
+        ),
+    ],
+)
+def test_a_run_on_something_else_is_refused(changed, metrics, told):
+    labelled = sample(1, unit_supported=[True, False])
+    facts = {"reference_facts": ["Paris."]} if metrics[0].name != "context_recall" else {}
+    scored = replace(labelled, **changed, **facts)
+    results = evaluate([scored], metrics, judge=LexicalJudge(), progress=False)
+    with pytest.raises(ParameterError, match=told):
+        agree([labelled], results=results)
+
+
+def test_the_command_with_two_judges_and_systems_fits_100_columns(tmp_path):
+    samples = read_samples(Path(__file__).parents[2] / "examples" / "handbook.jsonl")
+    given = [
+        replace(
+            item, metadata={"system": f"{'a retriever with a long name ' * 3}{n % 2}", "document": n // 4}
+        )
+        for n, item in enumerate(samples)
+    ]
+    file = tmp_path / "data.jsonl"
+    file.write_text("".join(json.dumps(item.to_dict()) + "\n" for item in given), encoding="utf-8")
+    evaluate(given, [ContextRecall(), ContextPrecision()], progress=False, out=tmp_path / "run.jsonl")
+    run = CliRunner().invoke(
+        app,
+        f"agree {file} --results {tmp_path / 'run.jsonl'} --judge lexical --system metadata.system "
+        "--cluster metadata.document",
+    )
+    assert run.exit_code == 0, run.output
+    assert "lexical (2) less lexical (1): equal answers +0.000" in run.stdout
+    assert "samples in 9 clusters" in run.stdout
+    tables = [line for line in run.stdout.splitlines() if re.search(r" {2,}", line)]
+    assert len(tables) > 30
+    assert max(map(len, tables)) <= 100

@@ -10,6 +10,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
+from ctxmetrics.agreement.labelling.draw import draw, samples_by_key
+from ctxmetrics.agreement.labelling.labels_file import LabelsFile
+from ctxmetrics.agreement.labelling.questions import questions_of
+from ctxmetrics.comparison.answers import Answer
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement
@@ -385,6 +389,76 @@ def test_labels_that_do_not_fit_correct_nothing():
     before = labelled(FACTS, lambda n: [True, True])
     after = labelled(FACTS[:1], lambda n: "yes")
     assert before.compare(after)["context_recall"].corrected is None
+
+
+def answered(path, samples, said, *, by=None, seed=1):
+    """A labels file of these samples; ``said``: the answer to each question about a sample."""
+    known = samples_by_key(samples)
+    file = LabelsFile(path)
+    file.begin(draw(known, 6, seed=seed, by=by))
+    for one in file.draw.drawn:
+        for question in questions_of(one.key, known[one.key], ["unit_supported"]):
+            answer = "yes" if said[one.key[0]] else "no"
+            file.add(Answer(question, answer, "ann", one.weight))
+    return path
+
+
+def drawn_runs(tmp_path, contexts=(FACTS, FACTS[:2]), **options):
+    """Two runs over nine common samples and three rare ones, each with a file of answers."""
+    paths, rare = [], {"n9", "n10", "n11"}
+    for name, texts in zip("ab", contexts, strict=True):
+        samples = [sample(n, texts, metadata={"kind": "rare" if n > 8 else "common"}) for n in range(12)]
+        write(run(samples, metrics=METRICS[:1]), tmp_path / f"{name}.jsonl")
+        lost = rare if name == "b" else set()
+        said = {item.id: item.id not in lost for item in samples}
+        paths.append(answered(tmp_path / f"{name}.labels.jsonl", samples, said, **options))
+    return (tmp_path / "a.jsonl", tmp_path / "b.jsonl"), paths
+
+
+def test_labels_files_of_both_runs_correct_the_difference_with_the_weights_of_the_draw(tmp_path):
+    """Three of nine common samples are labelled and all three rare ones; only these lost anything: a quarter of all."""
+    runs, labels = drawn_runs(tmp_path, by="metadata.kind")
+    found = compare(*runs, labels=labels)["context_recall"].corrected
+    assert (found.labelled, found.people) == (6, pytest.approx(-0.25))
+    assert found.difference == pytest.approx(-0.25)
+    assert compare(*runs)["context_recall"].corrected is None
+    rows = Results.from_jsonl(runs[0]).compare(Results.from_jsonl(runs[1]), labels=labels)
+    assert rows["context_recall"].corrected == found
+    assert compare(*runs, labels=labels[:1])["context_recall"].corrected is None
+    done = run_command("compare", *runs, "--labels", labels[0], "--labels", labels[1])
+    assert "corrected by 6 samples with labels in both runs: -0.250" in done.stdout
+
+
+def test_two_draws_with_other_weights_are_refused(tmp_path):
+    runs, labels = drawn_runs(tmp_path, by="metadata.kind")
+    lines = labels[1].read_text().replace('"weight": 3.0', '"weight": 2.0')
+    labels[1].write_text(lines)
+    with pytest.raises(ParameterError, match=r"have the weights 2 and 3. Draw both files alike"):
+        compare(*runs, labels=labels)
+
+
+def test_answers_about_other_texts_are_refused(tmp_path):
+    runs, labels = drawn_runs(tmp_path)
+    others = tmp_path / "other"
+    others.mkdir()
+    _, wrong = drawn_runs(others, contexts=(FACTS[1:], FACTS[2:]))
+    with pytest.raises(InputFileError, match=r"about sample 'n\d+' are about texts that neither run has"):
+        compare(*runs, labels=[*labels, *wrong])
+    with pytest.raises(InputFileError, match="no question has a yes or a no"):
+        compare(*runs, labels=[tmp_path / "absent.jsonl"])
+
+
+def test_clusters_widen_the_corrected_difference_too(tmp_path):
+    before = labelled(FACTS, lambda n: [True] * 3)
+    after = labelled(FACTS[:2], lambda n: [True, n % 2 == 0, False])
+    pair = [
+        run([replace(row.sample, metadata={"document": row.index // 2}) for row in one], metrics=METRICS[:1])
+        for one in (before, after)
+    ]
+    found = pair[0].compare(pair[1], cluster="metadata.document")["context_recall"].corrected
+    assert found.interval == pytest.approx((-0.5, -0.5))  # each cluster lost the same
+    alone = before.compare(after)["context_recall"].corrected.interval
+    assert alone[1] - alone[0] > 0.1
 
 
 # ---- what is shown ----

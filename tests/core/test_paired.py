@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ctxmetrics.comparison.corrected import corrected_difference
 from ctxmetrics.comparison.paired import (
     bca_interval,
     bootstrap_means,
-    corrected_difference,
     holm,
     paired_mean,
     sign_flip_p,

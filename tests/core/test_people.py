@@ -57,3 +57,7 @@ def test_agree_says_how_far_people_agree(labels):
     assert {item.annotators for item in found} == {2}
     run = CliRunner().invoke(app, ["agree", str(labels), "--labels", str(path)])
     assert "2 people among themselves: Krippendorff's alpha" in run.stdout
+    assert (
+        "unit_supported: the judge agrees with people less well than two people do (their kappa 1.00)"
+        in run.stdout
+    )

@@ -13,30 +13,42 @@ People label a part of the samples, in `Sample.labels`:
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._display import visible
 from ctxmetrics.agreement.correction import correction_of
-from ctxmetrics.agreement.figures import FEW, agreement_of
+from ctxmetrics.agreement.figures import FEW, agreement_of, shown, shown_with
+from ctxmetrics.agreement.judges import table_of
+from ctxmetrics.agreement.labelling.reading import read_labelled
 from ctxmetrics.agreement.labels import KINDS, REFERENCE, compared, labels_of, weight_of
+from ctxmetrics.agreement.people import among_people
+from ctxmetrics.agreement.runs import metric_in, scores_in
+from ctxmetrics.agreement.systems import SystemFigures, ranking_of
+from ctxmetrics.comparison.grouping import group_of
 from ctxmetrics.comparison.labelled import people_value
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.engine import evaluate
+from ctxmetrics.evaluation.results import Results
 from ctxmetrics.metrics.judged import default_judge
 from ctxmetrics.report.view import aligned
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from typing_extensions import Unpack
 
     from ctxmetrics.agreement.correction import Correction
     from ctxmetrics.agreement.figures import Agreement
+    from ctxmetrics.agreement.judges import JudgeTable
     from ctxmetrics.agreement.labels import Compared
+    from ctxmetrics.agreement.people import PeopleAgreement
+    from ctxmetrics.agreement.systems import Ranking
     from ctxmetrics.evaluation.options import RunOptions
-    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.scores import Score
@@ -46,6 +58,8 @@ _NAMES = (
     *("shares of yes", "samples", "answers", "people", "judge", "bias"),
     *("sensitivity", "specificity", "balanced accuracy", "kappa"),
 )
+# The most characters of a line of a table.
+_WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +72,11 @@ class AgreementReport:
         corrections: One a metric for which people's labels give scores.
         disputes: Samples on which judge and people differ, most differences first.
         results: The judge's scores.
+        compared: The labels beside the verdicts, by kind of label.
+        systems: One a metric and system, where systems were asked for.
+        rankings: One a metric: whether the judge ranks the systems as people do.
+        people: How far several annotators agree, where a labels file has several.
+        clusters: How many clusters of samples there are, where clusters were asked for.
     """
 
     judge: str
@@ -65,34 +84,64 @@ class AgreementReport:
     corrections: tuple[Correction, ...]
     disputes: tuple[Compared, ...]
     results: Results
+    compared: Mapping[str, tuple[Compared, ...]] = field(default_factory=dict)
+    systems: tuple[SystemFigures, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
+    people: tuple[PeopleAgreement, ...] = ()
+    clusters: int | None = None
 
     def __str__(self) -> str:
-        lines = [f"{self.judge} against people"]
-        lines += [f"{item.label}: {item.conclusion}" for item in self.agreements]
-        lines += [f"{item.metric}: {item.conclusion}" for item in self.corrections]
-        lines += [
-            f"{item.label}: {item.samples} samples are too few to say much; label {FEW} or more"
-            for item in self.agreements
-            if item.samples < FEW
-        ]
-        lines += [
-            f"{item.label}: {item.not_judged} labels without a verdict of the judge"
-            for item in self.agreements
-            if item.not_judged
-        ]
+        within = "" if self.clusters is None else f", samples in {self.clusters} clusters"
+        lines = [f"{self.judge} against people{within}", *self._sentences()]
         columns = [_agreement_cells(item) for item in self.agreements]
         lines += ["", *aligned(list(zip(_NAMES, *columns, strict=True)))]
         if self.corrections:
             means = ("mean of", "by the judge", "by people", "corrected")
             lines += ["", *aligned([means, *map(_correction_cells, self.corrections)])]
+        for metric in dict.fromkeys(item.metric for item in self.systems):
+            lines += ["", *_system_lines(metric, [item for item in self.systems if item.metric == metric])]
+        if self.people:
+            lines += ["", *map(str, self.people)]
         return "\n".join(lines)
+
+    def _sentences(self) -> Iterator[str]:
+        """Yield what the figures mean."""
+        among = {item.label: item for item in self.people}
+        for item in self.agreements:
+            yield f"{item.label}: {item.conclusion}"
+            if item.label in among and (beside := among[item.label].beside(item)):
+                yield f"{item.label}: {beside}"
+        yield from (f"{item.metric}: {item.conclusion}" for item in self.corrections)
+        yield from (f"{item.metric}: {item.conclusion}" for item in self.rankings)
+        for item in self.agreements:
+            if item.samples < FEW:
+                yield f"{item.label}: {item.samples} samples are too few to say much; label {FEW} or more"
+            if item.not_judged:
+                yield f"{item.label}: {item.not_judged} labels without a verdict of the judge"
+
+    def beside(self, *others: AgreementReport) -> JudgeTable:
+        """Return this judge and others on the same labels: figures side by side, and paired differences to this one.
+
+        Raises:
+            ParameterError: The others were compared with other labels.
+        """
+        reports = (self, *others)
+        return table_of(
+            [item.judge for item in reports],
+            [item.agreements for item in reports],
+            [item.compared for item in reports],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
         return {
             "judge": self.judge,
             "agreements": [item.to_dict() for item in self.agreements],
-            "corrections": [asdict(item) for item in self.corrections],
+            "corrections": [item.to_dict() for item in self.corrections],
+            "systems": [item.to_dict() for item in self.systems],
+            "rankings": [asdict(item) for item in self.rankings],
+            "people": [asdict(item) for item in self.people],
+            "clusters": self.clusters,
         }
 
 
@@ -100,6 +149,11 @@ def agree(
     samples: Iterable[Sample | Mapping[str, Any]],
     *,
     judge: Judge | None = None,
+    results: Results | str | os.PathLike[str] | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    annotator: str | None = None,
+    system: str | None = None,
+    cluster: str | None = None,
     convention: str = "default",
     **options: Unpack[RunOptions],
 ) -> AgreementReport:
@@ -108,65 +162,170 @@ def agree(
     Args:
         samples: The samples, or dicts of their fields; those without labels serve the corrected means.
         judge: The judge; None: the embedded one.
-        convention: Whose formulas the means have; sentences are the units in any case.
+        results: A run over these samples, or the file that ``--out`` wrote: its verdicts are compared, and no judge is
+            asked.
+        labels: A file of people's answers (`ctxmetrics label`), in place of the labels that the samples have.
+        annotator: The person whose answers of that file are read; None: the majority of all.
+        system: A key of the samples' metadata, such as ``"metadata.system"``: the figures are also given for each value,
+            and whether the judge ranks the systems as people do.
+        cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value belong
+            together, and count as one draw of the intervals.
+        convention: Whose formulas the means have; sentences are the units in any case. With ``results``, theirs.
         **options: As for `ctxmetrics.evaluate`, but ``out``.
 
     Raises:
-        ParameterError: ``out`` is given: the verdicts are needed here.
+        ParameterError: ``out`` is given: the verdicts are needed here. Or the results are not about these samples, or a
+            sample lacks a key of the metadata.
         MissingFieldError: No sample has a label.
         SampleError: A label is no yes or no, a list has not as many as there are things to label, or a weight is no
             number above 0.
+        InputFileError: A file cannot be read, or is no file of labels or results.
         CtxMetricsError: What `ctxmetrics.evaluate` raises.
     """
     if options.get("out") is not None:
         raise ParameterError("agree: out= is not possible. Write report.results.to_jsonl(path) afterwards.")
+    if results is not None and judge is not None:
+        raise ParameterError("agree: give judge= or results=, not both.")
     given = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
-    labels = [name for name in KINDS if any(name in sample.labels for sample in given)]
-    if not labels:
+    if labels is not None:
+        given = read_labelled(given, Path(labels), annotator=annotator)
+    elif annotator is not None:
+        raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
+    kinds = [name for name in KINDS if any(name in sample.labels for sample in given)]
+    if not kinds:
         known = "; ".join(f"'{name}': yes or no for each {thing}" for name, (thing, _) in KINDS.items())
         raise MissingFieldError(f"No sample has labels to compare with. Write labels={{..}} with {known}.")
-    said = {name: [labels_of(sample, name) for sample in given] for name in labels}  # before anything is paid
+    said = {name: [labels_of(sample, name) for sample in given] for name in kinds}  # before anything is paid
     weights = [weight_of(sample) for sample in given]
-    judging = judge or default_judge()
-    # Claims are the judge's own: people cannot label them before.
-    unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
-    metrics = {KINDS[name][1]: KINDS[name][1](convention=convention, **unit) for name in labels}
-    results = evaluate(given, list(metrics.values()), judge=judging, **options)
-    found: dict[str, list[Compared]] = {}
-    corrections = []
-    for name in labels:
-        metric = metrics[KINDS[name][1]]
-        scores = [row[metric.name] for row in results]
-        triples = list(zip(given, scores, said[name], strict=True))
-        found[name] = [
-            compared(name, place, *triple) for place, triple in enumerate(triples, 1) if triple[2] is not None
-        ]
-        corrections.append(_correction(name, metric, triples, weights))
-    disputes = [item for items in found.values() for item in items if item.disputed]
+    groups = _groups(given, cluster)
+    systems = _groups(given, system)
+    if results is None:
+        judging = judge or default_judge()
+        # Claims are the judge's own: people cannot label them before.
+        unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
+        metrics: dict[str, Metric] = {name: KINDS[name][1](convention=convention, **unit) for name in kinds}
+        found = evaluate(given, list(dict.fromkeys(metrics.values())), judge=judging, **options)
+        scores = {name: [row[metrics[name].name] for row in found] for name in kinds}
+    else:
+        found = results if isinstance(results, Results) else Results.from_jsonl(results)
+        metrics = {name: metric_in(found, name) for name in kinds}
+        scores = {name: scores_in(found, metrics[name], given, said[name], name) for name in kinds}
+    columns = [
+        _Column(name, metrics[name], given, scores[name], said[name], weights, groups) for name in kinds
+    ]
+    beside = {column.label: column.compared(range(len(given))) for column in columns}
+    figures = [] if systems is None else list(_by_system(columns, systems))
+    names = dict.fromkeys(item.metric for item in figures)
+    rankings = [ranking_of(name, [item for item in figures if item.metric == name]) for name in names]
+    corrections = [column.correction(range(len(given))) for column in reversed(columns)]
+    disputes = [item for items in beside.values() for item in items if item.disputed]
     return AgreementReport(
-        judge=judging.name,
-        agreements=tuple(agreement_of(name, found[name]) for name in labels),
-        corrections=tuple(item for item in reversed(corrections) if item is not None),
+        judge=judging.name if results is None else _judge_in(scores[kinds[0]]),
+        agreements=tuple(agreement_of(name, beside[name]) for name in kinds),
+        corrections=tuple(item for item in corrections if item is not None),
         disputes=tuple(sorted(disputes, key=lambda item: -len(item.disputed))),
-        results=results,
+        results=found,
+        compared=beside,
+        systems=tuple(figures),
+        rankings=tuple(item for item in rankings if item is not None),
+        people=() if labels is None else tuple(among_people(Path(labels))),
+        clusters=None if groups is None else len(set(groups)),
     )
 
 
-def _correction(
-    label: str,
-    metric: Metric,
-    triples: Sequence[tuple[Sample, Score, tuple[bool | None, ...] | None]],
-    weights: Sequence[float],
-) -> Correction | None:
-    """Return the mean that one kind of label corrects: a metric's, or the share of references that are supported."""
-    if label == REFERENCE:
-        whole = [compared(label, place, *triple) for place, triple in enumerate(triples, 1)]
-        return correction_of(label, [item.values for item in whole], weights)
-    values = [
-        (score.value, people_value(metric, score.value, len(score.verdicts), labels))
-        for _, score, labels in triples
+def _groups(samples: Sequence[Sample], path: str | None) -> list[str] | None:
+    if path is None:
+        return None
+    return [
+        group_of(sample.metadata, path, sample.id or str(number), "agree")
+        for number, sample in enumerate(samples, 1)
     ]
-    return correction_of(metric.name, values, weights, scale=metric.rules.scale)
+
+
+def _judge_in(scores: Sequence[Score]) -> str:
+    return next((score.provenance.judge for score in scores if score.provenance.judge), None) or "the run"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One kind of label of all samples, beside the scores that it is compared with."""
+
+    label: str
+    metric: Metric
+    samples: Sequence[Sample]
+    scores: Sequence[Score]
+    said: Sequence[tuple[bool | None, ...] | None]
+    weights: Sequence[float]
+    groups: Sequence[str] | None
+
+    @property
+    def name(self) -> str:
+        """The mean that the label corrects: the metric's, or the share of references that are supported."""
+        return self.label if self.label == REFERENCE else self.metric.name
+
+    def compared(self, places: Iterable[int]) -> tuple[Compared, ...]:
+        """Return the labels of some samples beside the verdicts."""
+        return tuple(self._beside(place) for place in places if self.said[place] is not None)
+
+    def correction(self, places: Sequence[int]) -> Correction | None:
+        """Return the mean of some samples, corrected by their labels."""
+        return correction_of(
+            self.name,
+            [self._values(place) for place in places],
+            [self.weights[place] for place in places],
+            groups=None if self.groups is None else [self.groups[place] for place in places],
+            scale=1.0 if self.label == REFERENCE else self.metric.rules.scale,
+        )
+
+    def judge_values(self, places: Iterable[int]) -> list[float]:
+        """Return the scores by the judge that there are."""
+        return [value for value, _ in map(self._values, places) if value is not None]
+
+    def _beside(self, place: int) -> Compared:
+        group = None if self.groups is None else self.groups[place]
+        return compared(
+            self.label, place + 1, self.samples[place], self.scores[place], self.said[place], group=group
+        )
+
+    def _values(self, place: int) -> tuple[float | None, float | None]:
+        """Return the score by the judge, and the one that people's labels give."""
+        if self.label == REFERENCE:
+            return self._beside(place).values
+        score = self.scores[place]
+        return score.value, people_value(self.metric, score.value, len(score.verdicts), self.said[place])
+
+
+def _by_system(columns: Iterable[_Column], systems: Sequence[str]) -> Iterator[SystemFigures]:
+    for column in columns:
+        for system in sorted(set(systems)):
+            places = [place for place, name in enumerate(systems) if name == system]
+            values = column.judge_values(places)
+            yield SystemFigures(
+                column.name,
+                system,
+                len(values),
+                sum(values) / len(values) if values else None,
+                agreement_of(column.label, column.compared(places)),
+                column.correction(places),
+            )
+
+
+def _system_lines(metric: str, items: Sequence[SystemFigures]) -> list[str]:
+    rows = [("judge", "people", "corrected", "bias"), *map(_system_cells, items)]
+    figures = aligned(rows)
+    room = _WIDTH - max(map(len, figures)) - 2
+    names = [metric, *(visible(item.system) for item in items)]
+    return aligned([(name[:room], line) for name, line in zip(names, figures, strict=True)])
+
+
+def _system_cells(item: SystemFigures) -> tuple[str, ...]:
+    known = item.correction
+    return (
+        f"{shown(item.judge_mean)} of {item.samples}",
+        "-" if known is None else f"{shown(known.people_mean)} of {known.labelled}",
+        "-" if known is None else shown_with(known.mean, known.interval),
+        shown_with(item.agreement.bias, (item.agreement.intervals or {}).get("bias"), sign="+"),
+    )
 
 
 def _agreement_cells(item: Agreement) -> tuple[str, ...]:
@@ -176,25 +335,16 @@ def _agreement_cells(item: Agreement) -> tuple[str, ...]:
         item.label,
         str(item.samples),
         str(item.answers),
-        *map(_number, (item.people_rate, item.judge_rate)),
-        _with(item.bias, intervals.get("bias"), sign="+"),
-        *(_with(getattr(item, name), intervals.get(name)) for name in names),
+        *map(shown, (item.people_rate, item.judge_rate)),
+        shown_with(item.bias, intervals.get("bias"), sign="+"),
+        *(shown_with(getattr(item, name), intervals.get(name)) for name in names),
     )
 
 
 def _correction_cells(item: Correction) -> tuple[str, ...]:
     return (
         item.metric,
-        f"{_number(item.judge_mean)} of {item.samples}",
-        f"{_number(item.people_mean)} of {item.labelled}",
-        _with(item.mean, item.interval),
+        f"{shown(item.judge_mean)} of {item.samples}",
+        f"{shown(item.people_mean)} of {item.labelled}",
+        shown_with(item.mean, item.interval),
     )
-
-
-def _number(value: float | None, sign: str = "") -> str:
-    return "-" if value is None else f"{value:{sign}.3f}"
-
-
-def _with(value: float | None, interval: tuple[float, float] | None, sign: str = "") -> str:
-    ends = "" if interval is None else f" ({_number(interval[0], sign)} to {_number(interval[1], sign)})"
-    return _number(value, sign) + ends

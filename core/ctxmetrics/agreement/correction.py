@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._statistics import corrected_mean, weighted_corrected_mean
+from ctxmetrics.comparison.corrected import corrected_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,9 @@ class Correction:
         labelled: Those of them that have one by people, too.
         judge_mean: Mean of the judge's scores over all of them.
         people_mean: Mean of people's scores over the labelled ones, by the weights of these where they have any.
-        mean: The corrected mean; see `ctxmetrics._statistics.corrected_mean` and `weighted_corrected_mean`.
+        mean: The corrected mean; see `ctxmetrics.comparison.corrected.corrected_mean`.
         interval: Its 95 % interval.
+        judge_labelled: Mean of the judge's scores over the labelled ones, weighted as people's.
     """
 
     metric: str
@@ -33,6 +34,11 @@ class Correction:
     people_mean: float
     mean: float
     interval: tuple[float, float]
+    judge_labelled: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON-ready data."""
+        return {**asdict(self), "interval": list(self.interval)}
 
     @property
     def conclusion(self) -> str:
@@ -52,42 +58,57 @@ def correction_of(
     values: Iterable[tuple[float | None, float | None]],
     stands_for: Iterable[float],
     *,
+    groups: Iterable[str] | None = None,
     scale: float = 1.0,
 ) -> Correction | None:
-    """Return a corrected mean, or None where people's labels give fewer than two scores.
+    """Return a corrected mean, or None where people's labels give fewer than two scores, or those of one group only.
 
     Args:
         name: The metric, or the label.
         values: The judge's score of each sample and that by people; None where there is none.
         stands_for: How many samples each stands for.
+        groups: The cluster that each belongs to; None: each is one by itself.
         scale: The highest score.
     """
     people: list[float] = []
     judge: list[float] = []
     weights: list[float] = []
     others: list[float] = []
-    for (value, said), weight in zip(values, stands_for, strict=True):
+    clusters: tuple[list[str], list[str]] = ([], [])
+    names = None if groups is None else list(groups)
+    for place, ((value, said), weight) in enumerate(zip(values, stands_for, strict=True)):
         if value is None:
             continue
+        if names is not None:
+            clusters[said is None].append(names[place])
         if said is None:
             others.append(value)
         else:
             people.append(said)
             judge.append(value)
             weights.append(weight)
-    if len(people) < 2:  # noqa: PLR2004 - a variance needs two
+    if len(people) < 2 or (names is not None and len(set(clusters[0])) < 2):  # noqa: PLR2004 - a variance needs two
         return None
     everyone = [*judge, *others]
-    if len(set(weights)) == 1:
-        mean, interval = corrected_mean(people, judge, others, scale=scale)
-    else:
-        mean, interval = weighted_corrected_mean(people, judge, weights, everyone, scale=scale)
+    mean, interval = corrected_mean(
+        people,
+        judge,
+        others,
+        weights=weights,
+        clusters=None if names is None else [*clusters[0], *clusters[1]],
+        scale=scale,
+    )
     return Correction(
         metric=name,
         samples=len(everyone),
         labelled=len(people),
         judge_mean=math.fsum(everyone) / len(everyone),
-        people_mean=math.fsum(map(math.prod, zip(weights, people, strict=True))) / math.fsum(weights),
+        people_mean=_weighted(weights, people),
         mean=mean,
         interval=interval,
+        judge_labelled=_weighted(weights, judge),
     )
+
+
+def _weighted(weights: Sequence[float], values: Sequence[float]) -> float:
+    return math.fsum(map(math.prod, zip(weights, values, strict=True))) / math.fsum(weights)

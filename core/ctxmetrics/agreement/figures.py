@@ -147,17 +147,21 @@ class Agreement:
 
 
 def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
-    """Count the answers on one kind of label."""
-    tables = []
-    for item in compared:
+    """Count the answers on one kind of label; samples of one group are one draw of the intervals."""
+    tables: dict[object, tuple[int, ...]] = {}
+    samples = 0
+    for place, item in enumerate(compared):
         answers = [(people, verdict.value) for people, verdict in item.pairs]
         kinds = ((True, True), (False, True), (True, False), (False, False))
         if answers:
-            tables.append(tuple(map(answers.count, kinds)))
+            samples += 1
+            key = place if item.group is None else item.group
+            before = tables.get(key, (0, 0, 0, 0))
+            tables[key] = tuple(map(sum, zip(before, map(answers.count, kinds), strict=True)))
     labelled = sum(people is not None for item in compared for people in item.people)
-    both, judge_only, people_only, neither = map(sum, zip((0, 0, 0, 0), *tables, strict=True))
-    found = Agreement(label, len(tables), both, judge_only, people_only, neither)
-    return replace(found, not_judged=labelled - found.answers, intervals=intervals_of(tables))
+    both, judge_only, people_only, neither = map(sum, zip((0, 0, 0, 0), *tables.values(), strict=True))
+    found = Agreement(label, samples, both, judge_only, people_only, neither)
+    return replace(found, not_judged=labelled - found.answers, intervals=intervals_of(list(tables.values())))
 
 
 def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
@@ -169,7 +173,8 @@ def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, fl
     counts are scaled to the number of samples: answers on one sample count as one.
 
     Args:
-        tables: One a sample: how many answers are yes of both, of the judge only, of people only, of neither.
+        tables: One a sample, or a cluster of samples: how many answers are yes of both, of the judge only, of people
+            only, of neither.
 
     Returns:
         The ends; None below two samples, and for what the counts themselves do not define.
@@ -207,3 +212,14 @@ def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, fl
 
 def _share(part: int, rest: int) -> float | None:
     return part / (part + rest) if part + rest else None
+
+
+def shown(value: float | None, sign: str = "") -> str:
+    """Return a figure as it is shown."""
+    return "-" if value is None else f"{value:{sign}.3f}"
+
+
+def shown_with(value: float | None, interval: tuple[float, float] | None, sign: str = "") -> str:
+    """Return a figure and its interval as they are shown."""
+    ends = "" if interval is None else f" ({shown(interval[0], sign)} to {shown(interval[1], sign)})"
+    return shown(value, sign) + ends

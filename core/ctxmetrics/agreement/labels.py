@@ -5,14 +5,13 @@ A part of the samples have `Sample.labels`; ``null`` in a list is no label. `KIN
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import line
-from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
+from ctxmetrics.comparison.labelled import CONTEXTS, UNITS, weight_in
 from ctxmetrics.errors import SampleError
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.text import detect_language, split_sentences
@@ -44,12 +43,19 @@ class Compared:
         sample_id: The sample's id, or its number.
         people: What people said; None where they did not.
         verdicts: What the judge said.
+        group: The cluster of samples that it belongs to; None: it is one by itself.
     """
 
     label: str
     sample_id: str
     people: tuple[bool | None, ...]
     verdicts: tuple[Verdict, ...]
+    group: str | None = None
+
+    @property
+    def cluster(self) -> str:
+        """What is drawn as one: the group, else the sample."""
+        return self.sample_id if self.group is None else self.group
 
     @property
     def pairs(self) -> list[tuple[bool, Verdict]]:
@@ -105,20 +111,20 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
 
 
 def weight_of(sample: Sample) -> float:
-    """Return how many samples a labelled one stands for; 1 where its labels do not say.
-
-    Raises:
-        SampleError: It is no number above 0.
-    """
-    given = sample.labels.get("weight", 1)
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < math.inf:
-        who = "A sample" if sample.id is None else f"Sample {visible(sample.id)[:80]!r}"
-        raise SampleError(f"{who}: labels.weight must be a number above 0.")
-    return float(given)
+    """Return how many samples a labelled one stands for; see `ctxmetrics.comparison.labelled.weight_in`."""
+    return weight_in(
+        sample.labels, "A sample" if sample.id is None else f"Sample {visible(sample.id)[:80]!r}"
+    )
 
 
 def compared(
-    label: str, number: int, sample: Sample, score: Score, people: tuple[bool | None, ...] | None
+    label: str,
+    number: int,
+    sample: Sample,
+    score: Score,
+    people: tuple[bool | None, ...] | None,
+    *,
+    group: str | None = None,
 ) -> Compared:
     """Put a sample's labels beside the verdicts of the metric that they are compared with."""
     verdicts, people = score.verdicts, people or ()
@@ -129,4 +135,4 @@ def compared(
         values = {verdict.value for verdict in verdicts}
         whole = False if False in values else None if None in values else True
         verdicts = (Verdict(id=REFERENCE, value=whole, text=sample.reference or ""),)
-    return Compared(label, sample.id or str(number), people, verdicts)
+    return Compared(label, sample.id or str(number), people, verdicts, group)

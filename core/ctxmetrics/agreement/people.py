@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ctxmetrics.agreement.figures import Agreement
-from ctxmetrics.agreement.labelling.labels_file import NO, YES, LabelsFile
+from ctxmetrics.comparison.answers import NO, YES, read_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +32,17 @@ class PeopleAgreement:
     alpha: float | None
     kappa: float | None
 
+    def beside(self, judge: Agreement) -> str | None:
+        """Return whether the judge agrees with people as well as two people do; None where a kappa is not defined.
+
+        It does where the interval of its kappa reaches that of two people.
+        """
+        high = ((judge.intervals or {}).get("kappa") or (0.0, judge.kappa))[1]
+        if self.kappa is None or high is None:
+            return None
+        word = "about as well as" if high >= self.kappa else "less well than"
+        return f"the judge agrees with people {word} two people do (their kappa {self.kappa:.2f})"
+
     def __str__(self) -> str:
         figures = (("Krippendorff's alpha", self.alpha), ("mean kappa of pairs", self.kappa))
         shown = ", ".join(f"{name} {'-' if value is None else f'{value:.3f}'}" for name, value in figures)
@@ -46,7 +57,7 @@ def among_people(path: Path) -> list[PeopleAgreement]:
     Raises:
         InputFileError: The file is no file of labels.
     """
-    answers = LabelsFile(path).answers
+    answers = read_answers(path).answers
     found = []
     for label in dict.fromkeys(question.label for _, question in answers):
         said: dict[object, dict[str, bool]] = {}

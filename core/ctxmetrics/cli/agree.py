@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+import typer
 
 from ctxmetrics.cli._options import (
     AnnotatorName,
@@ -11,7 +14,6 @@ from ctxmetrics.cli._options import (
     Concurrency,
     ConventionName,
     File,
-    JudgeName,
     LabelsPath,
     SchemaName,
     ShowDisputes,
@@ -20,17 +22,41 @@ from ctxmetrics.cli._run import judge_of, schema_and_convention
 from ctxmetrics.cli._status import leave
 from ctxmetrics.cli._terminal import collected_warnings, print_result
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
-    from ctxmetrics.samples import Sample
+class _About(TypedDict):
+    labels: Path | None
+    annotator: str | None
+    system: str | None
+    cluster: str | None
+
+
+_Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        help="lexical (the default), or openai/MODEL (key: OPENAI_API_KEY). Repeatable: side by side.",
+    ),
+]
+_Results = Annotated[
+    list[Path] | None,
+    typer.Option("--results", help="Verdicts of a run over FILE, by --out, in place of a judge. Repeatable."),
+]
+_System = Annotated[
+    str | None, typer.Option("--system", help="Also for each system: metadata.KEY says which one.")
+]
+_Cluster = Annotated[
+    str | None, typer.Option("--cluster", help="Samples that belong together have the same metadata.KEY.")
+]
 
 
 def agree(
     file: File,
     labels: LabelsPath = None,
     annotator: AnnotatorName = None,
-    judge: JudgeName = "lexical",
+    judge: _Judges = None,
+    results: _Results = None,
+    system: _System = None,
+    cluster: _Cluster = None,
     base_url: BaseUrl = None,
     convention: ConventionName = None,
     schema: SchemaName = None,
@@ -38,33 +64,38 @@ def agree(
     max_concurrency: Concurrency = 16,
     show: ShowDisputes = 0,
 ) -> None:
-    """Compare a judge's verdicts with people's labels, and correct the means by them."""
+    """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
-    from ctxmetrics.agreement.labelling.reading import read_labelled
-    from ctxmetrics.agreement.people import among_people
     from ctxmetrics.errors import ParameterError
     from ctxmetrics.files import read_samples
 
     schema, convention = schema_and_convention(schema, convention)
     if annotator is not None and labels is None:
         raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
-    judging = judge_of(judge, base_url)
-    samples: Iterable[Sample] = read_samples(file, schema)
-    if labels is not None:
-        samples = read_labelled(samples, labels, annotator=annotator)
+    names = judge or ([] if results else ["lexical"])
+    judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
+    samples = list(read_samples(file, schema))
+    about: _About = {"labels": labels, "annotator": annotator, "system": system, "cluster": cluster}
+    reports = [compare(samples, results=path, **about) for path in results or ()]
     with collected_warnings() as warnings:
-        report = compare(
-            samples,
-            judge=judging,
-            convention=convention,
-            cache=cache,
-            max_concurrency=max_concurrency,
-        )
-        if report.results.stopped or report.results.unanswered:
+        reports += [
+            compare(
+                samples,
+                judge=judging,
+                convention=convention,
+                cache=cache,
+                max_concurrency=max_concurrency,
+                **about,
+            )
+            for judging in judges
+        ]
+        if any(report.results.stopped or report.results.unanswered for report in reports):
             warnings.clear()
-    print_result(str(report))
-    for people in () if labels is None else among_people(labels):
-        print_result(str(people))
-    for dispute in report.disputes[: max(show, 0)]:
-        print_result(f"\n{dispute}")
-    leave(report.results, judging, out=None)
+    if len(reports) > 1:
+        print_result(f"{reports[0].beside(*reports[1:])}\n")
+    for place, report in enumerate(reports):
+        print_result(f"{'' if place == 0 else chr(10)}{report}")
+        for dispute in report.disputes[: max(show, 0)]:
+            print_result(f"\n{dispute}")
+    for judging, report in zip(judges, reports[len(results or ()) :], strict=True):
+        leave(report.results, judging, out=None)

@@ -32,6 +32,10 @@ _Allowed = Annotated[
         help="judge, prompt, convention, formula, unit or question may differ. Repeatable.",
     ),
 ]
+_Labels = Annotated[
+    list[Path] | None,
+    typer.Option("--labels", help="People's answers about either run, by `ctxmetrics label`. Repeatable."),
+]
 _Page = Annotated[Path | None, typer.Option("--page", help="A page to read: FILE.html.")]
 _MaxDrop = Annotated[
     list[str] | None,
@@ -54,6 +58,7 @@ def compare(
     by: _By = None,
     cluster: _Cluster = None,
     allow_different: _Allowed = None,
+    labels: _Labels = None,
     format: OutputFormat = "text",  # noqa: A002 - the option is named so
     page: _Page = None,
     max_drop: _MaxDrop = None,
@@ -67,7 +72,9 @@ def compare(
     if format not in {"text", "json", "markdown"}:
         raise ParameterError(f"--format {format!r} is unknown. Choose from: text, json, markdown.")
     check_outputs({"--page": page, "--junit": junit}, {"FIRST": first, "SECOND": second})
-    found = compared(first, second, by=by, cluster=cluster, allow_different=allow_different or ())
+    found = compared(
+        first, second, by=by, cluster=cluster, allow_different=allow_different or (), labels=labels or ()
+    )
     outcomes = outcomes_of(found, max_drop or (), not_worse or ())
     if format == "json":
         gates = [{"gate": item.gate, "problem": item.problem} for item in outcomes]

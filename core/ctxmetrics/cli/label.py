@@ -17,9 +17,9 @@ from ctxmetrics.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ctxmetrics.agreement.labelling.draw import Key
     from ctxmetrics.agreement.labelling.labels_file import LabelsFile
     from ctxmetrics.agreement.labelling.session import Session
+    from ctxmetrics.comparison.answers import Key
     from ctxmetrics.samples import Sample
 
 _SEEDS = 2**32
@@ -71,9 +71,9 @@ def label(
     """Label a random part of the samples by hand, on a page of this machine; agree reads the answers."""
     from ctxmetrics.agreement.labelling.draw import samples_by_key
     from ctxmetrics.agreement.labelling.labels_file import LabelsFile
-    from ctxmetrics.agreement.labelling.questions import ASKED
     from ctxmetrics.agreement.labelling.session import Session
     from ctxmetrics.agreement.labelling.verdicts import Verdicts
+    from ctxmetrics.comparison.answers import ASKED
     from ctxmetrics.evaluation.results import Results
     from ctxmetrics.files import read_samples
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ctxmetrics.comparison.entries import check_comparable, entries_of, joined
-from ctxmetrics.comparison.labelled import label_of, labels_in, people_value
+from ctxmetrics._display import visible
+from ctxmetrics.comparison.corrected import corrected_difference
+from ctxmetrics.comparison.entries import check_comparable, joined, opened
+from ctxmetrics.comparison.grouping import group_of
+from ctxmetrics.comparison.labelled import label_of, labels_in, people_value, weight_in
+from ctxmetrics.comparison.labelled_runs import labelled_by
 from ctxmetrics.comparison.page import page
-from ctxmetrics.comparison.paired import corrected_difference, holm, paired_mean
+from ctxmetrics.comparison.paired import holm, paired_mean
 from ctxmetrics.comparison.text import markdown, plain_text
 from ctxmetrics.comparison.view import ChangedUnit, Corrected, Difference, Findings, Held, Worse
 from ctxmetrics.conventions import get_convention
@@ -19,13 +22,11 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics.named import metric_named
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Collection, Iterable, Sequence
 
-    from ctxmetrics.comparison.entries import Entry, Run
+    from ctxmetrics.comparison.entries import Detail, Entry, Run, Unit
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.report.view import Row
-    from ctxmetrics.scores import Score
-    from ctxmetrics.verdicts import Verdict
 
     Pair = tuple[Entry, Entry]
 
@@ -61,6 +62,7 @@ def compare(
     by: str | None = None,
     cluster: str | None = None,
     allow_different: Collection[str] = (),
+    labels: Sequence[str | os.PathLike[str]] = (),
 ) -> Comparison:
     """Compare two runs on the same samples: paired differences, and the units that were lost and won.
 
@@ -75,12 +77,28 @@ def compare(
             together, and count as one draw.
         allow_different: What may differ between the runs beside what was retrieved: ``"judge"``, ``"prompt"``,
             ``"convention"``, ``"formula"``, ``"unit"``, ``"question"``.
+        labels: Files of people's answers (`ctxmetrics label`), of either run: an answer belongs to the run that retrieved
+            the contexts which the person saw. They take the place of the labels that the samples have.
 
     Raises:
-        ParameterError: The runs cannot be compared; the message names what differs, or what is missing.
-        InputFileError: A file cannot be read, or holds no results.
+        ParameterError: The runs cannot be compared; the message names what differs, or what is missing. Or the labels of
+            a sample have two weights.
+        InputFileError: A file cannot be read, holds no results or no answers, or answers are about neither run.
     """
-    first, second = entries_of(before), entries_of(after)
+    with opened(before) as first, opened(after) as second:
+        entries = labelled_by(labels, first, second) if labels else (first, second)
+        return _compared(*entries, by, cluster, allow_different, by_file=bool(labels))
+
+
+def _compared(
+    first: Sequence[Entry],
+    second: Sequence[Entry],
+    by: str | None,
+    cluster: str | None,
+    allow_different: Collection[str],
+    *,
+    by_file: bool,
+) -> Comparison:
     pairs, only_before, only_after = joined(first, second)
     names = [name for name in pairs[0][0].scores if name in pairs[0][1].scores]
     if not names:
@@ -93,8 +111,8 @@ def compare(
     ]
     alone = [name for name in {**pairs[0][0].scores, **pairs[0][1].scores} if name not in names]
     notes += [f"in one run only, not compared: {', '.join(alone)}"] if alone else []
-    clusters = None if cluster is None else [_key(one, cluster) for one, _ in pairs]
-    differences = _adjusted([_difference(name, pairs, clusters) for name in names])
+    clusters = None if cluster is None else _groups(pairs, cluster)
+    differences = _adjusted([_difference(name, pairs, clusters, by_file=by_file) for name in names])
     if not differences:
         raise ParameterError("compare: no sample has a value in both runs.")
     empty = [name for name in names if name not in {item.name for item in differences}]
@@ -105,7 +123,7 @@ def compare(
         only_before=tuple(only_before),
         only_after=tuple(only_after),
         metrics=tuple(differences),
-        groups={} if by is None else _grouped(pairs, names, by, clusters),
+        groups={} if by is None else _grouped(pairs, names, by, clusters, by_file=by_file),
         lost=tuple(lost),
         won=tuple(won),
         worst=tuple(_worst(pairs, names)),
@@ -114,22 +132,13 @@ def compare(
     )
 
 
-def _key(entry: Entry, path: str) -> str:
-    """Return the value of a key of the metadata, nested keys separated by dots.
-
-    Raises:
-        ParameterError: The sample has none.
-    """
-    found: Any = entry.metadata
-    for name in path.removeprefix("metadata.").split("."):
-        found = found.get(name) if hasattr(found, "get") else None
-    if found is None:
-        known = ", ".join(f"metadata.{name}" for name in entry.metadata) or "none"
-        raise ParameterError(f"compare: sample {entry.name!r} has no {path!r}. Its metadata: {known}.")
-    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False, default=str)
+def _groups(pairs: Iterable[Pair], path: str) -> list[str]:
+    return [group_of(one.metadata, path, one.name, "compare") for one, _ in pairs]
 
 
-def _difference(name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None) -> Difference | None:
+def _difference(
+    name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None, *, by_file: bool
+) -> Difference | None:
     """Return the figures of one metric, p values not adjusted yet; None where no sample has a value in both."""
     places, values, values_lost = [], [], 0
     for place, (one, other) in enumerate(pairs):
@@ -145,7 +154,8 @@ def _difference(name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None
     if len(scales) > 1:
         raise ParameterError(f"compare: {name} has different scales in the runs: {sorted(scales)}.")
     differences = [right - left for left, right in values]
-    found = paired_mean(differences, None if clusters is None else [clusters[place] for place in places])
+    own = None if clusters is None else [clusters[place] for place in places]
+    found = paired_mean(differences, own)
     better = sum(item > _EQUAL for item in differences)
     worse = sum(item < -_EQUAL for item in differences)
     return Difference(
@@ -163,7 +173,7 @@ def _difference(name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None
         worse=worse,
         equal=len(values) - better - worse,
         detectable=found.detectable,
-        corrected=_corrected(name, [pairs[place] for place in places]),
+        corrected=_corrected(name, [pairs[place] for place in places], own, by_file=by_file),
         scale=scales.pop(),
     )
 
@@ -175,12 +185,12 @@ def _adjusted(differences: Iterable[Difference | None]) -> list[Difference]:
 
 
 def _grouped(
-    pairs: Sequence[Pair], names: Sequence[str], by: str, clusters: Sequence[str] | None
+    pairs: Sequence[Pair], names: Sequence[str], by: str, clusters: Sequence[str] | None, *, by_file: bool
 ) -> dict[str, tuple[Difference, ...]]:
     """Return the figures of each group; p values are adjusted over all groups and metrics."""
     groups: dict[str, list[int]] = {}
-    for place, (one, _) in enumerate(pairs):
-        groups.setdefault(_key(one, by), []).append(place)
+    for place, name in enumerate(_groups(pairs, by)):
+        groups.setdefault(name, []).append(place)
     tests = [
         (group, found)
         for group, places in sorted(groups.items())
@@ -190,6 +200,7 @@ def _grouped(
                 name,
                 [pairs[place] for place in places],
                 None if clusters is None else [clusters[place] for place in places],
+                by_file=by_file,
             )
         )
     ]
@@ -200,7 +211,9 @@ def _grouped(
     }
 
 
-def _corrected(name: str, pairs: Sequence[Pair]) -> Corrected | None:
+def _corrected(
+    name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None, *, by_file: bool
+) -> Corrected | None:
     """Return the difference corrected by labels; None where fewer than two samples have their own in both runs."""
     metric = metric_named(name, str(pairs[0][0].scores[name].origin[2]))
     label = label_of(metric)
@@ -208,23 +221,51 @@ def _corrected(name: str, pairs: Sequence[Pair]) -> Corrected | None:
         return None
     both = [(entry.scores[name] for entry in pair) for pair in pairs]
     differences = [(other.value or 0.0) - (one.value or 0.0) for one, other in both]
-    carried = all(one.labels.get(label) == other.labels.get(label) for one, other in pairs)
+    carried = not by_file and all(one.labels.get(label) == other.labels.get(label) for one, other in pairs)
     if carried and any(
         differences
     ):  # one set of labels came with the samples: it is about one run's contexts
         return None
-    people, judge, others = [], [], []
-    for (one, other), difference in zip(pairs, differences, strict=True):
+    people: list[float] = []
+    weights: list[float] = []
+    labelled: list[int] = []
+    others: list[int] = []
+    for place, (one, other) in enumerate(pairs):
         said = [_by_people(metric, label, entry, name) for entry in (one, other)]
         if None in said:
-            others.append(difference)
+            others.append(place)
         else:
-            judge.append(difference)
+            labelled.append(place)
             people.append((said[1] or 0.0) - (said[0] or 0.0))
-    if len(people) < 2:  # noqa: PLR2004 - a variance needs two
+            weights.append(_weight(one, other))
+    groups = None if clusters is None else [clusters[place] for place in (*labelled, *others)]
+    if len(set(groups[: len(labelled)] if groups else labelled)) < 2:  # noqa: PLR2004 - a variance needs two
         return None
-    mean, interval = corrected_difference(people, judge, others)
-    return Corrected(len(people), math.fsum(people) / len(people), mean, interval)
+    mean, interval = corrected_difference(
+        people,
+        [differences[place] for place in labelled],
+        [differences[place] for place in others],
+        weights=weights,
+        clusters=groups,
+    )
+    by_people = math.fsum(map(math.prod, zip(weights, people, strict=True))) / math.fsum(weights)
+    return Corrected(len(people), by_people, mean, interval)
+
+
+def _weight(one: Entry, other: Entry) -> float:
+    """Return how many samples a pair stands for, where the labelled ones were not drawn equally often.
+
+    Raises:
+        ParameterError: It is no number above 0, or the runs' labels were drawn in two ways.
+    """
+    found = {weight_in(entry.labels, f"sample {visible(entry.name)!r}") for entry in (one, other)} - {1.0}
+    if len(found) > 1:
+        low, high = sorted(found)
+        raise ParameterError(
+            f"compare: the labels of sample {visible(one.name)!r} have the weights {low:g} and {high:g}. "
+            "Draw both files alike: `ctxmetrics label` with the same --n, --seed and --by."
+        )
+    return found.pop() if found else 1.0
 
 
 def _by_people(metric: Metric, label: str, entry: Entry, name: str) -> float | None:
@@ -241,9 +282,9 @@ def changed_units(pairs: Iterable[Pair], names: Sequence[str]) -> tuple[list[Cha
     for one, other in pairs:
         changed = [name for name in recalls if _may_differ(one, other, name)]
         if changed:
-            rows = one.row(), other.row()
-            lost += _lost(one, rows, changed)
-            won += _lost(one, (rows[1], rows[0]), changed)
+            details = one.detail(changed), other.detail(changed)
+            lost += _lost(one, other, details, changed)
+            won += _lost(other, one, (details[1], details[0]), changed, name=one.name)
     return lost, won
 
 
@@ -252,58 +293,58 @@ def _may_differ(one: Entry, other: Entry, name: str) -> bool:
     return left.answers != right.answers or left.origin != right.origin
 
 
-def _lost(entry: Entry, rows: tuple[Row, Row], names: Sequence[str]) -> list[ChangedUnit]:
-    """Return the units of a sample that the first row supports and the second does not."""
-    found: dict[tuple[str, int], tuple[Verdict, list[str]]] = {}
-    for name in names:
-        mine, its = (_units(row[name]) for row in rows)
-        nothing = rows[1][name].value is not None and not its  # nothing was retrieved: nothing is supported
-        for key, verdict in mine.items():
+def _lost(
+    entry: Entry,
+    other: Entry,
+    details: tuple[Detail, Detail],
+    names: Sequence[str],
+    *,
+    name: str | None = None,
+) -> list[ChangedUnit]:
+    """Return the units of a sample that one run supports and the other does not; details are first those of the one."""
+    found: dict[tuple[str, int], tuple[Unit, list[str]]] = {}
+    for metric in names:
+        mine, its = (_numbered(detail.units[metric]) for detail in details)
+        # Nothing was retrieved: nothing is supported.
+        nothing = other.scores[metric].value is not None and not its
+        for key, unit in mine.items():
             rest = its.get(key)
-            if verdict.value and (nothing or (rest is not None and rest.value is False)):
-                found.setdefault(key, (verdict, []))[1].append(name)
+            if unit.value and (nothing or (rest is not None and rest.value is False)):
+                found.setdefault(key, (unit, []))[1].append(metric)
     return [
         ChangedUnit(
-            entry.name,
-            verdict.id,
-            verdict.text,
+            name or entry.name,
+            unit.id,
+            unit.text,
             entry.user_input,
             tuple(metrics),
-            tuple(_held(verdict, *rows)),
+            tuple(_held(unit, *details)),
         )
-        for verdict, metrics in found.values()
+        for unit, metrics in found.values()
     ]
 
 
-def _units(score: Score) -> dict[tuple[str, int], Verdict]:
-    """Return the verdicts by the text of their unit; of equal texts, by the first, the second .."""
+def _numbered(units: Iterable[Unit]) -> dict[tuple[str, int], Unit]:
+    """Return the units by their text; of equal texts, by the first, the second .."""
     seen: Counter[str] = Counter()
     found = {}
-    for verdict in score.verdicts:
-        found[verdict.text, seen[verdict.text]] = verdict
-        seen[verdict.text] += 1
+    for unit in units:
+        found[unit.text, seen[unit.text]] = unit
+        seen[unit.text] += 1
     return found
 
 
-def _held(verdict: Verdict, row: Row, other: Row) -> Iterable[Held]:
-    hashes, others = _hashes(row), _hashes(other)
-    texts = () if row.sample is None else row.sample.retrieved_contexts or ()
-    for span in {span.context: span for span in reversed(verdict.evidence)}.values():
-        known = hashes[span.context] if span.context < len(hashes) else None
+def _held(unit: Unit, detail: Detail, other: Detail) -> Iterable[Held]:
+    hashes, texts = detail.context_hashes, detail.contexts
+    for context, quote in {index: (index, quote) for index, quote in reversed(unit.evidence)}.values():
+        known = hashes[context] if context < len(hashes) else None
         yield Held(
-            rank=span.context + 1,
-            quote=span.quote,
+            rank=context + 1,
+            quote=quote,
             hash=known,
-            text=texts[span.context] if span.context < len(texts) else None,
-            retrieved_by_both=None if known is None else known in others,
+            text=texts[context] if context < len(texts) else None,
+            retrieved_by_both=None if known is None else known in other.context_hashes,
         )
-
-
-def _hashes(row: Row) -> Sequence[str]:
-    from ctxmetrics.report.rows import record_of
-
-    found = record_of(row)
-    return () if found is None else found["context_hashes"]
 
 
 def _worst(pairs: Iterable[Pair], names: Sequence[str]) -> list[Worse]:

@@ -1,22 +1,32 @@
-"""What a comparison reads of each sample of a run, and which samples of two runs belong together."""
+"""What a comparison reads of each sample of a run, and which samples of two runs belong together.
+
+Of a file's lines, values and answers are kept, and where each sample's lines stand; texts are read again for the samples
+that changed.
+"""
 
 from __future__ import annotations
 
 import gc
+import io
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import lru_cache
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ctxmetrics._display import visible
 from ctxmetrics.errors import InputFileError, ParameterError
-from ctxmetrics.report.rows import question_hash, read_lines, read_rows
+from ctxmetrics.report.rows import question_hash, read_lines, record_of
 from ctxmetrics.report.view import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
+    from pydantic_core import SchemaValidator
+
     from ctxmetrics.scores import Score
+    from ctxmetrics.verdicts import Verdict
 
     Run: TypeAlias = Iterable[Row] | str | os.PathLike[str]
 
@@ -48,9 +58,47 @@ class Brief(NamedTuple):
     origin: tuple[str | None, ...]
 
 
+class Unit(NamedTuple):
+    """A verdict of one run.
+
+    Attributes:
+        id: ``s1``, ``s2`` .. of a unit, ``c1``, ``c2`` .. of a context.
+        text: What it is about.
+        value: Yes, no, or None.
+        evidence: Index of the context and the quote, of each span that supports it.
+    """
+
+    id: str
+    text: str
+    value: bool | None
+    evidence: tuple[tuple[int, str], ...]
+
+
+class Detail(NamedTuple):
+    """What one run says of a sample beyond its values.
+
+    Attributes:
+        units: The verdicts of each metric that was asked for.
+        context_hashes: Hashes of the retrieved contexts.
+        contexts: Their texts; empty where the run did not keep them.
+    """
+
+    units: Mapping[str, Sequence[Unit]]
+    context_hashes: Sequence[str]
+    contexts: Sequence[str]
+
+
+class Stored(NamedTuple):
+    """Where the lines of a sample stand in a file of results."""
+
+    file: IO[bytes]
+    start: int
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One sample of a run; its verdicts are read from its lines when they are asked for.
+    """One sample of a run; its texts and evidence are read when they are asked for.
 
     Attributes:
         name: The sample's id, or its number.
@@ -59,8 +107,8 @@ class Entry:
         user_input: The question.
         metadata: The sample's.
         labels: What people said.
-        scores: By metric.
-        source: The row, or the lines that hold it.
+        scores: By metric, in the order of their lines.
+        source: The row, or where its lines stand.
     """
 
     name: str
@@ -70,37 +118,112 @@ class Entry:
     metadata: Mapping[str, Any]
     labels: Mapping[str, Any]
     scores: Mapping[str, Brief]
-    source: Row | Sequence[bytes]
+    source: Row | Stored
 
-    def row(self) -> Row:
-        """Return the whole row."""
+    def detail(self, metrics: Collection[str]) -> Detail:
+        """Return verdicts of some metrics, and what is known of the retrieved contexts.
+
+        Raises:
+            InputFileError: The lines are no results.
+        """
         if isinstance(self.source, Row):
-            return self.source
-        return next(read_rows(self.source, f"sample {visible(self.name)}"))
+            row = self.source
+            about = record_of(row) or {}
+            units = {name: list(map(_unit_of, row[name].verdicts)) for name in metrics}
+            texts = () if row.sample is None else row.sample.retrieved_contexts or ()
+            return Detail(units, about.get("context_hashes") or (), texts)
+        from pydantic_core import from_json
+
+        file, start, size = self.source
+        file.seek(start)
+        lines = dict(zip(self.scores, file.read(size).splitlines(), strict=True))
+        try:
+            data = {name: from_json(lines[name]) for name in metrics or list(lines)[:1]}
+            about = next(iter(data.values()))["sample"] or {}
+            units = {name: list(map(_unit_in, data[name]["verdicts"])) for name in metrics}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputFileError(
+                f"sample {visible(self.name)}: its lines are no results. Give a file that --out or to_jsonl wrote."
+            ) from None
+        return Detail(units, about.get("context_hashes") or (), about.get("retrieved_contexts") or ())
 
 
-def entries_of(run: Run) -> list[Entry]:
-    """Read a run: its rows, or the file that holds their lines.
+def _unit_of(verdict: Verdict) -> Unit:
+    spans = tuple((span.context, span.quote) for span in verdict.evidence)
+    return Unit(verdict.id, verdict.text, verdict.value, spans)
+
+
+def _unit_in(data: Mapping[str, Any]) -> Unit:
+    spans = tuple((span["context"], span["quote"]) for span in data["evidence"])
+    return Unit(data["id"], data["text"], data["value"], spans)
+
+
+@contextmanager
+def opened(run: Run) -> Iterator[list[Entry]]:
+    """Read a run: its rows, or the file that holds their lines, which is open until the end of the block.
 
     Raises:
         InputFileError: The file cannot be read, or a line is no result.
     """
     if not isinstance(run, (str, os.PathLike)):
-        return [_of_row(row) for row in run]
+        yield [_of_row(row) for row in run]
+        return
     collecting = gc.isenabled()
-    gc.disable()  # nothing here refers to itself, and the collector would look at all lines again and again
+    gc.disable()  # nothing here refers to itself, and the collector would look at all entries again and again
     try:
-        with open(run, "rb") as file:  # noqa: PTH123 - a path of any kind
-            origins: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
-            return [
-                _of_lines(number, where, group, origins)
-                for number, (where, group) in enumerate(read_lines(file, str(run)), 1)
-            ]
-    except OSError as error:
-        raise InputFileError(f"{run}: cannot be read: {error.strerror or error}.") from None
+        try:
+            file: IO[bytes] = open(run, "rb")  # noqa: PTH123, SIM115 - a path of any kind; closed below
+            with_all = file if file.seekable() else io.BytesIO(file.read())
+        except OSError as error:
+            raise _unreadable(run, error) from None
+        with file:
+            yield _entries(with_all, run)
     finally:
         if collecting:
             gc.enable()
+
+
+def _entries(file: IO[bytes], run: str | os.PathLike[str]) -> list[Entry]:
+    origins: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
+    entries, start = [], 0
+    try:
+        for number, (_, group) in enumerate(read_lines(file, str(run), _needed().validate_json), 1):
+            size = sum([len(line) for _, line in group])
+            entries.append(_of_lines(number, group, Stored(file, start, size), origins))
+            start += size
+    except OSError as error:
+        raise _unreadable(run, error) from None
+    return entries
+
+
+def _unreadable(run: str | os.PathLike[str], error: OSError) -> InputFileError:
+    return InputFileError(f"{run}: cannot be read: {error.strerror or error}.")
+
+
+@lru_cache(maxsize=1)
+def _needed() -> SchemaValidator:
+    """Return the reader of what is kept of a line: what it does not name is passed over, which is quicker."""
+    from pydantic_core import SchemaValidator
+    from pydantic_core import core_schema as schema
+
+    def part(fields: Mapping[str, Any], *, total: bool = True) -> Any:
+        found = {name: schema.typed_dict_field(kind) for name, kind in fields.items()}
+        return schema.typed_dict_schema(found, total=total, extra_behavior="ignore")
+
+    text = schema.nullable_schema(schema.str_schema(strict=True))
+    answer = schema.nullable_schema(schema.bool_schema(strict=True))
+    value = schema.nullable_schema(schema.float_schema(strict=True, allow_inf_nan=False))
+    fields = schema.nullable_schema(schema.dict_schema(schema.str_schema()))
+    about = {"hash": text, "content_hash": text, "user_input": text, "labels": fields, "metadata": fields}
+    line = {
+        "sample_id": text,
+        "sample": schema.nullable_schema(part(about, total=False)),
+        "metric": schema.str_schema(strict=True),
+        "value": value,
+        "verdicts": schema.list_schema(part({"value": answer})),
+        "provenance": part(dict.fromkeys(_ORIGIN.values(), text)),
+    }
+    return SchemaValidator(part(line))
 
 
 def _of_row(row: Row) -> Entry:
@@ -125,33 +248,27 @@ def _of_score(score: Score) -> Brief:
 
 def _of_lines(
     number: int,
-    where: str,
     group: Sequence[tuple[Any, bytes]],
+    source: Stored,
     origins: dict[tuple[str | None, ...], tuple[str | None, ...]],
 ) -> Entry:
     scores = {}
-    try:
-        for data, _ in group:
-            origin = tuple([data["provenance"][name] for name in _ORIGIN.values()])
-            answers = "".join([_MARKS[verdict["value"]] for verdict in data["verdicts"]])
-            value = None if data["value"] is None else float(data["value"])
-            scores[data["metric"]] = Brief(value, answers, origins.setdefault(origin, origin))
-        first = group[0][0]
-        said = first["sample"] or {}
-        return Entry(
-            name=first["sample_id"] or str(number),
-            identifier=first["sample_id"],
-            hash=said.get("hash"),
-            user_input=said.get("user_input"),
-            metadata=said.get("metadata") or {},
-            labels=said.get("labels") or {},
-            scores=scores,
-            source=[line for _, line in group],
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputFileError(
-            f"{where}: these are no lines of results. Give a file that --out or to_jsonl wrote."
-        ) from None
+    for data, _ in group:
+        origin = tuple([data["provenance"][name] for name in _ORIGIN.values()])
+        answers = "".join([_MARKS[verdict["value"]] for verdict in data["verdicts"]])
+        scores[data["metric"]] = Brief(data["value"], answers, origins.setdefault(origin, origin))
+    first = group[0][0]
+    said = first["sample"] or {}
+    return Entry(
+        name=first["sample_id"] or str(number),
+        identifier=first["sample_id"],
+        hash=said.get("hash"),
+        user_input=said.get("user_input"),
+        metadata=said.get("metadata") or {},
+        labels=said.get("labels") or {},
+        scores=scores,
+        source=source,
+    )
 
 
 def joined(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ctxmetrics.errors import SampleError
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
 from ctxmetrics.samples import Sample
 
@@ -50,6 +52,18 @@ def people_value(
 @lru_cache(maxsize=4096)
 def _value(metric: Metric, said: tuple[bool, ...]) -> float | None:
     return metric.build(Sample(), metric.to_value(said)).value
+
+
+def weight_in(labels: Mapping[str, object], who: str) -> float:
+    """Return how many samples a labelled one stands for; 1 where its labels do not say.
+
+    Raises:
+        SampleError: It is no number above 0.
+    """
+    given = labels.get("weight", 1)
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < math.inf:
+        raise SampleError(f"{who}: labels.weight must be a number above 0.")
+    return float(given)
 
 
 def labels_in(labels: Mapping[str, object], name: str) -> Sequence[bool | int | None] | None:

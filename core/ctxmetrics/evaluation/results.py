@@ -488,6 +488,7 @@ class Results(Sequence[Row]):
         by: str | None = None,
         cluster: str | None = None,
         allow_different: Collection[str] = (),
+        labels: Sequence[str | os.PathLike[str]] = (),
     ) -> Comparison:
         """Compare these results with those of another run on the same samples; differences are ``other`` minus these.
 
@@ -495,7 +496,7 @@ class Results(Sequence[Row]):
         """
         from ctxmetrics.comparison.compare import compare
 
-        return compare(self, other, by=by, cluster=cluster, allow_different=allow_different)
+        return compare(self, other, by=by, cluster=cluster, allow_different=allow_different, labels=labels)
 
     def _need_rows(self, what: str) -> None:
         if self._rows is None:

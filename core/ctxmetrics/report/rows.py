@@ -20,7 +20,7 @@ from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 # What a row says about its sample beside the sample's own fields.
 _HASHES = ("hash", "context_hashes", "content_hash")
@@ -52,7 +52,7 @@ def record_of(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None
         **(sample.to_dict() if keep_texts else {}),
         "user_input": sample.user_input,
         "hash": question_hash(sample),
-        "context_hashes": [_hash(text) for text in sample.retrieved_contexts or ()],
+        "context_hashes": context_hashes(sample),
         "content_hash": content_hash(sample),
         "labels": plain(sample.labels),
         "metadata": plain(sample.metadata),
@@ -64,10 +64,20 @@ def question_hash(sample: Sample) -> str:
     return _hash([sample.user_input, sample.reference])
 
 
+def context_hashes(sample: Sample) -> list[str]:
+    """Return a hash of each retrieved context."""
+    return [_hash(text) for text in sample.retrieved_contexts or ()]
+
+
 def content_hash(sample: Sample) -> str:
     """Return a hash of every field that metrics look at."""
     fields = sample.to_dict()
     return _hash({name: fields[name] for name in fields if name not in {"id", "labels", "metadata"}})
+
+
+def shown_hash(question: str | None, contexts: Iterable[str]) -> str:
+    """Return a hash of what a person sees who labels a sample: of the hashes of question and reference, and of contexts."""
+    return _hash([question, *contexts])
 
 
 def _hash(value: object) -> str:
@@ -89,27 +99,31 @@ def read_rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
         yield Row(index, sample, identifier, scores, record)
 
 
-def read_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, list[tuple[Any, bytes]]]]:
+def read_lines(
+    lines: Iterable[bytes], name: str, read: Callable[[bytes], Any] | None = None
+) -> Iterator[tuple[str, list[tuple[Any, bytes]]]]:
     """Yield where each sample's lines end, and the lines: what they hold, and as they are.
 
     Args:
         lines: What `to_rows` wrote, a line each; the lines of one sample follow each other.
         name: What error messages call the file.
+        read: Reads one line, or as much of it as is needed; None: all of it.
 
     Raises:
         InputFileError: A line is no such row, or a sample lacks a metric that the samples before it have.
     """
-    from pydantic_core import from_json
-
+    read = read or _whole_line
     metrics: list[str] = []
     group: list[tuple[Any, bytes]] = []
     seen: set[str] = set()
     place = name
     for number, line in enumerate(lines, 1):
         try:
-            data = from_json(line, allow_inf_nan=False)
+            data = read(line)
             metric, first = data["metric"], group[0][0] if group else data
-            begins = metric in seen or any(data[key] != first[key] for key in ("sample_id", "sample"))
+            begins = (
+                metric in seen or data["sample_id"] != first["sample_id"] or data["sample"] != first["sample"]
+            )
         except (ValueError, KeyError, TypeError):
             raise InputFileError(f"{name}, line {number}: {_NO_RESULTS}") from None
         if begins:
@@ -121,6 +135,12 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, list[tu
     if not group:
         raise InputFileError(f"{name}: the file holds no results. Give a file that --out or to_jsonl wrote.")
     yield _whole(group, metrics, place)
+
+
+def _whole_line(line: bytes) -> Any:
+    from pydantic_core import from_json
+
+    return from_json(line, allow_inf_nan=False)
 
 
 def _whole(

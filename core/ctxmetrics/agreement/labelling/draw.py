@@ -4,64 +4,26 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ctxmetrics.comparison.answers import Draw, Drawn
+from ctxmetrics.comparison.grouping import find
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.metrics.judged import ContextRecall
-from ctxmetrics.report.rows import content_hash
-from ctxmetrics.samples import Sample
+from ctxmetrics.report.rows import context_hashes, question_hash, shown_hash
 from ctxmetrics.text import has_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import TypeAlias
 
-# A sample's id, if it has one, and the hash of the texts that a person sees.
-Key: TypeAlias = "tuple[str | None, str]"
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A sample that was drawn.
-
-    Attributes:
-        key: The sample's id and the hash of its question, reference and retrieved contexts.
-        stratum: The value of the field that the draw is stratified by; None without one.
-        weight: How many samples of the file it stands for: those of its stratum / those drawn of it.
-    """
-
-    key: Key
-    stratum: str | None
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """The samples that were drawn, in the order in which they are asked about.
-
-    Attributes:
-        seed: Where the random numbers began.
-        by: The field that it is stratified by, or None.
-        samples: How many samples could have been drawn.
-        drawn: Those that were.
-    """
-
-    seed: int
-    by: str | None
-    samples: int
-    drawn: tuple[Drawn, ...]
+    from ctxmetrics.comparison.answers import Key
+    from ctxmetrics.samples import Sample
 
 
 def key_of(sample: Sample) -> Key:
     """Return the sample's id and the hash of the texts that a person sees."""
-    shown = Sample(
-        user_input=sample.user_input,
-        reference=sample.reference,
-        retrieved_contexts=sample.retrieved_contexts,
-    )
-    return sample.id, content_hash(shown)
+    return sample.id, shown_hash(question_hash(sample), context_hashes(sample))
 
 
 def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
@@ -150,7 +112,5 @@ def _stratum(sample: Sample, by: str | None) -> str | None:
     """Return the value of a key of the metadata as text; without it, an empty one."""
     if by is None:
         return None
-    found: Any = sample.metadata
-    for name in by.removeprefix("metadata.").split("."):
-        found = found.get(name) if hasattr(found, "get") else None
+    found = find(sample.metadata, by)
     return "" if found is None else str(found)

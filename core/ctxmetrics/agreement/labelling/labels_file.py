@@ -6,16 +6,12 @@ answer: it is not read, and is cut off before the next one is written.
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._version import __version__
-from ctxmetrics.agreement.labelling.draw import Draw, Drawn
-from ctxmetrics.agreement.labelling.questions import Question
+from ctxmetrics.comparison.answers import read_answers
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.writer import ENCODING, json_line
 from ctxmetrics.text import splitter
@@ -23,31 +19,9 @@ from ctxmetrics.text import splitter
 if TYPE_CHECKING:
     from pathlib import Path
 
-YES, NO, CANNOT_SAY, SKIPPED = "yes", "no", "cannot_say", "skipped"
-ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
-_BEGINNING = b'{"draw"'
+    from ctxmetrics.comparison.answers import Answer, Draw, Question
+
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a person said to one question.
-
-    Attributes:
-        question: The question.
-        answer: One of `ANSWERS`.
-        annotator: Who said it.
-        weight: That of the sample in the draw of that time.
-        contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., where the person said so.
-        verdict_shown: Whether the judge's verdict had been shown before.
-    """
-
-    question: Question
-    answer: str
-    annotator: str
-    weight: float
-    contexts: tuple[str, ...] = ()
-    verdict_shown: bool = False
 
 
 class LabelsFile:
@@ -65,46 +39,11 @@ class LabelsFile:
     """
 
     def __init__(self, path: Path) -> None:
+        found = read_answers(path)
         self.path = path
-        self.draw: Draw | None = None
-        self.answers: dict[tuple[str, Question], Answer] = {}
-        self._whole = 0
-        try:
-            with path.open("rb") as file:
-                for number, line in enumerate(file, 1):
-                    if line.endswith(b"\n"):
-                        self._read(line, number)
-                        self._whole += len(line)
-                    elif self.draw is None and not line.startswith(_BEGINNING):
-                        raise self._problem(number)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the path.") from None
-
-    def _read(self, line: bytes, number: int) -> None:
-        try:
-            data = json.loads(line)
-            if "draw" in data:
-                self.draw = _draw_of(data)
-            elif self.draw is not None:
-                answer = _answer_of(data)
-                self.answers[answer.annotator, answer.question] = answer
-            else:
-                raise self._problem(number)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise self._problem(number) from None
-
-    def _problem(self, number: int) -> InputFileError:
-        return InputFileError(
-            f"{self.path}, line {number}: this is no line of labels. "
-            "Give a file that `ctxmetrics label` wrote, or one that does not exist yet."
-        )
-
-    @property
-    def annotators(self) -> list[str]:
-        """Who answered, in the order of their first answers."""
-        return list(dict.fromkeys(name for name, _ in self.answers))
+        self.draw: Draw | None = found.draw
+        self.answers: dict[tuple[str, Question], Answer] = found.answers
+        self._whole = found.size
 
     def begin(self, draw: Draw) -> None:
         """Write a draw: the first one of a new file, or a larger one than the last.
@@ -198,16 +137,6 @@ def _draw_line(draw: Draw) -> dict[str, Any]:
     }
 
 
-def _draw_of(data: dict[str, Any]) -> Draw:
-    about = data["draw"]
-    drawn = tuple(
-        Drawn((one["sample_id"], one["hash"]), one["stratum"], float(one["weight"])) for one in data["drawn"]
-    )
-    if not all(0 < one.weight < math.inf for one in drawn):
-        raise ValueError
-    return Draw(about["seed"], about["by"], about["samples"], drawn)
-
-
 def _answer_line(answer: Answer) -> dict[str, Any]:
     question = answer.question
     return {
@@ -222,16 +151,3 @@ def _answer_line(answer: Answer) -> dict[str, Any]:
         "weight": answer.weight,
         "verdict_shown": answer.verdict_shown,
     }
-
-
-def _answer_of(data: dict[str, Any]) -> Answer:
-    if data["answer"] not in ANSWERS:
-        raise ValueError
-    return Answer(
-        Question((data["sample_id"], data["hash"]), data["label"], data["item"], data["text"]),
-        data["answer"],
-        str(data["annotator"]),
-        float(data["weight"]),
-        tuple(data["contexts"]),
-        bool(data["verdict_shown"]),
-    )

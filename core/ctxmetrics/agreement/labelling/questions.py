@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ctxmetrics.comparison.answers import ASKED, Question
 from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
 from ctxmetrics.text import detect_language, sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ctxmetrics.agreement.labelling.draw import Key
+    from ctxmetrics.comparison.answers import Key
     from ctxmetrics.samples import Sample
     from ctxmetrics.text import Span
-
-# The labels that a person is asked for, in this order.
-ASKED = (UNITS, CONTEXTS)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question about one sample.
-
-    Attributes:
-        key: The sample; see `ctxmetrics.agreement.labelling.draw.key_of`.
-        label: ``unit_supported``: is this sentence stated by the contexts? ``context_useful``: is this context useful?
-        item: ``s1``, ``s2`` .. for sentences, ``c1``, ``c2`` .. for contexts, as in verdicts.
-        text: The sentence; empty for a context.
-    """
-
-    key: Key
-    label: str
-    item: str
-    text: str = ""
 
 
 def units_of(sample: Sample) -> tuple[Span, ...]:

@@ -6,18 +6,17 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._display import visible_on_page as shown
-from ctxmetrics.agreement.labelling.labels_file import ANSWERS, SKIPPED, Answer
-from ctxmetrics.agreement.labelling.questions import ASKED, questions_of, units_of
+from ctxmetrics.agreement.labelling.questions import questions_of, units_of
+from ctxmetrics.comparison.answers import ANSWERS, ASKED, SKIPPED, Answer
 from ctxmetrics.comparison.labelled import UNITS
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ctxmetrics.agreement.labelling.draw import Key
     from ctxmetrics.agreement.labelling.labels_file import LabelsFile
-    from ctxmetrics.agreement.labelling.questions import Question
     from ctxmetrics.agreement.labelling.verdicts import Verdicts
+    from ctxmetrics.comparison.answers import Key, Question
     from ctxmetrics.samples import Sample
 
 

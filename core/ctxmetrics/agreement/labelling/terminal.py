@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.agreement.labelling.labels_file import CANNOT_SAY, NO, SKIPPED, YES
+from ctxmetrics.comparison.answers import CANNOT_SAY, NO, SKIPPED, YES
 from ctxmetrics.comparison.labelled import UNITS
 from ctxmetrics.errors import ParameterError
 

@@ -12,7 +12,7 @@ from ctxmetrics.report.view import Row
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ctxmetrics.agreement.labelling.questions import Question
+    from ctxmetrics.comparison.answers import Question
     from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Score
 

@@ -1,0 +1,88 @@
+"""Verdicts of a run in place of a judge: those of the rows that are about the labelled samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._display import visible
+from ctxmetrics.agreement.labels import KINDS
+from ctxmetrics.comparison.labelled import CONTEXTS
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.metrics.named import metric_named
+from ctxmetrics.report.rows import context_hashes, question_hash, record_of
+from ctxmetrics.scores import Score
+from ctxmetrics.text import detect_language, split_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ctxmetrics.evaluation.results import Results
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.samples import Sample
+
+
+def metric_in(results: Results, label: str) -> Metric:
+    """Return the metric of a run whose verdicts are compared with a kind of label.
+
+    Raises:
+        ParameterError: The run has none.
+    """
+    wanted = KINDS[label][1].base_name
+    for name in results.metrics:
+        if name.partition("(")[0] == wanted:
+            convention = next(row[name].provenance.convention for row in results)
+            if (found := metric_named(name, convention)) is not None:
+                return found
+    raise ParameterError(
+        f"agree: {label} labels are compared with {wanted}, which this run does not have: it has "
+        f"{', '.join(results.metrics)}. Score it with this metric too."
+    )
+
+
+def scores_in(
+    results: Results,
+    metric: Metric,
+    samples: Sequence[Sample],
+    said: Sequence[tuple[bool | None, ...] | None],
+    label: str,
+) -> list[Score]:
+    """Return a run's scores of samples, in their order; without a value where a sample without labels is not in the run.
+
+    Raises:
+        ParameterError: A labelled sample is not in the run, or its verdicts are about other texts or units.
+    """
+    rows: dict[Any, Score] = {}
+    for row in results:
+        record: Mapping[str, Any] = record_of(row) or {}
+        key = (row.sample_id, record.get("hash"), tuple(record.get("context_hashes") or ()))
+        rows[key] = row[metric.name]
+    found = []
+    for number, (sample, people) in enumerate(zip(samples, said, strict=True), 1):
+        score = rows.get((sample.id, question_hash(sample), tuple(context_hashes(sample))))
+        name = visible(sample.id or str(number))[:80]
+        if people is None:
+            found.append(score or Score(metric=metric.name, value=None, sample_id=sample.id))
+            continue
+        if score is None:
+            raise ParameterError(
+                f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
+            )
+        if score.verdicts:
+            _check(name, score, sample, label)
+        found.append(score)
+    return found
+
+
+def _check(name: str, score: Score, sample: Sample, label: str) -> None:
+    reference = sample.reference or ""
+    if label == CONTEXTS:
+        fits, fix = len(score.verdicts) == len(sample.retrieved_contexts or ()), "Score without top_k"
+    else:
+        units = split_sentences(reference, detect_language(reference))
+        fits = [verdict.text for verdict in score.verdicts] == list(units)
+        fix = "Score with unit='sentence', and the splitter that cut the labelled sentences"
+    if not fits:
+        raise ParameterError(
+            f"agree: the {len(score.verdicts)} verdicts of {score.metric} on sample {name!r} are not about what was labelled. "
+            f"{fix}."
+        )

@@ -1,0 +1,272 @@
+"""What people answered about samples: the lines of a labels file, and the labels that they give.
+
+`ctxmetrics label` writes such a file: a line for the draw, then a line an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
+from ctxmetrics.errors import InputFileError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import TypeAlias
+
+# A sample's id, if it has one, and the hash of the texts that a person sees.
+Key: TypeAlias = "tuple[str | None, str]"
+
+YES, NO, CANNOT_SAY, SKIPPED = "yes", "no", "cannot_say", "skipped"
+ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
+# The labels that a person is asked for, in this order.
+ASKED = (UNITS, CONTEXTS)
+_BEGINNING = b'{"draw"'
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question about one sample.
+
+    Attributes:
+        key: The sample: its id, and the hash of question, reference and retrieved contexts.
+        label: ``unit_supported``: is this sentence stated by the contexts? ``context_useful``: is this context useful?
+        item: ``s1``, ``s2`` .. for sentences, ``c1``, ``c2`` .. for contexts, as in verdicts.
+        text: The sentence; empty for a context.
+    """
+
+    key: Key
+    label: str
+    item: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person said to one question.
+
+    Attributes:
+        question: The question.
+        answer: One of `ANSWERS`.
+        annotator: Who said it.
+        weight: That of the sample in the draw of that time.
+        contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., where the person said so.
+        verdict_shown: Whether the judge's verdict had been shown before.
+    """
+
+    question: Question
+    answer: str
+    annotator: str
+    weight: float
+    contexts: tuple[str, ...] = ()
+    verdict_shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A sample that was drawn.
+
+    Attributes:
+        key: The sample's id and the hash of its question, reference and retrieved contexts.
+        stratum: The value of the field that the draw is stratified by; None without one.
+        weight: How many samples of the file it stands for: those of its stratum / those drawn of it.
+    """
+
+    key: Key
+    stratum: str | None
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The samples that were drawn, in the order in which they are asked about.
+
+    Attributes:
+        seed: Where the random numbers began.
+        by: The field that it is stratified by, or None.
+        samples: How many samples could have been drawn.
+        drawn: Those that were.
+    """
+
+    seed: int
+    by: str | None
+    samples: int
+    drawn: tuple[Drawn, ...]
+
+
+@dataclass(slots=True)
+class Answers:
+    """What a labels file holds.
+
+    Attributes:
+        draw: The last draw, or None.
+        answers: The last answer of each person to each question.
+        size: How many bytes its whole lines have. What a kill left of a last line is no answer.
+    """
+
+    draw: Draw | None = None
+    answers: dict[tuple[str, Question], Answer] = field(default_factory=dict)
+    size: int = 0
+
+    @property
+    def annotators(self) -> list[str]:
+        """Who answered, in the order of their first answers."""
+        return list(dict.fromkeys(name for name, _ in self.answers))
+
+    def majority(self, annotator: str | None = None) -> dict[Key, dict[Question, bool | None]]:
+        """Return what the majority said to the questions about each sample: None for a tie, and without a yes or a no.
+
+        Args:
+            annotator: The person whose answers count; None: all people's.
+        """
+        votes: dict[Question, Counter[str]] = {}
+        for (name, question), answer in self.answers.items():
+            if annotator in {None, name}:
+                votes.setdefault(question, Counter())[answer.answer] += 1
+        said: dict[Key, dict[Question, bool | None]] = {}
+        for question, counts in votes.items():
+            winner = None if counts[YES] == counts[NO] else counts[YES] > counts[NO]
+            said.setdefault(question.key, {})[question] = winner
+        return said
+
+
+def read_answers(path: Path) -> Answers:
+    """Read a labels file; missing or empty, it has no draw.
+
+    Raises:
+        InputFileError: The file cannot be read, or is no file of labels.
+    """
+    found = Answers()
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.endswith(b"\n"):
+                    _read(found, path, line, number)
+                    found.size += len(line)
+                elif found.draw is None and not line.startswith(_BEGINNING):
+                    raise _problem(path, number)
+    except FileNotFoundError:
+        return found
+    except OSError as error:
+        raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the path.") from None
+    return found
+
+
+def _read(found: Answers, path: Path, line: bytes, number: int) -> None:
+    try:
+        data = json.loads(line)
+        if "draw" in data:
+            found.draw = _draw_of(data)
+        elif found.draw is not None:
+            answer = _answer_of(data)
+            found.answers[answer.annotator, answer.question] = answer
+        else:
+            raise _problem(path, number)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _problem(path, number) from None
+
+
+def _problem(path: Path, number: int) -> InputFileError:
+    return InputFileError(
+        f"{path}, line {number}: this is no line of labels. "
+        "Give a file that `ctxmetrics label` wrote, or one that does not exist yet."
+    )
+
+
+def _draw_of(data: dict[str, Any]) -> Draw:
+    about = data["draw"]
+    drawn = tuple(
+        Drawn((one["sample_id"], one["hash"]), one["stratum"], float(one["weight"])) for one in data["drawn"]
+    )
+    if not all(0 < one.weight < math.inf for one in drawn):
+        raise ValueError
+    return Draw(about["seed"], about["by"], about["samples"], drawn)
+
+
+def _answer_of(data: dict[str, Any]) -> Answer:
+    if data["answer"] not in ANSWERS:
+        raise ValueError
+    return Answer(
+        Question((data["sample_id"], data["hash"]), data["label"], data["item"], data["text"]),
+        data["answer"],
+        str(data["annotator"]),
+        float(data["weight"]),
+        tuple(data["contexts"]),
+        bool(data["verdict_shown"]),
+    )
+
+
+def labels_by_key(
+    path: Path,
+    asked: Callable[[Key, Collection[Question]], Sequence[Question]],
+    *,
+    annotator: str | None = None,
+) -> dict[Key, dict[str, Any]]:
+    """Return the labels of the samples that were drawn, in the order of the draw; empty where nothing was answered.
+
+    Where several people answered a question, the majority counts, and a tie is no label. Where the draw gave samples
+    different weights, the labels of a sample hold its ``weight`` as well. A sample for which nothing was retrieved has an
+    empty list of ``context_useful``, as far as the person has come in the draw: nothing is asked about its contexts, and
+    left out, the labelled samples would be no random part of the file.
+
+    Args:
+        path: The labels file.
+        asked: Returns every question that can be asked about a sample, given those that were answered.
+        annotator: The person whose answers are read; None: all people's.
+
+    Raises:
+        InputFileError: The file is no file of labels, has no yes or no, or its sentences are not those of the samples.
+        ParameterError: There is no such annotator.
+    """
+    file = read_answers(path)
+    if annotator is not None and annotator not in file.annotators:
+        known = ", ".join(map(repr, file.annotators)) or "none"
+        raise ParameterError(
+            f"--annotator {annotator!r}: {path} has no answers under this name, only of {known}."
+        )
+    said = file.majority(annotator)
+    drawn = {one.key: one for one in file.draw.drawn} if file.draw else {}
+    labels: dict[Key, dict[str, Any]] = {}
+    bare: set[Key] = set()
+    for key in drawn:
+        answers = said.get(key, {})
+        questions = asked(key, answers)
+        if not answers.keys() <= set(questions):
+            raise InputFileError(
+                f"{path}: the reference of sample {key[0] or key[1]!r} is cut into other sentences now. "
+                "Label it again, or install the splitter that the first line names."
+            )
+        labels[key] = dict(_labels(questions, answers))
+        if not any(question.label == CONTEXTS for question in questions):
+            bare.add(key)
+    if not any(answer is not None for answers in said.values() for answer in answers.values()):
+        raise InputFileError(f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`.")
+    _add_empty(labels, bare)
+    if len({one.weight for one in drawn.values()}) > 1:
+        for key, found in labels.items():
+            if found:
+                found["weight"] = drawn[key].weight
+    return labels
+
+
+def _labels(
+    questions: Sequence[Question], said: Mapping[Question, bool | None]
+) -> Iterable[tuple[str, list[bool | None]]]:
+    """Yield each kind of label of which a question has a yes or a no."""
+    for kind in ASKED:
+        answers = [said.get(question) for question in questions if question.label == kind]
+        if any(answer is not None for answer in answers):
+            yield kind, answers
+
+
+def _add_empty(labels: dict[Key, dict[str, Any]], bare: Collection[Key]) -> None:
+    if any(CONTEXTS in found for found in labels.values()):
+        reached = max(place for place, found in enumerate(labels.values()) if found)
+        for key in list(labels)[: reached + 1]:
+            if key in bare:
+                labels[key][CONTEXTS] = []
