@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ctxmetrics._runtime.cache import VerdictCache
     from ctxmetrics.agreement.agree import agree
     from ctxmetrics.agreement.checking.check import check_judge
+    from ctxmetrics.agreement.span_labels import label_spans
     from ctxmetrics.comparison.compare import Comparison, compare
     from ctxmetrics.errors import CtxMetricsError
     from ctxmetrics.evaluation.engine import aevaluate, evaluate
@@ -106,6 +107,7 @@ _HOME = {
     "estimate": "evaluation.estimate",
     "evaluate": "evaluation.engine",
     "forget": "judges.llm.judge",
+    "label_spans": "agreement.span_labels",
     "read_samples": "files",
     "score_table": "tables.table",
 }
@@ -158,6 +160,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "forget",
+    "label_spans",
     "read_samples",
     "score_table",
 ]

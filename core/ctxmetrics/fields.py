@@ -197,7 +197,9 @@ class Schema:
         who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
         check_keys(mapping, self.known_keys, who, schema)
         values = self._all(mapping, who)
-        spans = in_spans(values.get("reference_context_ids"))
+        spans = labels_are_spans(
+            values.get("reference_context_ids"), values.get("reference_contexts"), self.id_keys
+        )
         for ids, texts in TEXTS_OF.items():
             if self.single_string and texts in values:
                 if isinstance(values[texts], str) and values[texts].lstrip()[:2] in ('["', "[{"):
@@ -315,7 +317,11 @@ class Schema:
                 found = self._find(record, keys, TEXTS_OF[field])
             if found is None:
                 return None
-            spans = in_spans(self._find(record, keys, "reference_context_ids"))
+            spans = labels_are_spans(
+                self._find(record, keys, "reference_context_ids"),
+                self._find(record, keys, "reference_contexts"),
+                self.id_keys,
+            )
             return [
                 item
                 if given and isinstance(item, (str, int))
@@ -482,6 +488,25 @@ def in_spans(ids: Any) -> bool:
     """Whether ids say where their texts stand."""
     listed_ids = ids if isinstance(ids, (list, tuple)) else ()
     return any(isinstance(id_, str) and SPAN_MARK in id_ for id_ in listed_ids)
+
+
+def labels_are_spans(ids: Any, documents: Any, keys: tuple[str, ...] = ID_KEYS) -> bool:
+    """Whether labels say where their texts stand: as ids that are spans, or as documents without an id that have spans.
+
+    Args:
+        ids: The reference ids; None where there are none.
+        documents: The reference documents.
+        keys: Where a document's id is looked for.
+    """
+    if ids is not None:
+        return in_spans(ids)
+    items = documents if isinstance(documents, (list, tuple)) else ()
+    return bool(items) and all(span_of(item) and own_id(item, keys) is None for item in items)
+
+
+def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
+    """Return a document's id, or None: its source alone is none, since other documents have it too."""
+    return _first(_unscored(item), tuple(key for key in keys if key != "source"))
 
 
 def relevant(items: Iterable[Any]) -> list[Any]:

@@ -86,6 +86,15 @@ def read_samples(path: str | os.PathLike[str], schema: str = "ragas") -> SampleF
     return SampleFile(path, schema)
 
 
+def read_records(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Yield what each line of a JSON Lines file holds.
+
+    Raises:
+        InputFileError: The file cannot be read, or a line is no JSON.
+    """
+    return (content for _, content in _lines(Path(path)))
+
+
 @contextmanager
 def _opened(file: Path) -> Iterator[TextIO]:
     try:

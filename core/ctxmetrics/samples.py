@@ -16,8 +16,8 @@ from ctxmetrics.fields import (
     TEXTS_OF,
     check_keys,
     ids_of,
-    in_spans,
     is_document,
+    labels_are_spans,
     read_row,
     relevant,
     text_of,
@@ -117,7 +117,7 @@ class Sample:
         for name in _TEXT_FIELDS:
             if (value := getattr(self, name)) is not None:
                 _set(self, name, _text(value, f"{who}: field '{name}'"))
-        spans = in_spans(self.reference_context_ids)
+        spans = labels_are_spans(self.reference_context_ids, self.reference_contexts)
         for ids, texts in TEXTS_OF.items():
             where = f"{who}: field '{texts}'"
             if (documents := _items(getattr(self, texts), where, ids)) is not None:

@@ -7,9 +7,11 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
-from ctxmetrics import Sample, SpanBasedContextRecall
-from ctxmetrics.errors import InputFileError
+from ctxmetrics import Sample, SpanBasedContextRecall, label_spans
+from ctxmetrics.cli import app
+from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.locating import locate, read_sources
 from support.command import run_command
 
@@ -162,3 +164,105 @@ def test_the_input_is_never_the_output(tmp_path: Path) -> None:
     done = command(tmp_path, [{"retrieved_contexts": [TEXT[:28]]}], "--out", "rows.jsonl")
     assert done.returncode == 2
     assert "are the same file" in done.stderr
+
+
+def test_score_says_what_id_metrics_do_with_spans(tmp_path: Path) -> None:
+    row = {"retrieved_context_ids": ["t.md#char=0,9"], "reference_context_ids": ["t.md#char=0,7"]}
+    done = run_command("score", written(tmp_path, "rows.jsonl", [row]))
+    assert "note: reference_context_ids are spans, which id metrics compare as whole ids." in done.stderr
+    asked = run_command("score", tmp_path / "rows.jsonl", "--metric", "span_based_context_recall")
+    assert "are spans" not in asked.stderr
+
+
+# --- labels that exist ---
+
+CHUNKS = [
+    {"id": "k1", "text": TEXT[:28], "source": "tower.md", "start_index": 0},
+    {
+        "id_": "k2",
+        "text": TEXT[29:60],
+        "start_char_idx": 29,
+        "end_char_idx": 60,
+        "metadata": {"file_path": "tower.md"},
+    },
+]
+
+
+def written(folder: Path, name: str, rows: list[Any]) -> Path:
+    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder / name
+
+
+def test_ids_of_chunks_become_spans(tmp_path: Path) -> None:
+    rows = [
+        {"id": "q1", "retrieved_context_ids": ["k2", "k1"], "reference_context_ids": ["k1"]},
+        {"id": "q2", "retrieved_context_ids": ["k1"], "reference_context_ids": ["k1", "k9"]},
+    ]
+    file = written(tmp_path, "rows.jsonl", rows)
+    done = run_command("spans", file, "--chunks", written(tmp_path, "chunks.jsonl", CHUNKS))
+    first, second = (Sample.from_dict(json.loads(line)) for line in done.stdout.splitlines())
+    assert first.retrieved_context_ids == ("tower.md#char=29,60", "tower.md#char=0,28")
+    assert first.reference_context_ids == ("tower.md#char=0,28",)
+    assert first.metadata["reference_spans"] == "ids of chunks, spans of chunks.jsonl"
+    assert (second.reference_context_ids, dict(second.metadata)) == (("k1", "k9"), {})
+    assert "Sample 'q2': field 'reference_context_ids': 'k9' is the id of no chunk" in done.stderr
+    (again,) = label_spans([Sample.from_dict(rows[0])], chunks=CHUNKS)
+    assert again.reference_context_ids == first.reference_context_ids
+    assert run_command("spans", file, "--chunks", tmp_path / "chunks.jsonl", "--fail-missing").returncode == 1
+    assert run_command("spans", file).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("samples", "given", "told"),
+    [
+        ([{"reference_context_ids": ["k9"]}], {"chunks": CHUNKS}, "'k9' is the id of no chunk"),
+        ([], {"chunks": [{"text": "a", "source": "s", "start_index": 0}]}, "chunk 1: it has no id"),
+        ([], {"chunks": [{"id": "k1", "text": "a"}]}, "chunk 1: it has no source and start"),
+        (
+            [],
+            {"chunks": [*CHUNKS, {**CHUNKS[0], "start_index": 4}]},
+            "chunk 3: another chunk has the id 'k1'",
+        ),
+        ([], {}, "give chunks= or labels="),
+    ],
+)
+def test_chunks_that_do_not_say_where_they_stand_are_refused(
+    samples: list[Any], given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises((SampleError, ParameterError), match=told):
+        label_spans(map(Sample.from_dict, samples), **given)
+
+
+def labelled_by_hand(folder: Path, ids: list[str]) -> Path:
+    """A person finds the first sentence stated by the second context, and this one useful."""
+    row = {
+        "id": "q1",
+        "reference": "It is high.",
+        "retrieved_contexts": [TEXT[:28], TEXT[29:60]],
+        "retrieved_context_ids": ids,
+    }
+    file = written(folder, "rows.jsonl", [row])
+    keys = "y 2\nn\ny\n"
+    done = CliRunner().invoke(
+        app, ["label", str(file), "--terminal", "--n", "1", "--annotator", "ann"], input=keys
+    )
+    assert done.exit_code == 0, done.output
+    return file.with_name("rows.jsonl.labels.jsonl")
+
+
+def test_what_a_person_marked_is_a_label_of_any_chunking(tmp_path: Path) -> None:
+    labels = labelled_by_hand(tmp_path, ["tower.md#char=0,28", "tower.md#char=29,60"])
+    other = written(tmp_path, "other.jsonl", [{"id": "q1", "retrieved_context_ids": ["tower.md#char=20,60"]}])
+    done = run_command("spans", other, "--labels", labels)
+    sample = Sample.from_dict(json.loads(done.stdout))
+    assert sample.reference_context_ids == ("tower.md#char=29,60",)
+    assert sample.metadata["reference_spans"] == "marked by ann"
+    assert SpanBasedContextRecall().score(sample).value == 1.0
+    (again,) = label_spans([Sample(id="q1")], labels=labels)
+    assert again.reference_context_ids == sample.reference_context_ids
+
+
+def test_answers_about_contexts_without_spans_are_listed(tmp_path: Path) -> None:
+    labels = labelled_by_hand(tmp_path, ["k1", "k2"])
+    with pytest.raises(SampleError, match=r"Sample 'q1': 2 answers of rows.jsonl.labels.jsonl have no span"):
+        label_spans([Sample(id="q1")], labels=labels)

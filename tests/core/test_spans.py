@@ -21,7 +21,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import CtxMetricsError, ParameterError, SampleError
 from ctxmetrics.evaluation.reference_spans import reference_spans_of
-from ctxmetrics.fields import span_of, write_span
+from ctxmetrics.fields import SCHEMAS, span_of, write_span
 from ctxmetrics.metrics import METRICS
 from ctxmetrics.metrics.named import metric_named
 from ctxmetrics.metrics.spans import read_span
@@ -415,6 +415,28 @@ def test_documents_are_read_as_spans_where_the_labels_are_spans(document: Any) -
     assert SpanBasedContextRecall().score(sample).value == 18 / 30
     (verdict,) = SpanBasedContextRecall().score(sample).verdicts
     assert [span.quote for span in verdict.evidence] == [CHUNK[10:]]
+
+
+WITHOUT_ID = [
+    name
+    for name, document in SHAPES.items()
+    if "id" not in (document[0] if isinstance(document, tuple) else document)
+]
+
+
+@pytest.mark.parametrize("name", WITHOUT_ID)
+def test_reference_documents_without_ids_are_spans_where_they_show_them(name: str) -> None:
+    fields = {"retrieved_contexts": [SHAPES["LangChain"]], "reference_contexts": [SHAPES[name]]}
+    read = SCHEMAS["ragas"].read(fields, {}, ("retrieved_context_ids", "reference_context_ids"))
+    for sample in (Sample(**fields), Sample.from_dict(fields), Sample(**read)):
+        assert sample.reference_context_ids == ("t.md#char=40,68",)
+        assert sample.retrieved_context_ids == ("t.md#char=40,68",)
+        assert SpanBasedContextRecall().score(sample).value == 1.0
+
+
+def test_reference_documents_with_ids_are_labels_by_id() -> None:
+    sample = Sample(retrieved_contexts=[SHAPES["LangChain"]], reference_contexts=[SHAPES["LangChain"]])
+    assert (sample.retrieved_context_ids, sample.reference_context_ids) == (("uuid",), ("uuid",))
 
 
 def test_where_the_labels_are_ids_documents_keep_theirs() -> None:

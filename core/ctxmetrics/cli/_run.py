@@ -156,6 +156,7 @@ def _suggestion(name: str) -> str:
 
 def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[Metric]:
     """Return every metric whose fields some sample has; facts are counted where no sample has a reference."""
+    from ctxmetrics.fields import in_spans
     from ctxmetrics.metrics import METRICS
     from ctxmetrics.metrics.judged import JudgedMetric
 
@@ -174,6 +175,11 @@ def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[M
             if isinstance(metric, JudgedMetric):
                 metric.check_judge(judge)
             fitting.append(metric)
+    if any(in_spans(sample.reference_context_ids) for sample in samples):
+        message(
+            "note: reference_context_ids are spans, which id metrics compare as whole ids. What part of the text was "
+            "retrieved: --metric span_based_context_recall --metric span_based_context_precision"
+        )
     if not fitting:
         raise ParameterError(
             "no metric fits: the samples need retrieved_contexts with reference, reference_facts, response or "

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ctxmetrics.agreement.span_labels import marked
 from ctxmetrics.cli._options import File, SchemaName
 from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import message, print_result
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import SPAN_MARK, TEXTS_OF, write_span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ctxmetrics.locating import Places
     from ctxmetrics.samples import Sample
@@ -26,24 +29,81 @@ _SHOWN_PLACES = 3
 def spans(
     file: File,
     sources: Annotated[
-        Path, typer.Option("--sources", help="The folder of the texts that were cut into chunks.")
-    ],
+        Path | None, typer.Option("--sources", help="The folder of the texts that were cut into chunks.")
+    ] = None,
+    chunks: Annotated[
+        Path | None,
+        typer.Option(
+            "--chunks",
+            help="Ids of FILE become spans: documents with id, source and start_index, one JSON object a line.",
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", help="What people marked becomes the reference: by `ctxmetrics label`."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="The samples with their ids: FILE.jsonl. Without it: stdout.")
     ] = None,
     schema: SchemaName = None,
     fail_missing: Annotated[
         bool,
-        typer.Option("--fail-missing", help="Exit 1 if a context is not found, or stands in several places."),
+        typer.Option(
+            "--fail-missing",
+            help="Exit 1 if a context is not found or stands in several places, or an id or answer has no span.",
+        ),
     ] = False,
 ) -> None:
-    """Find where contexts stand in their sources, and write that as their ids: SOURCE#char=START,END."""
+    """Write where contexts stand as their ids, SOURCE#char=START,END: found in sources, or known of chunks and answers."""
     from ctxmetrics.evaluation.writer import check_outputs, json_line, write_whole
     from ctxmetrics.files import read_samples
+
+    if sources is None and chunks is None and labels is None:
+        raise ParameterError(
+            "spans: give --sources DIR, --chunks FILE or --labels FILE, which say where texts stand."
+        )
+    given = {"FILE": file, "--chunks": chunks, "--labels": labels}
+    check_outputs({"--out": out}, {name: path for name, path in given.items() if path is not None})
+    samples = list(read_samples(file, schema or "ragas"))
+    problems: list[str] = []
+    samples = _known(samples, chunks, labels, problems)
+    told = [f"{len(samples)} samples, {len(problems)} ids and answers without a span."]
+    if sources is not None:
+        samples, told = _found(samples, sources, problems)
+    lines = [json_line(sample.to_dict()) for sample in samples]
+    if out is None:
+        print_result("".join(lines).removesuffix("\n"))
+    else:
+        write_whole(out, lines)
+    for line in (*problems, *told):
+        message(line)
+    if problems and fail_missing:
+        raise typer.Exit(GATE_FAILED)
+
+
+def _known(
+    samples: list[Sample], chunks: Path | None, labels: Path | None, problems: list[str]
+) -> list[Sample]:
+    """Return the samples with the spans of chunks and of people's answers; what has none is added to the problems."""
+    from ctxmetrics.agreement.span_labels import from_answers, from_chunks, spans_of_chunks
+    from ctxmetrics.files import read_records
+
+    steps: list[Callable[[list[Sample]], Iterable[tuple[Sample, list[str]]]]] = []
+    if chunks is not None:
+        steps.append(partial(from_chunks, spans=spans_of_chunks(read_records(chunks)), origin=chunks.name))
+    if labels is not None:
+        steps.append(partial(from_answers, path=labels))
+    for step in steps:
+        changed = list(step(samples))
+        samples = [sample for sample, _ in changed]
+        problems += [problem for _, found in changed for problem in found]
+    return samples
+
+
+def _found(samples: Sequence[Sample], sources: Path, problems: list[str]) -> tuple[list[Sample], list[str]]:
+    """Return the samples with what is found in the sources, and how much that is; the rest is added to the problems."""
     from ctxmetrics.locating import locate, read_sources
 
-    check_outputs({"--out": out}, {"FILE": file})
-    samples = list(read_samples(file, schema or "ragas"))
     texts = list(dict.fromkeys(text for sample in samples for _, _, text, _ in _contexts(sample)))
     names: list[str] = []
 
@@ -54,18 +114,11 @@ def spans(
 
     places = dict(zip(texts, locate(texts, noted()), strict=True))
     located = [_located(sample, number, places, names) for number, sample in enumerate(samples, 1)]
-    lines = [json_line(sample.to_dict()) for sample, _, _ in located]
-    problems = [problem for _, _, found in located for problem in found]
-    if out is None:
-        print_result("".join(lines).removesuffix("\n"))
-    else:
-        write_whole(out, lines)
-    for problem in problems:
-        message(problem)
+    missing = [problem for _, _, found in located for problem in found]
+    problems += missing
     total = sum(count for _, count, _ in located)
-    message(f"{total - len(problems)} of {total} contexts found in {len(names)} sources.")
-    if problems and fail_missing:
-        raise typer.Exit(GATE_FAILED)
+    told = f"{total - len(missing)} of {total} contexts found in {len(names)} sources."
+    return [sample for sample, _, _ in located], [told]
 
 
 def _contexts(sample: Sample) -> Iterator[tuple[str, int, str, str | None]]:
@@ -99,6 +152,8 @@ def _located(
         more = f" and {len(spans_) - _SHOWN_PLACES} more" if len(spans_) > _SHOWN_PLACES else ""
         problems.append(f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{shown}"')
     complete: dict[str, Any] = dict(_ids(sample, found))
+    if "reference_context_ids" in complete:
+        complete["metadata"] = marked(sample, "reference_contexts, found in their sources")
     return replace(sample, **complete), count, problems
 
 

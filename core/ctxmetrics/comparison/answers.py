@@ -57,6 +57,7 @@ class Answer:
         weight: That of the sample in the draw of that time.
         contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., where the person said so.
         verdict_shown: Whether the judge's verdict had been shown before.
+        spans: Where the contexts stand that a yes is about, where their ids say so: ``SOURCE#char=START,END``.
     """
 
     question: Question
@@ -65,6 +66,7 @@ class Answer:
     weight: float
     contexts: tuple[str, ...] = ()
     verdict_shown: bool = False
+    spans: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,7 @@ def _answer_of(data: dict[str, Any]) -> Answer:
         float(data["weight"]),
         tuple(data["contexts"]),
         bool(data["verdict_shown"]),
+        tuple(data.get("spans", ())),
     )
 
 

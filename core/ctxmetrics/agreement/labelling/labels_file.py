@@ -150,4 +150,5 @@ def _answer_line(answer: Answer) -> dict[str, Any]:
         "annotator": answer.annotator,
         "weight": answer.weight,
         "verdict_shown": answer.verdict_shown,
+        **({"spans": list(answer.spans)} if answer.spans else {}),
     }

@@ -10,6 +10,7 @@ from ctxmetrics.agreement.labelling.questions import questions_of, units_of
 from ctxmetrics.comparison.answers import ANSWERS, ASKED, SKIPPED, Answer
 from ctxmetrics.comparison.labelled import UNITS
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.fields import SPAN_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -159,6 +160,7 @@ class Session:
             raise ParameterError(
                 f"label: contexts belong to a yes about a sentence, and this sample has {len(known)} of them."
             )
+        marked = [question.item] if question.label != UNITS else [name for name in known if name in contexts]
         with self._lock:
             self.file.add(
                 Answer(
@@ -168,8 +170,18 @@ class Session:
                     self._drawn[self._places[number]].weight,
                     tuple(name for name in known if name in contexts),
                     number in self._shown,
+                    self._spans(question, marked) if answer == ANSWERS[0] else (),
                 )
             )
+
+    def _spans(self, question: Question, names: Collection[str]) -> tuple[str, ...]:
+        """Return where contexts stand in their sources, as far as their ids say so."""
+        sample = self._samples[question.key]
+        ids = sample.retrieved_context_ids or ()
+        if len(ids) != len(sample.retrieved_contexts or ()):
+            return ()
+        chosen = (ids[int(name[1:]) - 1] for name in names)
+        return tuple(id_ for id_ in chosen if SPAN_MARK in id_)
 
     def _question(self, number: int) -> Question:
         if not 0 <= number < len(self.questions):
