@@ -568,14 +568,13 @@ def test_several_judges_are_put_side_by_side():
     table = first.beside(second)
     (found,) = table.differences
     assert (found.answers, found.difference) == (8, 0.5)  # 6 of 8 less 2 of 8
-    assert found.p == pytest.approx(
-        0.625
-    )  # of the 16 patterns of signs of +-2, those with a sum of at least 4
+    # Of the 16 patterns of signs of +-2, those with a sum of at least 4.
+    assert found.p == pytest.approx(0.625)
     shown = str(table)
-    assert "scripted (1)" in shown
-    assert "scripted (2) less scripted (1): equal answers +0.500" in shown
+    assert f"{second.judge[:24]} less {first.judge[:24]}: equal answers +0.500" in shown
     assert max(map(len, shown.splitlines())) <= 100
-    assert json.loads(json.dumps(table.to_dict()))["judges"] == ["scripted (1)", "scripted (2)"]
+    assert json.loads(json.dumps(table.to_dict()))["judges"] == [first.judge, second.judge]
+    assert first.beside(first).judges == (f"{first.judge} (1)", f"{first.judge} (2)")
     with pytest.raises(ParameterError, match="other labels"):
         first.beside(agree(samples[:3], judge=says(), progress=False))
 
