@@ -571,7 +571,7 @@ def test_several_judges_are_put_side_by_side():
     # Of the 16 patterns of signs of +-2, those with a sum of at least 4.
     assert found.p == pytest.approx(0.625)
     shown = str(table)
-    assert f"{second.judge[:24]} less {first.judge[:24]}: equal answers +0.500" in shown
+    assert f"{second.judge[:20]} less {first.judge[:20]}: equal answers +0.500" in shown
     assert max(map(len, shown.splitlines())) <= 100
     assert json.loads(json.dumps(table.to_dict()))["judges"] == [first.judge, second.judge]
     assert first.beside(first).judges == (f"{first.judge} (1)", f"{first.judge} (2)")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ctxmetrics.agreement.labels import Compared
 
 _HEADER = ("kappa", "balanced accuracy", "bias", "equal", "answers")
-_SHOWN = 24
+_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
