@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from ctxmetrics.fields import Reading
+
 _TEXT_FIELDS = ("user_input", "response", "reference")
 # Longest text of a field: more is no chunk, but a file that was never cut.
 MAX_CHARACTERS = 10_000_000
@@ -144,16 +146,34 @@ class Sample:
 
         Args:
             mapping: The fields.
-            schema: Whose words they are: one of `ctxmetrics.fields.SCHEMAS`.
+            schema: Whose words they are: one of `ctxmetrics.fields.SCHEMAS`, or ``"auto"``. What it does not know
+                goes into the metadata.
             where: What error messages call the sample while it has no id, such as ``"line 7"``.
 
         Raises:
-            UnknownFieldError: A key is no field of the schema; the message names the nearest one.
+            UnknownFieldError: A key is close to a field that is absent; the message names it.
             AmbiguousFieldError: A key means different things in different systems.
             SampleError: A field has the wrong type.
             ParameterError: No such schema.
         """
-        values = read_row(mapping, schema, where)
+        return cls._of(read_row(mapping, schema, where), where)
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any], reading: Reading, *, where: str | None = None) -> Sample:
+        """Read a row of a file or a table.
+
+        Args:
+            row: The row.
+            reading: How the rows of this source are read.
+            where: What error messages call the sample while it has no id, such as ``"line 7"``.
+
+        Raises:
+            SampleError: As `from_dict` raises.
+        """
+        return cls._of(reading.row(row, where), where)
+
+    @classmethod
+    def _of(cls, values: dict[str, Any], where: str | None) -> Sample:
         try:
             return cls(**values)
         except SampleError as error:

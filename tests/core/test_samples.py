@@ -91,7 +91,7 @@ def test_context_alone_is_ambiguous() -> None:
 
 
 def test_an_unknown_schema_lists_the_known_ones() -> None:
-    with pytest.raises(ParameterError, match=r"Choose from: ragas, .*deepeval"):
+    with pytest.raises(ParameterError, match=r"Choose from: auto, ragas, .*deepeval"):
         Sample.from_dict({}, "rags")
 
 
@@ -141,7 +141,27 @@ WRITTEN: dict[str, dict[str, Any]] = {
         "expectations": {"expected_response": "r"},
         "retrieved_contexts": ["c"],
     },
-    "promptfoo": {"query": "q", "output": "a", "value": "r", "context": "c"},
+    "promptfoo": {
+        "vars": {"query": "q", "context": "c", "ground_truth": "r"},
+        "response": {"output": "a", "tokenUsage": {"total": 7}},
+    },
+    "langsmith": {
+        "inputs": {"question": "q"},
+        "outputs": {"answer": "a", "documents": [{"page_content": "c"}]},
+        "reference": {"answer": "r"},
+    },
+    "langfuse": {"input": "q", "output": {"answer": "a", "contexts": ["c"]}, "expected_output": "r"},
+    "phoenix": {
+        "input": {"question": "q"},
+        "output": {"answer": "a", "contexts": ["c"]},
+        "reference_output": {"answer": "r"},
+    },
+    "phoenix_spans": {
+        "attributes.input.value": "q",
+        "attributes.output.value": "a",
+        "attributes.retrieval.documents": [{"document.content": "c"}],
+        "attributes.metadata": {"reference": "r"},
+    },
 }
 
 
@@ -255,6 +275,51 @@ def test_a_document_in_the_place_of_a_sample() -> None:
         UnknownFieldError, match=r"^Sample 1: 'page_content' makes this a document, not a sample"
     ):
         evaluate([{"page_content": "one"}], [ContextRecall()], progress=False)
+
+
+def test_what_no_schema_knows_is_carried_along() -> None:
+    row = {"user_input": "q", "reference": "r", "team": "x", "date": "today", "score": 0.5, "metadata": {"k": 1}}
+    sample = Sample.from_dict(row)
+    assert sample.metadata == {"k": 1, "team": "x", "date": "today", "score": 0.5}
+    nested = {"inputs": {"question": "q", "tenant": 7}, "outputs": {"answer": "a", "tokens": 3}}
+    assert Sample.from_dict(nested, "langchain").metadata == {"inputs": {"tenant": 7}, "outputs": {"tokens": 3}}
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("retrieved_context", "retrieved_contexts"),  # plural
+        ("Retrieved Contexts", "retrieved_contexts"),  # case and separators
+        ("refernce", "reference"),
+        ("respons", "response"),
+        ("user_imput", "user_input"),
+        ("name", None),
+        ("date", None),
+        ("latency", None),
+        ("score", None),
+        ("label", None),  # no metric needs labels
+    ],
+)
+def test_a_name_is_an_error_where_it_is_close_to_a_field_that_is_absent(key: str, meant: str | None) -> None:
+    if meant is None:
+        assert Sample.from_dict({key: "x"}).metadata == {key: "x"}
+        return
+    with pytest.raises(UnknownFieldError, match=rf"unknown field '{key}'.*Did you mean '{meant}'\?"):
+        Sample.from_dict({key: ["x"]})
+    value: Any = ["y"] if meant.endswith("s") else "y"
+    assert Sample.from_dict({meant: value, key: "x"}).metadata == {key: "x"}
+
+
+def test_a_schema_is_found_out() -> None:
+    for schema, row in WRITTEN.items():
+        if schema == "openevals":  # of its words, LangChain's flat ones mean the same
+            continue
+        sample = Sample.from_dict(row, "auto")
+        assert (sample.user_input, sample.response, sample.reference) == ("q", "a", "r"), schema
+        assert sample.retrieved_contexts == ("c",), schema
+        assert not sample.metadata or schema == "promptfoo", schema
+    with pytest.raises(AmbiguousFieldError, match="Write --map context=reference_contexts or --map context=retr"):
+        Sample.from_dict({"input": "q", "expected_output": "r", "context": ["c"]}, "auto")
 
 
 def test_a_list_written_as_a_text_is_no_single_text() -> None:

@@ -11,18 +11,17 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.sources import check_id
-from ctxmetrics.fields import SCHEMAS, TEXTS_OF, read_row
+from ctxmetrics.fields import TEXTS_OF, Reading, recognise
 from ctxmetrics.samples import Sample
 from ctxmetrics.tables._frames import as_polars, frame_of, may_hold_documents, series_of
 from ctxmetrics.tables._ids import in_columns, score_ids
 from ctxmetrics.tables._values import joined, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import narwhals.stable.v1 as nw
 
-    from ctxmetrics.fields import Schema
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.tables._values import Values
@@ -46,7 +45,7 @@ class BatchScorer:
 
     Attributes:
         metrics: The metrics.
-        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`).
+        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`), or how the rows are read.
         judge: As for `ctxmetrics.evaluate`.
         options: As for `ctxmetrics.evaluate`. Metrics that read the columns as they are send no request and take no
             part in its limits; with ``out``, which holds verdicts, no metric reads them so.
@@ -57,14 +56,20 @@ class BatchScorer:
     """
 
     metrics: Sequence[Metric]
-    schema: str = "ragas"
+    schema: str | Reading = "ragas"
     judge: Judge | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", check_metrics(self.metrics, self.judge))
-        read_row({}, self.schema)
+        if not isinstance(self.schema, Reading):
+            object.__setattr__(self, "schema", recognise([], self.schema))
         Evaluation([], self.metrics, judge=self.judge, **self.options)  # checks the options
+
+    @property
+    def _reading(self) -> Reading:
+        assert isinstance(self.schema, Reading)  # noqa: S101 - set in __post_init__
+        return self.schema
 
     @property
     def columns(self) -> dict[str, type[float | str]]:
@@ -105,7 +110,7 @@ class BatchScorer:
         scored: dict[str, Values] = {}
         present: set[str] = set()
         if others:
-            samples = _samples(frame, self.schema, first_row)
+            samples = _samples(frame, self._reading, first_row)
             scored |= self._by_samples(samples, others, present, self.options)
         if plain:
             scored |= self._by_columns(frame, plain, present, first_row, progress=not others)
@@ -123,7 +128,7 @@ class BatchScorer:
             import polars as pl  # noqa: F401 - asks whether it is installed
         except ImportError:
             return False
-        find = SCHEMAS[self.schema].column_of
+        find = self._reading.column_of
         return (
             in_columns(metric, labelled="labels" in columns)
             and self.options.get("out") is None
@@ -179,38 +184,42 @@ class BatchScorer:
         progress: bool,
     ) -> dict[str, Values]:
         """Score rows by their columns, and by samples those in which a cell is no list of ids."""
-        schema, count = SCHEMAS[self.schema], len(frame)
-        names = [str(schema.column_of(name, frame.columns)) for name in _IDS]
-        texts = [key for name in TEXTS_OF.values() for key in schema.flat_keys[name] if key in frame.columns]
-        unknown = [name for name in frame.columns if name not in schema.known_keys]
-        _check_ids(frame, schema, first_row)
+        reading, count = self._reading, len(frame)
+        names = [str(reading.column_of(name, frame.columns)) for name in _IDS]
+        texts = [
+            key for name in TEXTS_OF.values() for key in reading.schema.flat_keys[name] if key in frame.columns
+        ]
+        unknown = [name for name in frame.columns if name not in reading.schema.known_keys]
+        _check_ids(frame, reading, first_row)
         parts: list[dict[str, Values]] = []
         wanted = self.options.get("progress") if progress else False
         with counting_progress(wanted, count, Run()) as advance:
             for begin in range(0, max(count, 1), _ROWS):
                 part = frame[begin : begin + _ROWS]
-                _check_unknown(part, unknown, self.schema, first_row + begin)
+                _check_unknown(part, unknown, reading, first_row + begin)
                 scored = self._of_part(part, names, texts, metrics, present)
                 if scored is None:
-                    samples = _samples(part, self.schema, first_row + begin)
+                    samples = _samples(part, reading, first_row + begin)
                     scored = self._by_samples(samples, metrics, present, {"progress": False})
                 parts.append(scored)
                 advance(failed=False, samples=len(part))
         return {metric.name: joined([part[metric.name] for part in parts]) for metric in metrics}
 
 
-def _samples(frame: nw.DataFrame[Any], schema: str, first_row: int) -> list[Sample]:
-    return [
-        Sample.from_dict(
-            {key: _plain(value) for key, value in row.items() if not _is_missing(value)},
-            schema,
-            where=f"row {number}",
-        )
-        for number, row in enumerate(frame.iter_rows(named=True), first_row)
-    ]
+def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
+    """Return the rows of a table without their gaps."""
+    for row in frame.iter_rows(named=True):
+        yield {key: _plain(value) for key, value in row.items() if not _is_missing(value)}
 
 
-def _check_unknown(frame: nw.DataFrame[Any], names: Sequence[str], schema: str, first_row: int) -> None:
+def _samples(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> list[Sample]:
+    rows = enumerate(plain_rows(frame), first_row)
+    return [Sample.read(row, reading, where=f"row {number}") for number, row in rows]
+
+
+def _check_unknown(
+    frame: nw.DataFrame[Any], names: Sequence[str], reading: Reading, first_row: int
+) -> None:
     """Read the first row that has something in a column of an unknown name: that says what is wrong with it.
 
     Raises:
@@ -220,17 +229,17 @@ def _check_unknown(frame: nw.DataFrame[Any], names: Sequence[str], schema: str, 
         filled = (~frame[name].is_null()).to_numpy()
         if filled.any():
             at = int(filled.argmax())
-            _samples(frame[at : at + 1], schema, first_row + at)
+            _samples(frame[at : at + 1], reading, first_row + at)
 
 
-def _check_ids(frame: nw.DataFrame[Any], schema: Schema, first_row: int) -> None:
+def _check_ids(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> None:
     """Check that no two rows have one id.
 
     Raises:
         SampleError: Two have.
     """
     places: dict[str, int] = {}
-    name = schema.column_of("id", frame.columns)
+    name = reading.column_of("id", frame.columns)
     if name is not None and (~frame[name].is_null() & frame[name].is_duplicated()).any():
         for row, value in enumerate(frame[name], first_row):
             if not _is_missing(value):

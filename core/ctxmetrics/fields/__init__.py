@@ -1,0 +1,54 @@
+"""Where the fields of a sample stand: in a file's row, in a table's row, in a framework's record.
+
+What a system calls the fields is data: a `Schema` (``schemas``). Records of frameworks are read by `Schema.read`
+(``schema``), rows of files and tables by a `Reading` (``rows``), which ``recognition`` decides; both look at the same places. The one rule for the text
+and the id of a document is in ``documents``; lists that a file holds as text are read in ``cells``.
+"""
+
+from __future__ import annotations
+
+from ctxmetrics.fields.documents import (
+    SPAN_MARK,
+    TEXT_KEYS,
+    ids_of,
+    in_spans,
+    is_document,
+    labels_are_spans,
+    own_id,
+    relevant,
+    span_of,
+    text_of,
+    write_span,
+)
+from ctxmetrics.fields.names import FIELDS, OPTIONS, TEXTS_OF, KeyParams
+from ctxmetrics.fields.recognition import AUTO, PEEKED, read_row, recognise
+from ctxmetrics.fields.rows import Reading, check_keys
+from ctxmetrics.fields.schema import Place, Schema
+from ctxmetrics.fields.schemas import SCHEMAS
+
+__all__ = [
+    "AUTO",
+    "FIELDS",
+    "OPTIONS",
+    "PEEKED",
+    "SCHEMAS",
+    "SPAN_MARK",
+    "TEXTS_OF",
+    "TEXT_KEYS",
+    "KeyParams",
+    "Place",
+    "Reading",
+    "Schema",
+    "check_keys",
+    "ids_of",
+    "in_spans",
+    "is_document",
+    "labels_are_spans",
+    "own_id",
+    "read_row",
+    "recognise",
+    "relevant",
+    "span_of",
+    "text_of",
+    "write_span",
+]

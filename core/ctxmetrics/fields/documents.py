@@ -1,0 +1,151 @@
+"""Documents: where their texts, ids and spans stand.
+
+A document is a text, a mapping with its text under a usual key, an object with an attribute of that name, or a pair of
+one of these and a number (its score). `text_of` and `ids_of` are the one rule for its text and its id. Where the
+reference ids are spans (``SOURCE#char=START,END``), the ids of retrieved documents are their spans: see `span_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Where a document's text is looked for, and its id.
+TEXT_KEYS = ("page_content", "text", "content", "context", "chunk")
+ID_KEYS = ("id", "doc_id", "document_id", "source", "document.id")
+# The same in spans of OpenInference (Phoenix).
+_TEXT_PATHS = ("document.content",)
+# Where a document says at which character of its source it begins, where it ends, and what its source is: LangChain
+# (``add_start_index=True``), LlamaIndex, Haystack, and mappings without metadata.
+_STARTS = (
+    "metadata.start_index", "start_char_idx", "node.start_char_idx", "meta.split_idx_start", "start_index",
+    "split_idx_start",
+)  # fmt: skip
+_ENDS = ("end_char_idx", "node.end_char_idx")
+_SOURCES = (
+    "metadata.source", "metadata.file_path", "node.metadata.file_path", "meta.file_path", "meta.source",
+    "meta.source_id", "ref_doc_id", "node.ref_doc_id", "source", "file_path", "metadata.file_name",
+    "node.metadata.file_name",
+)  # fmt: skip
+# What stands between the source and the characters in the id of a span: RFC 5147.
+SPAN_MARK = "#char="
+# Where a label says how relevant a document is: those of grade 0 are not what should have been retrieved.
+_GRADES = ("relevance", "query_relevance_label")
+
+
+def text_of(item: Any) -> Any:
+    """Return the text of a document (see the module), or None where it has none."""
+    document = unscored(item)
+    return document if isinstance(document, str) else first_of(document, (*TEXT_KEYS, *_TEXT_PATHS))
+
+
+def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = False) -> list[Any] | None:
+    """Return the ids of documents, or None unless each of them has one.
+
+    Args:
+        documents: The documents.
+        keys: Where an id is looked for.
+        spans: Whether their spans are wanted instead, where each of them has one.
+    """
+    items = [unscored(item) for item in listed(documents)] if documents else []
+    if any(isinstance(item, str) for item in items):  # a text has no id
+        return None
+    found = [first_of(item, keys) for item in items]
+    usable = all(isinstance(id_, (str, Integral)) and not isinstance(id_, bool) for id_ in found)
+    if spans and items and all(places := [span_of(item) for item in items]):
+        return places
+    return found if items and usable else None
+
+
+def span_of(item: Any) -> str | None:
+    """Return where a document's text stands in its source, as ``SOURCE#char=START,END``; None where it does not say.
+
+    Characters count from 0, the end is excluded. The end is what the document says, else the start and the length of
+    its text.
+    """
+    document = unscored(item)
+    if isinstance(document, str):
+        return None
+    source, start, end = (first_of(document, keys) for keys in (_SOURCES, _STARTS, _ENDS))
+    if end is None and isinstance(start, Integral):
+        text = text_of(document)
+        end = start + len(text) if isinstance(text, str) else None
+    if not isinstance(source, str) or not isinstance(start, Integral) or not isinstance(end, Integral):
+        return None
+    first, last = int(start), int(end)
+    return write_span(source, first, last) if 0 <= first < last else None
+
+
+def write_span(source: str, start: int, end: int) -> str:
+    """Return the id of a span of a source: characters from 0, the end excluded."""
+    return f"{source}{SPAN_MARK}{start},{end}"
+
+
+def in_spans(ids: Any) -> bool:
+    """Whether ids say where their texts stand."""
+    listed_ids = ids if isinstance(ids, (list, tuple)) else ()
+    return any(isinstance(id_, str) and SPAN_MARK in id_ for id_ in listed_ids)
+
+
+def labels_are_spans(ids: Any, documents: Any, keys: tuple[str, ...] = ID_KEYS) -> bool:
+    """Whether labels say where their texts stand: as ids that are spans, or as documents without an id that have spans.
+
+    Args:
+        ids: The reference ids; None where there are none.
+        documents: The reference documents.
+        keys: Where a document's id is looked for.
+    """
+    if ids is not None:
+        return in_spans(ids)
+    items = documents if isinstance(documents, (list, tuple)) else ()
+    return bool(items) and all(span_of(item) and own_id(item, keys) is None for item in items)
+
+
+def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
+    """Return a document's id, or None: its source alone is none, since other documents have it too."""
+    return first_of(unscored(item), tuple(key for key in keys if key != "source"))
+
+
+def relevant(items: Iterable[Any]) -> list[Any]:
+    """Return what should have been retrieved: all but the documents and ids that a label grades 0 or less."""
+    graded = ((item, None if isinstance(item, str) else first_of(item, _GRADES)) for item in items)
+    return [item for item, grade in graded if not isinstance(grade, Real) or float(grade) > 0]
+
+
+def look_up(holder: Any, path: str) -> Any:
+    """Return what stands at a dotted path of mappings and objects, or None; a key may hold dots itself."""
+    if hasattr(holder, "items"):
+        if path in holder:
+            return holder[path]
+        parts = path.split(".")
+        heads = (".".join(parts[:count]) for count in range(1, len(parts)))
+        found = (look_up(holder[head], path[len(head) + 1 :]) for head in heads if head in holder)
+        return next((value for value in found if value is not None), None)
+    head, _, rest = path.partition(".")
+    value = None if isinstance(holder, (str, list, tuple)) else getattr(holder, head, None)
+    return look_up(value, rest) if rest else value
+
+
+def listed(found: Any) -> Any:
+    """Return a single document or text as a list of one, and lists as they are."""
+    return [found] if is_document(found) or not hasattr(found, "__iter__") else found
+
+
+def is_document(found: Any) -> bool:
+    """Whether something is one document or text and no list of them."""
+    return isinstance(found, (str, Mapping)) or any(hasattr(found, key) for key in TEXT_KEYS)
+
+
+def first_of(item: Any, keys: tuple[str, ...]) -> Any:
+    """Return the first value that stands under one of the keys, or None."""
+    return next((value for key in keys if (value := look_up(item, key)) is not None), None)
+
+
+def unscored(item: Any) -> Any:
+    """Return the document of a (document, score) pair; JSON gives pairs back as lists."""
+    pair = isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)  # noqa: PLR2004 - a pair
+    return item[0] if pair else item

@@ -1,0 +1,221 @@
+"""How the rows of a source are read, decided once from its first rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.errors import AmbiguousFieldError, ParameterError
+from ctxmetrics.fields.cells import is_list_text, object_in
+from ctxmetrics.fields.documents import look_up
+from ctxmetrics.fields.names import FIELDS, LISTS, OPTIONS, TEXTS, nearest
+from ctxmetrics.fields.rows import Reading, letters_of, rest_of
+from ctxmetrics.fields.schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# The schema that is found out.
+AUTO = "auto"
+# So many rows of a stream are looked at before the first one is read.
+PEEKED = 100
+# Names that mean a field only beside the others of their system.
+_NEVER_ALONE = frozenset({"value", "context"})
+_SHOWN_NAMES = 12
+# The names of texts in all schemas.
+TEXT_NAMES: frozenset[str] = frozenset(
+    key for schema in SCHEMAS.values() for name in TEXTS - {"id"} for key in schema.flat_keys[name]
+)
+
+
+def read_row(mapping: Mapping[str, Any], schema: str = "ragas", where: str | None = None) -> dict[str, Any]:
+    """Read one row by itself; see `Reading.row`.
+
+    Args:
+        mapping: The row.
+        schema: Whose words the keys are: one of `SCHEMAS`, or ``"auto"``. Our own names are understood in each.
+        where: What error messages call the sample while it has no id, such as ``"line 7"``.
+
+    Raises:
+        ParameterError: No such schema.
+        SampleError: As `Reading.row` raises.
+    """
+    if schema == AUTO:
+        return recognise([mapping], written=False).row(mapping, where)
+    return Reading(name=_checked(schema)).row(mapping, where)
+
+
+def recognise(
+    rows: Iterable[Mapping[str, Any]],
+    schema: str = AUTO,
+    columns: Mapping[str, str] | None = None,
+    *,
+    written: bool = True,
+    single: bool = False,
+) -> Reading:
+    """Decide how rows are read.
+
+    With ``"auto"``, the schema that finds the most fields in the rows is taken, the first of `SCHEMAS` where several do.
+    Names count without case and separators then, and a column that this schema does not know is taken for the field
+    that it is in every other schema that knows it.
+
+    Args:
+        rows: The rows, or the first of them.
+        schema: One of `SCHEMAS`, or ``"auto"``.
+        columns: Which column or path holds which field, where no schema is right.
+        written: Whether lists and objects may stand as text, as files have them.
+        single: Whether one text may stand for a list of one, if every row has it so.
+
+    Raises:
+        ParameterError: There is no such schema, field or column.
+        AmbiguousFieldError: A column means different things in the schemas that fit.
+    """
+    given = dict(columns or {})
+    merged = _merged([row for row in rows if hasattr(row, "items")])
+    reading = Reading(name="ragas" if _checked(schema) == AUTO else schema, columns=given, written=written)
+    _check_columns(given, merged)
+    if schema == AUTO:
+        reading = _fitting(replace(reading, renamed=_renamed(merged)), merged)
+    _, opened = reading.opened(merged)
+    found = {name: spots[0] for name in FIELDS if (spots := reading.spots(opened, name))}
+    texts = frozenset(
+        name
+        for name in LISTS & found.keys()
+        if single and isinstance(found[name][1], str) and not is_list_text(found[name][1])
+    )
+    reading = replace(reading, absent=frozenset(FIELDS) - found.keys(), single=texts)
+    return replace(reading, notes=tuple(_notes(reading, merged, found)))
+
+
+def _checked(schema: str) -> str:
+    if schema not in SCHEMAS and schema != AUTO:
+        raise ParameterError(f"schema={schema!r} is unknown. Choose from: auto, {', '.join(SCHEMAS)}.")
+    return schema
+
+
+@cache
+def _meanings() -> Mapping[str, frozenset[str]]:
+    """Return what each key of a schema without sides means, over all of them."""
+    found: dict[str, set[str]] = {}
+    for name, schema in SCHEMAS.items():
+        if _sides(name):
+            continue
+        for meant in OPTIONS:
+            for key in schema.flat_keys[meant]:
+                found.setdefault(key, set()).add(meant)
+    return {key: frozenset(fields) for key, fields in found.items()}
+
+
+@cache
+def _written_names() -> Mapping[str, str]:
+    """Return every key of every schema by its letters alone."""
+    names: dict[str, str] = {}
+    for name in SCHEMAS:
+        for key in sorted(SCHEMAS[name].known_keys):
+            names.setdefault(letters_of(key), key)
+    return names
+
+
+def _sides(name: str) -> set[str]:
+    return {place.side for place in SCHEMAS[name].places.values() if place.side}
+
+
+def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one row with the first value of each key; lists come before texts, and objects are merged."""
+    merged: dict[str, Any] = {}
+    for row in rows:
+        for key, value in row.items():
+            before = merged.get(key)
+            if before is None or (is_list_text(value) and not is_list_text(before)):
+                merged[key] = value
+            elif hasattr(before, "items") and hasattr(value, "items"):
+                merged[key] = {
+                    **value,
+                    **{name: inner for name, inner in before.items() if inner is not None},
+                }
+            elif isinstance(before, str) and not isinstance(value, str) and value is not None:
+                merged[key] = value
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _renamed(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keys that are written otherwise than a schema writes them, such as ``Ground Truth``."""
+    names = _written_names()
+    known = frozenset(names.values()).union(*(schema.known_keys for schema in SCHEMAS.values()))
+    meant = {key: names[letters_of(key)] for key in row if key not in known and letters_of(key) in names}
+    return {key: name for key, name in meant.items() if name not in row}
+
+
+def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
+    """Return the reading with the schema that finds the most fields, and with the columns that others know."""
+    fits = []
+    for name in SCHEMAS:
+        tried = replace(reading, name=name)
+        raw, opened = tried.opened(row)
+        heads = {key.partition(".")[0] for key in opened}
+        if _sides(name) and not _sides(name) & heads:
+            continue
+        spots = {
+            meant: found[0][0]
+            for meant in OPTIONS
+            if (found := tried.spots(opened, meant))
+            and not (meant in TEXTS and hasattr(found[0][1], "items"))
+        }
+        rest = rest_of(opened, tried.values(raw, opened, "", check=False)[1])
+        fits.append(((len(spots), -len(rest)), tried, spots, rest))
+    best = max(score for score, *_ in fits)
+    chosen, *others = [(tried, spots, rest) for score, tried, spots, rest in fits if score == best]
+    fitting, spots, rest = chosen
+    fields_of = {path: meant for meant, path in spots.items()}
+    for _, differing, _ in others:
+        for meant, path in differing.items():
+            if fields_of.get(path, meant) != meant:
+                raise AmbiguousFieldError(
+                    f"Column '{path}' may be {fields_of[path]} or {meant}. Write --map {path}={fields_of[path]} or "
+                    f"--map {path}={meant} (in Python columns={{'{path}': '{meant}'}}), or name the schema."
+                )
+    more = dict(fitting.columns)
+    taken = {*spots, *more.values()}
+    for key in rest:
+        meanings = _meanings().get(key, frozenset())
+        if len(meanings) == 1 and key not in _NEVER_ALONE and not meanings <= taken:
+            more[key] = next(iter(meanings))
+            taken |= meanings
+    return replace(fitting, columns=more)
+
+
+def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
+    """Refuse a field that is none, and a column that no row has."""
+    for column, name in columns.items():
+        if name not in FIELDS:
+            raise ParameterError(
+                f"--map {column}={name}: there is no field {name!r}.{nearest(name, FIELDS)} Choose from: "
+                f"{', '.join(FIELDS)}."
+            )
+        if row and look_up({key: object_in(value) for key, value in row.items()}, column) is None:
+            raise ParameterError(
+                f"--map {column}={name}: no row has {column!r}.{nearest(column, row)} There is: {_listed(row)}."
+            )
+
+
+def _notes(reading: Reading, row: Mapping[str, Any], found: Mapping[str, tuple[str, Any]]) -> Iterable[str]:
+    """Say what was decided, and which columns are in the metadata."""
+    written = {new: old for old, new in reading.renamed.items()}
+    read = [
+        f"{written.get(path, path)} -> {name}"
+        for name, (path, _) in found.items()
+        if name in OPTIONS and path and path != name
+    ]
+    if read:
+        yield f"read as '{reading.name}' has it: {', '.join(read)}"
+    for name in sorted(reading.single):
+        yield f"every row has one text as {name} ('{found[name][0]}'): it is read as a list of one"
+    if others := reading.others(row):
+        yield f"no field, carried along as metadata: {_listed(others)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = [str(name)[:60] for name in names]
+    more = len(shown) - _SHOWN_NAMES
+    return ", ".join(shown[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,284 @@
+"""Rows of files and tables: which columns hold which fields, and what becomes of the others.
+
+How the rows of a source are read is a `Reading`; `ctxmetrics.fields.recognition` decides it. What no schema knows is
+carried along as metadata. A name that is close to a field that no row has is an error: it is more likely misspelt.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.errors import AmbiguousFieldError, SampleError, UnknownFieldError
+from ctxmetrics.fields.cells import is_list_text, list_in, object_in
+from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up
+from ctxmetrics.fields.names import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest
+from ctxmetrics.fields.schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ctxmetrics.fields.schema import Schema
+
+# Letters of a name, and in how many letters a name of at least that length may differ from a field's.
+_CLOSE = ((8, 2), (5, 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How the rows of one source are read.
+
+    Attributes:
+        name: The name of the schema.
+        columns: Which column or path holds which field, where that is not what the schema says. ``metadata`` takes any
+            number of columns.
+        renamed: Keys that are written otherwise than the schema writes them.
+        absent: Fields that no row has; None: those that the row itself has not.
+        single: Fields of which every row has one text in place of a list.
+        written: Whether lists and objects may stand as text, as files have them.
+        notes: What a user must know: what was decided, and which columns are in the metadata.
+    """
+
+    name: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    absent: frozenset[str] | None = None
+    single: frozenset[str] = frozenset()
+    written: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> Schema:
+        """The schema."""
+        return SCHEMAS[self.name]
+
+    def row(self, mapping: Mapping[str, Any], where: str | None = None) -> dict[str, Any]:
+        """Read a row: every field that is there; the rest is metadata.
+
+        Args:
+            mapping: The row.
+            where: What error messages call the sample while it has no id, such as ``"line 7"``.
+
+        Returns:
+            The arguments of a `Sample`.
+
+        Raises:
+            UnknownFieldError: A key is close to a field that no row has; the message names it.
+            AmbiguousFieldError: A key means different things in different systems.
+            SampleError: Two keys name the same field and differ, or a value cannot be what its field needs.
+        """
+        if not hasattr(mapping, "items"):
+            raise SampleError(
+                f"{where or 'Sample'} must be a mapping of fields, not {type(mapping).__name__}."
+            )
+        raw, opened = self.opened(mapping)
+        name = next((value for _, value in self.spots(opened, "id")), None)
+        who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
+        self._check_names(raw, opened, who)
+        values, read = self.values(raw, opened, who)
+        self._read_lists(values, who)
+        if isinstance(reference := values.get("reference"), list):
+            if len(reference) != 1:
+                raise SampleError(
+                    f"{who}: field 'reference' holds {len(reference)} answers. Give one sample an answer."
+                )
+            values["reference"] = reference[0]
+        carried = rest_of(opened, read)
+        for key in ("labels", "metadata") if self.written else ():
+            if key in values and not hasattr(values[key], "items"):
+                carried[key] = values.pop(key)
+        if carried:
+            values["metadata"] = {**(values.get("metadata") or {}), **carried}
+        return values
+
+    def column_of(self, name: str, columns: Collection[str]) -> str | None:
+        """Return the column in which a field stands; None where none has it, several have, or one is nested."""
+        given = [column for column, meant in self.columns.items() if meant == name]
+        if given:
+            return given[0] if len(given) == 1 and given[0] in columns else None
+        keys = {self.renamed.get(column, column): column for column in columns if column not in self.columns}
+        found = self.schema.column_of(name, keys)
+        return None if found is None else keys[found]
+
+    def others(self, mapping: Mapping[str, Any]) -> list[str]:
+        """Return the names that no schema knows, in the row's order; a nested one as its path."""
+        raw, opened = self.opened(mapping)
+        rest = rest_of(opened, self.values(raw, opened, "", check=False)[1])
+        names: list[str] = []
+        for key, value in rest.items():
+            nested = hasattr(value, "items") and key in self.schema.heads
+            names += [f"{key}.{inner}" for inner in value] if nested else [key]
+        said = {*self.schema.carried, *self.columns}
+        return [name for name in names if name not in said]
+
+    def opened(self, mapping: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the row under the schema's keys, and the same with what stands as JSON in a text."""
+        raw = {self.renamed.get(key, key): value for key, value in mapping.items()}
+        return raw, {key: object_in(value) for key, value in raw.items()} if self.written else raw
+
+    def spots(self, row: Mapping[str, Any], name: str) -> list[tuple[str, Any]]:
+        """Return where a field stands and what stands there; an object is no text where there is another."""
+        given = [column for column, meant in self.columns.items() if meant == name != "metadata"]
+        if given:
+            return [(column, value) for column in given if (value := look_up(row, column)) is not None]
+        spots = [spot for spot in self.schema.spots(row, {}, name) if spot[0] not in self.columns]
+        if name not in TEXTS:
+            return spots
+        texts = [spot for spot in spots if not hasattr(spot[1], "items")]
+        sides = {place.side for place in self.schema.places.values()}
+        return texts or [spot for spot in spots if spot[0] not in sides]
+
+    def values(
+        self, raw: Mapping[str, Any], opened: Mapping[str, Any], who: str, *, check: bool = True
+    ) -> tuple[dict[str, Any], set[str]]:
+        """Return every field that stands in a row, and the paths that were read; what stands there twice must be equal."""
+        values: dict[str, Any] = {}
+        read: set[str] = set()
+        for name in FIELDS:
+            spots = self.spots(opened, name)
+            for path, found in spots:
+                value = raw[path] if name in TEXTS and isinstance(raw.get(path), str) else found
+                if check and values.setdefault(name, value) != value:
+                    raise SampleError(
+                        f"{who}: both '{spots[0][0]}' and '{path}' are given for '{name}'. Keep one of them."
+                    )
+                read.add(path)
+        return values, read
+
+    def _read_lists(self, values: dict[str, Any], who: str) -> None:
+        """Turn single texts and texts of lists into lists, and take the ids of documents that have them."""
+        for name in LISTS & values.keys():
+            if self.written and isinstance(values[name], str):
+                values[name] = self._list(values[name], name, who)
+        spans = labels_are_spans(
+            values.get("reference_context_ids"), values.get("reference_contexts"), self.schema.id_keys
+        )
+        for ids, texts in TEXTS_OF.items():
+            if self.schema.single_string and texts in values:
+                if is_list_text(values[texts]) and values[texts].lstrip()[:2] in ('["', "[{"):
+                    raise SampleError(
+                        f"{who}: field '{texts}' is a list that is written as a text. Read it with json.loads first."
+                    )
+                values[texts] = listed(values[texts])
+            if ids not in values and (found := ids_of(values.get(texts), self.schema.id_keys, spans=spans)):
+                values[ids] = found
+
+    def _list(self, text: str, name: str, who: str) -> Any:
+        """Return the list that a text stands for; a text that is no list stays one, and is refused."""
+        if is_list_text(text):
+            found = list_in(text)
+            if found is None:
+                raise SampleError(
+                    f'{who}: field \'{name}\' must be a JSON list in its cell, such as ["first", "second"].'
+                )
+            return found
+        if self.schema.separator and self.schema.separator in text:
+            return text.split(self.schema.separator)
+        if name in TEXTS_OF and re.search(r"[,;|\s]", text.strip()):
+            raise SampleError(
+                f'{who}: field \'{name}\' must be a JSON list in its cell, such as ["first", "second"].'
+            )
+        return [text] if name in self.single else text
+
+    def _check_names(self, row: Mapping[str, Any], opened: Mapping[str, Any], who: str) -> None:
+        """Refuse names that are close to a field that is absent, and ``context`` where it is not known what it means."""
+        known, heads = self.schema.known_keys, self.schema.heads
+        mapped = {column.partition(".")[0] for column in self.columns}
+        unknown = [key for key in row if key not in known | mapped and key.partition(".")[0] not in heads]
+        absent = self.absent
+        if unknown and absent is None:
+            absent = frozenset(name for name in FIELDS if not self.spots(opened, name))
+        for key in unknown:
+            check_document(key, who)
+            if key == "context" and {"retrieved_contexts", "reference_contexts"} & (absent or set()):
+                raise ambiguous(who)
+            if meant := self._misspelt(str(key), absent or frozenset()):
+                shown = str(key)[:80]
+                raise UnknownFieldError(
+                    f"{who}: unknown field '{shown}' (schema '{self.name}'). Did you mean '{meant}'? Rename it; on the "
+                    f"command line write --map '{shown}={meant}', or --map '{shown}=metadata' to carry it along."
+                )
+
+    def _misspelt(self, key: str, absent: frozenset[str]) -> str | None:
+        """Return the name that a key is closest to, if that is a name of an absent field."""
+        names = [(name, meant) for meant in OPTIONS for name in self.schema.flat_keys[meant]]
+        close = [
+            (distance, name, meant)
+            for name, meant in names
+            if (distance := _distance(key, name)) is not None
+        ]
+        _, name, meant = min(close, default=(0, None, None), key=lambda item: item[0])
+        return name if meant in absent else None
+
+
+def check_keys(keys: Iterable[str], known: Iterable[str], who: str, schema: str) -> None:
+    """Refuse keys that no field has, as `Sample` does.
+
+    Raises:
+        AmbiguousFieldError: The key is ``context``.
+        UnknownFieldError: Any other unknown key.
+    """
+    known = frozenset(known)
+    for key in keys:
+        if key in known:
+            continue
+        check_document(key, who)
+        if key == "context":
+            raise ambiguous(who)
+        raise UnknownFieldError(
+            f"{who}: unknown field '{str(key)[:80]}' (schema '{schema}').{nearest(str(key), known)} "
+            "Anything of your own belongs into 'metadata'."
+        )
+
+
+def check_document(key: str, who: str) -> None:
+    """Refuse a document in the place of a sample."""
+    if key == "page_content":
+        raise UnknownFieldError(
+            f"{who}: 'page_content' makes this a document, not a sample. A sample holds its documents in the "
+            "list 'retrieved_contexts', beside 'user_input' and 'reference'."
+        )
+
+
+def ambiguous(who: str) -> AmbiguousFieldError:
+    """Return the error about a key ``context`` that may be either."""
+    return AmbiguousFieldError(
+        f"{who}: field 'context' means the retrieved text in some systems and the ideal one in others. "
+        "Name the system with schema= (for example 'aegis' or 'deepeval'), "
+        "or write 'retrieved_contexts' or 'reference_contexts'; on the command line "
+        "--map context=retrieved_contexts, --map context=reference_contexts or --map context=metadata."
+    )
+
+
+def letters_of(name: str) -> str:
+    """Return a name without case and separators."""
+    return re.sub(r"[\W_]", "", name.lower())
+
+
+def _distance(key: str, name: str) -> int | None:
+    """Return in how many letters a key differs from a field's name, case, separators and plural aside; None: in many."""
+    from rapidfuzz.distance import Levenshtein
+
+    mine, theirs = letters_of(key), letters_of(name)
+    if mine.removesuffix("s") == theirs.removesuffix("s"):
+        return 0
+    shorter = min(len(mine), len(theirs))
+    most = next((distance for length, distance in _CLOSE if shorter >= length), 0)
+    distance = Levenshtein.distance(mine, theirs, score_cutoff=most)
+    return distance if distance <= most else None
+
+
+def rest_of(row: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+    """Return what stands in a row beside the paths that were read."""
+    read = frozenset(read)
+    rest: dict[str, Any] = {}
+    for key, value in row.items():
+        if value is None or key in read:
+            continue
+        inner = {path[len(key) + 1 :] for path in read if path.startswith(f"{key}.")}
+        if not inner:
+            rest[key] = value
+        elif hasattr(value, "items") and (left := rest_of(value, inner)):
+            rest[key] = left
+    return rest

@@ -1,0 +1,278 @@
+"""Where one system keeps the fields of a sample, and how they are read: a `Schema` is data with two ways to read.
+
+A record may have sides (inputs, outputs, what was expected), as tracing frameworks keep them, or hold the fields
+themselves. `Schema.read` reads a framework's record; rows of files and tables are read in `ctxmetrics.fields.rows`. Both
+look at the same places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._secrets import safe_text
+from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.fields.documents import ID_KEYS, first_of, labels_are_spans, listed, look_up, span_of, unscored
+from ctxmetrics.fields.names import FIELDS, OPTIONS, TEXTS_OF, KeyParams, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+_SHOWN_KEYS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a field of a sample stands in a record.
+
+    Attributes:
+        side: Name of its side; empty where the record holds the field itself.
+        keys: Its usual keys there beside its own name, in the order they are looked for. A key with dots is a path.
+    """
+
+    side: str
+    keys: tuple[str, ...]
+
+    @classmethod
+    def of(cls, side: str, keys: str) -> Place:
+        """Write the keys as one text."""
+        return cls(side, tuple(keys.split()))
+
+
+_NOWHERE = Place("", ())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Schema:
+    """Where one system keeps the fields, and how they are read.
+
+    Attributes:
+        places: Where each field stands. In a mapping without sides, a key belongs to the first field that lists it: an
+            ``answer`` is the response there, never the reference.
+        single_string: Whether a row may have one document or text where a list is meant; a record always may.
+        separator: What stands between the texts of a list that a file has as one text.
+        carried: Keys of a row that no metric needs; they go into the metadata.
+        id_keys: Where a document's id is looked for.
+        retrievals: What retrievers found in the record's ``run``, each as its name and its documents, in the order in
+            which they began; asked where no key holds what was retrieved.
+        hint: Added to the message when nothing retrieved is found.
+        evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
+        package: The adapter's package, which warnings name as their place.
+        judge_option: What a user of the adapter writes for an LLM judge.
+    """
+
+    places: Mapping[str, Place]
+    single_string: bool = False
+    separator: str | None = None
+    carried: frozenset[str] = frozenset()
+    id_keys: tuple[str, ...] = ID_KEYS
+    retrievals: Callable[[Any], Iterable[tuple[str, Any]]] | None = None
+    hint: str = ""
+    evaluation: Callable[[Mapping[str, Any]], str | None] | None = None
+    package: str = "ctxmetrics"
+    judge_option: str = "judge=LLMJudge(model)"
+
+    def check(self, keys: Mapping[str, Any]) -> None:
+        """Raise unless the caller's keys are known, and strings or functions.
+
+        Raises:
+            ParameterError: Names the key, and the nearest known one.
+        """
+        for name, key in keys.items():
+            if name not in KeyParams.__optional_keys__:
+                raise ParameterError(
+                    f"Unknown parameter '{name}'.{nearest(name, KeyParams.__optional_keys__)}"
+                )
+            if not isinstance(key, str) and not callable(key):
+                raise ParameterError(f"{name}={key!r} must be a string or a function.")
+
+    def read(
+        self,
+        record: Mapping[str, Any],
+        keys: Mapping[str, Any],
+        requires: Iterable[str],
+        uses: Iterable[str] = (),
+    ) -> dict[str, Any]:
+        """Read the fields that a metric looks at out of a framework's record; of several keys the first counts.
+
+        Args:
+            record: See the module. Its ``id`` names the sample, its ``error`` says why there is nothing.
+            keys: The caller's; see `KeyParams`.
+            requires: Fields that must be there.
+            uses: Fields that are taken along where they are.
+
+        Returns:
+            The arguments of a `Sample`.
+
+        Raises:
+            MissingFieldError: A required field is nowhere, or one whose key was named.
+            SampleError: A document has no id.
+        """
+        required, name = tuple(requires), record.get("id")
+        who = "The sample" if name is None else f"Sample {name!r}"
+        values = {field: self._value(record, keys, field) for field in (*required, *uses)}
+        for field, value in values.items():
+            if value is None and (field in required or OPTIONS[field] in keys):
+                raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
+        return {"id": name, **values}
+
+    def record(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Write a sample's fields (`Sample.to_dict`) as a record with all its sides: what `read` reads."""
+        sides: dict[str, dict[str, Any]] = {place.side: {} for place in self.places.values()}
+        for name, place in self.places.items():
+            if name in fields:
+                sides[place.side][name] = fields[name]
+        return sides
+
+    @cached_property
+    def keys_of_fields(self) -> dict[str, tuple[str, ...]]:
+        """The keys of each field in its place, its own name first."""
+        given = {field: place.keys for field, place in self.places.items()}
+        return {field: tuple(dict.fromkeys((field, *given.get(field, ())))) for field in FIELDS}
+
+    @cached_property
+    def flat_keys(self) -> dict[str, tuple[str, ...]]:
+        """The keys of each field in a mapping without sides: those that no earlier field lists."""
+        owners: dict[str, str] = {}
+        for field in (*self.places, *FIELDS):
+            for key in self.keys_of_fields[field]:
+                owners.setdefault(key, field)
+        return {
+            field: tuple(key for key in keys if owners[key] == field)
+            for field, keys in self.keys_of_fields.items()
+        }
+
+    def column_of(self, field: str, columns: Collection[str]) -> str | None:
+        """Return the column in which a field stands; None where none has it, several have, or one is nested."""
+        place, keys = self.places.get(field, _NOWHERE), self.flat_keys[field]
+        found = [key for key in keys if key in columns]
+        nested = {place.side, *(key.partition(".")[0] for key in keys if "." in key)}
+        return found[0] if len(found) == 1 and nested.isdisjoint(columns) else None
+
+    @cached_property
+    def heads(self) -> frozenset[str]:
+        """The keys that hold several fields: the sides, and the beginnings of paths."""
+        paths = {key for keys in self.flat_keys.values() for key in keys if "." in key}
+        sides = {place.side for place in self.places.values() if place.side}
+        return frozenset({path.partition(".")[0] for path in paths} | sides)
+
+    @cached_property
+    def known_keys(self) -> frozenset[str]:
+        """The keys that a row may have."""
+        plain = {key for keys in self.flat_keys.values() for key in keys if "." not in key}
+        return frozenset(plain | self.heads | self.carried)
+
+    def spots(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> list[tuple[str, Any]]:
+        """Return where a field stands and what stands there, in the order in which it counts.
+
+        That is under its keys; else what retrievers found; else a list that is all there is on the field's side, which
+        holds documents and no text. A table may have a column for each path (``inputs.question``).
+
+        Args:
+            record: A record or a row.
+            keys: The caller's; see `KeyParams`.
+            field: One of `FIELDS`.
+        """
+        key, place = keys.get(OPTIONS.get(field, "")), self.places.get(field, _NOWHERE)
+        if callable(key):
+            return [("", key(record))]
+        own, flat = (self.keys_of_fields[field], self.flat_keys[field]) if key is None else ((key,), (key,))
+        side = record.get(place.side)
+        holder = {"input": side, "output": side} if isinstance(side, str) else side
+        output = look_up(side, "output") if hasattr(side, "items") else side
+        documents = output if isinstance(output, (list, tuple)) else None
+        spots = [
+            (
+                f"{place.side}.{path}",
+                look_up(record, f"{place.side}.{path}") if side is None else look_up(holder, path),
+            )
+            for path in own
+            if key is not None or path != "output" or documents is None
+        ]
+        spots += [(path, look_up(record, path)) for path in flat]
+        found = [spot for spot in spots if spot[1] is not None]
+        if found or key is not None or field not in TEXTS_OF.values():
+            return found
+        retrieved = self._retrieved(record, keys) if field == "retrieved_contexts" else None
+        if retrieved is not None:
+            return [("", retrieved)]
+        return (
+            []
+            if documents is None
+            else [(place.side if output is side else f"{place.side}.output", documents)]
+        )
+
+    def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
+        found = self._find(record, keys, field)
+        if field in TEXTS_OF:
+            given = found is not None  # a given id may stand for itself, the text of a document may not
+            if not given:
+                found = self._find(record, keys, TEXTS_OF[field])
+            if found is None:
+                return None
+            spans = labels_are_spans(
+                self._find(record, keys, "reference_context_ids"),
+                self._find(record, keys, "reference_contexts"),
+                self.id_keys,
+            )
+            return [
+                item
+                if given and isinstance(item, (str, int))
+                else self._id(item, keys.get("id_key"), field, number, spans=spans)
+                for number, item in enumerate(listed(found), 1)
+            ]
+        return listed(found) if field in TEXTS_OF.values() and found is not None else found
+
+    def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
+        return next((value for _, value in self.spots(record, keys, field)), None)
+
+    def _retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> list[Any] | None:
+        """Join the documents of the retrievers that count."""
+        found = list(self.retrievals(record.get("run"))) if self.retrievals else []
+        if not found:
+            return None
+        wanted = keys.get("retriever", "all")
+        chosen = {"all": found, "last": found[-1:]}.get(wanted)
+        if chosen is None:
+            chosen = [item for item in found if (wanted(item[0]) if callable(wanted) else item[0] == wanted)]
+        if not chosen:
+            raise SampleError(f"retriever={wanted!r} is none of: {', '.join(name for name, _ in found)}.")
+        for name, documents in chosen:
+            if documents is None:
+                raise SampleError(
+                    f"The retriever run {name!r} holds no documents: it failed, or hides its outputs."
+                )
+        return [document for _, documents in chosen for document in listed(documents)]
+
+    def _id(self, item: Any, key: Any, field: str, number: int, *, spans: bool) -> Any:
+        document = unscored(item)
+        if callable(key):
+            found = key(document)
+        elif spans and key is None and (span := span_of(document)):
+            found = span
+        else:
+            found = None if key is None else look_up(look_up(document, "metadata"), key)
+            found = first_of(document, (key,) if key else self.id_keys) if found is None else found
+        found = span_of(document) if found is None and key is None else found
+        if found is None:
+            raise SampleError(
+                f"Field '{field}', item {number}: a {type(document).__name__} has no {key or 'id'}. Say with id_key= "
+                f"where ids stand (a metadata key, or a function of the document), or with "
+                f"{OPTIONS[field]}= where a list of ids is."
+            )
+        return found
+
+    def _looked(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
+        place = self.places[field]
+        side = record.get(place.side)
+        holder = side if isinstance(side, Mapping) else record
+        there = ", ".join(str(key)[:40] for key in list(holder)[:_SHOWN_KEYS]) or "nothing"
+        tried = keys.get(OPTIONS[field]) or " / ".join(self.keys_of_fields[field])
+        if error := record.get("error"):
+            return f"the run failed ({safe_text(error)})."
+        hint = f" {self.hint}" if field.startswith("retrieved") and self.hint else ""
+        if field == "reference" and self._find(record, keys, "reference_facts"):
+            hint = " There are facts: count them with unit='fact'."
+        return f"no {tried} in its {place.side if holder is side else 'fields'} (there is: {there}).{hint} Name it with {OPTIONS[field]}=."

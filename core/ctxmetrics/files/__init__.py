@@ -1,0 +1,10 @@
+"""Samples from files: JSON Lines, JSON, CSV, TSV, Parquet and folders of Hugging Face datasets, also compressed.
+
+Each kind of file has a module that gives its rows. Every error names the file, the place and the fix.
+"""
+
+from __future__ import annotations
+
+from ctxmetrics.files.sample_file import SampleFile, read_samples
+
+__all__ = ["SampleFile", "read_samples"]

@@ -1,0 +1,52 @@
+"""Text files: opened whatever their encoding says, also compressed by gzip."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zlib
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+from ctxmetrics.errors import InputFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import TextIO
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def ending_of(file: Path) -> str:
+    """Return the ending that says what is in a file, without that of a compression."""
+    plain = file.with_suffix("") if file.suffix.lower() == ".gz" else file
+    return plain.suffix.lower()
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[TextIO]:
+    """Open a text file: UTF-8, or UTF-16 where it begins with a byte order mark.
+
+    Raises:
+        InputFileError: It cannot be read, decompressed or decoded.
+    """
+    try:
+        with _binary(file) as stream:
+            start = io.BufferedReader(stream)  # type: ignore[arg-type]  # gzip's stream can be read into
+            encoding = "utf-16" if start.peek(2)[:2] in _UTF16 else "utf-8-sig"
+            with io.TextIOWrapper(start, encoding=encoding, newline="") as text:
+                yield text
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputFileError(f"{file}: cannot be decompressed: {error}. Compress it again.") from None
+    except OSError as error:
+        raise InputFileError(f"{file}: cannot be read: {error.strerror}. Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
+
+
+def _binary(file: Path) -> IO[bytes]:
+    if file.suffix.lower() == ".gz":
+        return gzip.open(file, "rb")  # type: ignore[return-value]  # bytes, as "rb" says
+    return file.open("rb", buffering=0)  # type: ignore[return-value]  # bytes, not buffered here
