@@ -191,7 +191,7 @@ def test_a_schema_translates_field_names(tmp_path: Path) -> None:
             [GOOD, {"reference": "x", "retrieved_contexts": [1]}],
             "line 2: field 'retrieved_contexts', item 1 must be a string",
         ),
-        ([{**GOOD, "retrieved_context": []}], "unknown field 'retrieved_context'"),
+        ([{"refrence": "x", "retrieved_contexts": ["x"]}], "unknown field 'refrence'"),
         ([{**GOOD, "context": []}], "schema="),
         ([], "the file is empty"),
         ([*[GOOD] * 6, '{"reference": '], "line 7: not valid JSON"),
@@ -228,7 +228,9 @@ def test_a_field_that_no_sample_has(tmp_path: Path) -> None:
 def test_bad_usage(tmp_path: Path) -> None:
     file = written(tmp_path, "s.jsonl", GOOD)
     assert "cannot be read: No such file" in refused("score", tmp_path / "none.jsonl")
-    assert "end in .jsonl, .json or .csv" in refused("score", written(tmp_path, "s.txt", GOOD))
+    assert "end in .jsonl, .json or .csv, .tsv or .parquet" in refused(
+        "score", written(tmp_path, "s.txt", GOOD)
+    )
     assert "Did you mean 'context_recall'?" in refused("score", file, "--metric", "context_recal")
     assert "no parameter 'topk'. Did you mean 'top_k'? It takes: convention" in refused(
         "score", file, "--metric", "context_recall(topk=1)"
@@ -257,7 +259,7 @@ def test_broken_json_names_the_line(tmp_path: Path) -> None:
 def test_csv_errors_name_line_and_field(tmp_path: Path) -> None:
     ragged = written(tmp_path, "r.csv", "reference,retrieved_contexts", '"A.","[""A.""]",x')
     assert "line 2: the row has not as many cells as the header" in refused("score", ragged)
-    bare = written(tmp_path, "b.csv", "reference,retrieved_contexts", "A.,A.")
+    bare = written(tmp_path, "b.csv", "reference,retrieved_contexts", "A.,[A.]")
     assert "line 2: field 'retrieved_contexts' must be a JSON list" in refused("score", bare)
 
 
@@ -627,7 +629,10 @@ def test_what_a_payload_says_wrongly_is_named(tmp_path: Path) -> None:
             payload(evaluations=[*payload()["evaluations"], *payload(inner={"threshold": 1})["evaluations"]]),
             "differ",
         ),
-        (payload(inner={"data": [{"golden": "x"}]}), "evaluation 1, sample 1: unknown field 'golden'"),
+        (
+            payload(inner={"data": [{"golden_answers": "x"}]}),
+            "evaluation 1, sample 1: unknown field 'golden_answers'",
+        ),
     ):
         run = aegis(tmp_path, content)
         assert run.returncode == 2, run
@@ -661,15 +666,15 @@ def test_a_schema_implies_its_convention(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        ("llm_context_recall", "'context_recall' with --judge openai/MODEL?"),
-        ("LLMContextRecall", "'context_recall' with --judge openai/MODEL?"),
-        ("llm_context_precision_with_reference", "'context_precision' with --judge openai/MODEL?"),
-        ("LLMContextPrecisionWithoutReference", "'context_utilization' with --judge openai/MODEL?"),
-        ("context_precision_with_reference", "'context_precision' with --judge openai/MODEL?"),
-        ("contextual_recall", "'context_recall' with --judge openai/MODEL and --convention deepeval?"),
+        ("llm_context_recall", "'context_recall' with --judge PROVIDER/MODEL?"),
+        ("LLMContextRecall", "'context_recall' with --judge PROVIDER/MODEL?"),
+        ("llm_context_precision_with_reference", "'context_precision' with --judge PROVIDER/MODEL?"),
+        ("LLMContextPrecisionWithoutReference", "'context_utilization' with --judge PROVIDER/MODEL?"),
+        ("context_precision_with_reference", "'context_precision' with --judge PROVIDER/MODEL?"),
+        ("contextual_recall", "'context_recall' with --judge PROVIDER/MODEL and --convention deepeval?"),
         (
             "ContextualPrecisionMetric",
-            "'context_precision' with --judge openai/MODEL and --convention deepeval?",
+            "'context_precision' with --judge PROVIDER/MODEL and --convention deepeval?",
         ),
         ("NonLLMContextPrecisionWithReference", "'non_llm_context_precision'?"),
         ("ctx_recall", "'context_recall' with --convention aegis?"),

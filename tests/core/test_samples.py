@@ -278,11 +278,21 @@ def test_a_document_in_the_place_of_a_sample() -> None:
 
 
 def test_what_no_schema_knows_is_carried_along() -> None:
-    row = {"user_input": "q", "reference": "r", "team": "x", "date": "today", "score": 0.5, "metadata": {"k": 1}}
+    row = {
+        "user_input": "q",
+        "reference": "r",
+        "team": "x",
+        "date": "today",
+        "score": 0.5,
+        "metadata": {"k": 1},
+    }
     sample = Sample.from_dict(row)
     assert sample.metadata == {"k": 1, "team": "x", "date": "today", "score": 0.5}
     nested = {"inputs": {"question": "q", "tenant": 7}, "outputs": {"answer": "a", "tokens": 3}}
-    assert Sample.from_dict(nested, "langchain").metadata == {"inputs": {"tenant": 7}, "outputs": {"tokens": 3}}
+    assert Sample.from_dict(nested, "langchain").metadata == {
+        "inputs": {"tenant": 7},
+        "outputs": {"tokens": 3},
+    }
 
 
 @pytest.mark.parametrize(
@@ -318,7 +328,9 @@ def test_a_schema_is_found_out() -> None:
         assert (sample.user_input, sample.response, sample.reference) == ("q", "a", "r"), schema
         assert sample.retrieved_contexts == ("c",), schema
         assert not sample.metadata or schema == "promptfoo", schema
-    with pytest.raises(AmbiguousFieldError, match="Write --map context=reference_contexts or --map context=retr"):
+    with pytest.raises(
+        AmbiguousFieldError, match="Write --map context=reference_contexts or --map context=retr"
+    ):
         Sample.from_dict({"input": "q", "expected_output": "r", "context": ["c"]}, "auto")
 
 

@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-File = Annotated[Path, typer.Argument(help="Samples: .jsonl, .json or .csv.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .parquet, or a folder of a Hugging Face dataset.",
+        show_default=False,
+    ),
+]
 MetricNames = Annotated[
     list[str] | None,
     typer.Option(
@@ -32,7 +38,15 @@ ConventionName = Annotated[
     ),
 ]
 SchemaName = Annotated[
-    str | None, typer.Option("--schema", help="Whose field names the file has: ragas, deepeval, axion ..")
+    str | None,
+    typer.Option(
+        "--schema",
+        help="Whose field names the file has: ragas, deepeval, axion .. Without it they are found out.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--map", help="COLUMN=FIELD, such as question=user_input or vars.q=user_input. Repeatable."),
 ]
 CacheDir = Annotated[Path | None, typer.Option("--cache", help="Keep finished judgements in this directory.")]
 Concurrency = Annotated[int, typer.Option("--max-concurrency", help="Requests in flight at most.")]

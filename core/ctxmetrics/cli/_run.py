@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from ctxmetrics.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ctxmetrics.files import SampleFile
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
@@ -44,7 +46,43 @@ def schema_and_convention(schema: str | None, convention: str | None) -> tuple[s
     from ctxmetrics.conventions import CONVENTIONS
 
     implied = schema if schema in CONVENTIONS else "default"
-    return schema or "ragas", convention or str(implied)
+    return schema or "auto", convention or str(implied)
+
+
+def samples_of(file: Path, schema: str, columns: Sequence[str] | None) -> list[Sample]:
+    """Read all samples of a file, and say what was decided about its columns.
+
+    Args:
+        file: The file.
+        schema: The value of ``--schema``.
+        columns: The values of ``--map``.
+    """
+    from ctxmetrics.cli._terminal import collected_warnings
+
+    with collected_warnings():
+        return list(sample_file(file, schema, columns))
+
+
+def sample_file(file: Path, schema: str, columns: Sequence[str] | None) -> SampleFile:
+    """Return the samples of a file; see `samples_of`."""
+    from ctxmetrics.files import read_samples
+
+    return read_samples(file, schema, columns_of(columns))
+
+
+def columns_of(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return what ``--map`` says: which column holds which field.
+
+    Raises:
+        ParameterError: One is no ``COLUMN=FIELD``.
+    """
+    given = {}
+    for text in texts or ():
+        column, _, name = text.rpartition("=")
+        if not column or not name:
+            raise ParameterError(f"--map {text!r} must be COLUMN=FIELD, such as question=user_input.")
+        given[column] = name
+    return given
 
 
 def judge_of(name: str, base_url: str | None) -> Judge:
@@ -183,6 +221,23 @@ def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[M
     if not fitting:
         raise ParameterError(
             "no metric fits: the samples need retrieved_contexts with reference, reference_facts, response or "
-            "reference_contexts, or retrieved_context_ids with reference_context_ids."
+            f"reference_contexts, or retrieved_context_ids with reference_context_ids.{_guess(samples)}"
         )
     return fitting
+
+
+def _guess(samples: Sequence[Sample]) -> str:
+    """Return the option that takes the longest texts that are no field for the field that is missing."""
+    retrieved = any(sample.retrieved_contexts is not None for sample in samples)
+    missing = "reference" if retrieved else "retrieved_contexts"
+    lengths: dict[tuple[bool, str], int] = {}
+    for sample in samples:
+        read = {} if retrieved else {"reference": sample.reference, "response": sample.response}
+        for key, value in (*read.items(), *sample.metadata.items()):
+            if isinstance(value, str) and " " in value.strip():
+                place = key in sample.metadata, key  # what is no field yet comes first
+                lengths[place] = lengths.get(place, 0) + len(value)
+    if not lengths:
+        return ""
+    _, column = max(lengths, key=lambda place: (place[0], lengths[place]))
+    return f" Say which column holds what, for example: --map {shlex.quote(f'{column}={missing}')}"

@@ -11,6 +11,7 @@ from ctxmetrics.cli._options import (
     AnnotatorName,
     BaseUrl,
     CacheDir,
+    Columns,
     Concurrency,
     ConventionName,
     File,
@@ -18,7 +19,7 @@ from ctxmetrics.cli._options import (
     SchemaName,
     ShowDisputes,
 )
-from ctxmetrics.cli._run import judge_of, schema_and_convention
+from ctxmetrics.cli._run import judge_of, samples_of, schema_and_convention
 from ctxmetrics.cli._status import leave
 from ctxmetrics.cli._terminal import collected_warnings, print_result
 
@@ -60,6 +61,7 @@ def agree(
     base_url: BaseUrl = None,
     convention: ConventionName = None,
     schema: SchemaName = None,
+    columns: Columns = None,
     cache: CacheDir = None,
     max_concurrency: Concurrency = 16,
     show: ShowDisputes = 0,
@@ -67,14 +69,13 @@ def agree(
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
     from ctxmetrics.errors import ParameterError
-    from ctxmetrics.files import read_samples
 
     schema, convention = schema_and_convention(schema, convention)
     if annotator is not None and labels is None:
         raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
     names = judge or ([] if results else ["lexical"])
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
-    samples = list(read_samples(file, schema))
+    samples = samples_of(file, schema, columns)
     about: _About = {"labels": labels, "annotator": annotator, "system": system, "cluster": cluster}
     reports = [compare(samples, results=path, **about) for path in results or ()]
     with collected_warnings() as warnings:

@@ -14,13 +14,14 @@ import typer
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
+    Columns,
     ConventionName,
     File,
     JudgeName,
     MetricNames,
     SchemaName,
 )
-from ctxmetrics.cli._run import judge_of, metrics_of, schema_and_convention
+from ctxmetrics.cli._run import judge_of, metrics_of, samples_of, schema_and_convention
 from ctxmetrics.cli._terminal import print_result
 from ctxmetrics.cli.parity import UPLOADS
 from ctxmetrics.errors import ParameterError
@@ -37,6 +38,7 @@ def explain_difference(
     base_url: BaseUrl = None,
     convention: ConventionName = None,
     schema: SchemaName = None,
+    columns: Columns = None,
     cache: CacheDir = None,
     format: _Format = "text",  # noqa: A002 - the option is named so
 ) -> None:
@@ -44,12 +46,11 @@ def explain_difference(
     from ctxmetrics.adapting.natives import explain_difference as explained
     from ctxmetrics.adapting.natives import native_of
     from ctxmetrics.adapting.runners import aside
-    from ctxmetrics.files import read_samples
 
     if format not in {"text", "json"}:
         raise ParameterError(f"--format {format!r} is unknown. Choose from: text, json.")
     schema, convention = schema_and_convention(schema, convention)
-    samples = list(read_samples(file, schema))
+    samples = samples_of(file, schema, columns)
     asked = judge_of(judge, base_url)
     metrics = metrics_of(metric, samples, convention, asked)
     # What the framework prints itself goes to stderr; it gets no key, since it asks no model.

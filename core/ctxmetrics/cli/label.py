@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics.cli._options import File, LabelsPath, SchemaName
+from ctxmetrics.cli._options import Columns, File, LabelsPath, SchemaName
+from ctxmetrics.cli._run import samples_of
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
 
@@ -64,6 +65,7 @@ def label(
     labels: LabelsPath = None,
     verdicts: VerdictsFile = None,
     schema: SchemaName = None,
+    columns: Columns = None,
     terminal: Terminal = False,
     port: Port = 0,
     no_browser: NoBrowser = False,
@@ -75,12 +77,11 @@ def label(
     from ctxmetrics.agreement.labelling.verdicts import Verdicts
     from ctxmetrics.comparison.answers import ASKED
     from ctxmetrics.evaluation.results import Results
-    from ctxmetrics.files import read_samples
 
     for name in ask or ():
         if name not in ASKED:
             raise ParameterError(f"--ask {name!r} must be one of {', '.join(ASKED)}.")
-    samples = samples_by_key(read_samples(file, schema or "ragas"))
+    samples = samples_by_key(samples_of(file, schema or "auto", columns))
     path = labels or file.with_name(file.name + ".labels.jsonl")
     answers = LabelsFile(path)
     judged = Verdicts(None if verdicts is None else Results.from_jsonl(verdicts))

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from ctxmetrics.cli._options import ConventionName, File, MetricNames, SchemaName
-from ctxmetrics.cli._run import metrics_of, schema_and_convention
+from ctxmetrics.cli._options import Columns, ConventionName, File, MetricNames, SchemaName
+from ctxmetrics.cli._run import metrics_of, samples_of, schema_and_convention
 from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import hint, print_result
 from ctxmetrics.errors import InputFileError, install_command
@@ -26,16 +26,16 @@ def parity(
     metric: MetricNames = None,
     convention: ConventionName = None,
     schema: SchemaName = None,
+    columns: Columns = None,
     numbers: _Numbers = False,
 ) -> None:
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.parity import compare
     from ctxmetrics.adapting.runners import aside
-    from ctxmetrics.files import read_samples
     from ctxmetrics.metrics.judged import default_judge
 
     schema, convention = schema_and_convention(schema, convention)
-    samples = list(read_samples(file, schema))
+    samples = samples_of(file, schema, columns)
     metrics = metrics_of(metric, samples, convention, default_judge())
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
     with (

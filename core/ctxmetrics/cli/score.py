@@ -9,6 +9,7 @@ from ctxmetrics.cli._gates import Gate, doubtful, gates_of, outcomes_of
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
+    Columns,
     Concurrency,
     ConventionName,
     FailUnder,
@@ -29,7 +30,14 @@ from ctxmetrics.cli._options import (
     Timeout,
     Workers,
 )
-from ctxmetrics.cli._run import judge_of, metric_of, metrics_of, schema_and_convention
+from ctxmetrics.cli._run import (
+    columns_of,
+    judge_of,
+    metric_of,
+    metrics_of,
+    sample_file,
+    schema_and_convention,
+)
 from ctxmetrics.cli._status import leave
 from ctxmetrics.cli._terminal import collected_warnings, colored, message, print_result
 from ctxmetrics.errors import ParameterError
@@ -51,6 +59,7 @@ def score(
     base_url: BaseUrl = None,
     convention: ConventionName = None,
     schema: SchemaName = None,
+    columns: Columns = None,
     out: OutFile = None,
     keep_texts: KeepTexts = False,
     report: ReportFile = None,
@@ -69,7 +78,6 @@ def score(
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.evaluation.engine import Evaluation
-    from ctxmetrics.files import read_samples
     from ctxmetrics.report.text import render_text
 
     schema, convention = schema_and_convention(schema, convention)
@@ -77,18 +85,27 @@ def score(
     cache = _cache_of(file, {"--out": out, "--report": report, "--junit": junit}, cache, judge, resume=resume)
     if out is not None and out.suffix.lower() == ".parquet":
         results, metrics = _in_columns(
-            file, out, metric, convention, schema, keep_texts=keep_texts, resume=resume, not_used=verdicts
+            file,
+            out,
+            metric,
+            convention,
+            schema,
+            columns,
+            keep_texts=keep_texts,
+            resume=resume,
+            not_used=verdicts,
         )
         print_result(render_text(results.report(), lowest=0, color=colored()))
         outcomes = outcomes_of(gates_of(metrics, fail_under, min_pass_rate), results)
         leave(results, judge_of(judge, base_url), out=out, failed_gates=_tell_ci(outcomes, results, junit))
         return
-    samples: Any = read_samples(file, schema)
+    samples: Any = sample_file(file, schema, columns)
     payload = samples.payload
     judging = judge_of(judge, base_url)
     keep_rows = report is not None or show > 0 or out is None
     if keep_rows or not metric:
-        samples = list(samples)
+        with collected_warnings():
+            samples = list(samples)
     asked = [] if metric else _asked_for(payload, convention)
     metrics = asked or metrics_of(metric, samples, convention, judging)
     gates = [*gates_of(metrics, fail_under, min_pass_rate), *_gates_of(payload, metrics, chosen=bool(metric))]
@@ -123,6 +140,7 @@ def _in_columns(
     names: Sequence[str] | None,
     convention: str,
     schema: str,
+    mapped: Sequence[str] | None,
     *,
     keep_texts: bool,
     resume: bool,
@@ -133,10 +151,9 @@ def _in_columns(
     Raises:
         ParameterError: The file is of another kind, or an option does not go with it.
     """
-    from ctxmetrics.fields import SCHEMAS
     from ctxmetrics.metrics import METRICS
     from ctxmetrics.metrics.judged import JudgedMetric
-    from ctxmetrics.tables.files import ENDING, column_names, score_parquet
+    from ctxmetrics.tables.files import ENDING, column_names, reading_of, score_parquet
 
     if file.suffix.lower() != ENDING:
         raise ParameterError(
@@ -147,14 +164,17 @@ def _in_columns(
             f"{wrong[0]} needs verdicts, which Parquet does not hold. Write --out FILE.jsonl."
         )
     metrics = [metric_of(name, convention) for name in names or ()]
+    reading = reading_of(file, schema, columns_of(mapped))
+    for note in reading.notes:
+        message(f"note: {file}: {note}")
     if not names:
-        columns, find = column_names(file), SCHEMAS[schema].column_of
+        columns, find = column_names(file), reading.column_of
         fitting = [kind(convention=convention) for kind in METRICS.values()]
         fitting = [metric for metric in fitting if all(find(name, columns) for name in metric.requires)]
         metrics = [metric for metric in fitting if not isinstance(metric, JudgedMetric)]
         if left := [metric.name for metric in fitting if metric not in metrics]:
             message(f"note: {', '.join(left)}: write --out FILE.jsonl for metrics that ask a judge")
-    return score_parquet(file, out, metrics, schema=schema, keep_texts=keep_texts, resume=resume), metrics
+    return score_parquet(file, out, metrics, schema=reading, keep_texts=keep_texts, resume=resume), metrics
 
 
 def _cache_of(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ctxmetrics.agreement.span_labels import marked
-from ctxmetrics.cli._options import File, SchemaName
+from ctxmetrics.cli._options import Columns, File, SchemaName
+from ctxmetrics.cli._run import samples_of
 from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
@@ -46,6 +47,7 @@ def spans(
         Path | None, typer.Option("--out", help="The samples with their ids: FILE.jsonl. Without it: stdout.")
     ] = None,
     schema: SchemaName = None,
+    columns: Columns = None,
     fail_missing: Annotated[
         bool,
         typer.Option(
@@ -56,7 +58,6 @@ def spans(
 ) -> None:
     """Write where contexts stand as their ids, SOURCE#char=START,END: found in sources, or known of chunks and answers."""
     from ctxmetrics.evaluation.writer import check_outputs, json_line, write_whole
-    from ctxmetrics.files import read_samples
 
     if sources is None and chunks is None and labels is None:
         raise ParameterError(
@@ -64,7 +65,7 @@ def spans(
         )
     given = {"FILE": file, "--chunks": chunks, "--labels": labels}
     check_outputs({"--out": out}, {name: path for name, path in given.items() if path is not None})
-    samples = list(read_samples(file, schema or "ragas"))
+    samples = samples_of(file, schema or "auto", columns)
     problems: list[str] = []
     samples = _known(samples, chunks, labels, problems)
     told = [f"{len(samples)} samples, {len(problems)} ids and answers without a span."]

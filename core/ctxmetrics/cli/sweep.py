@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from ctxmetrics.cli._options import ConventionName, File, OutputFormat, SchemaName
-from ctxmetrics.cli._run import schema_and_convention
+from ctxmetrics.cli._options import Columns, ConventionName, File, OutputFormat, SchemaName
+from ctxmetrics.cli._run import samples_of, schema_and_convention
 from ctxmetrics.cli._terminal import print_result
 from ctxmetrics.errors import ParameterError
 
@@ -14,14 +14,14 @@ def sweep(
     file: File,
     convention: ConventionName = None,
     schema: SchemaName = None,
+    columns: Columns = None,
     format: OutputFormat = "text",  # noqa: A002 - the option is named so
 ) -> None:
     """Show the string variants at min_similarity 0.30 to 0.95, with their agreement where labels are given."""
     from ctxmetrics.agreement.sweep import sweep as scored
-    from ctxmetrics.files import read_samples
 
     if format not in {"text", "json"}:
         raise ParameterError(f"--format {format!r} is unknown. Choose from: text, json.")
     schema, convention = schema_and_convention(schema, convention)
-    found = scored(read_samples(file, schema), convention=convention)
+    found = scored(samples_of(file, schema, columns), convention=convention)
     print_result(json.dumps(found.to_dict(), indent=1) if format == "json" else str(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Mapping, Sized
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics._runtime.background import WAKE_SECONDS, background_loop, cancellations
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.fields import Reading, recognise
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ class Source:
         self._stopped = False
         self.total: int | None = len(samples) if isinstance(samples, Sized) else None
         self._listed = isinstance(samples, (list, tuple))
+        self._reading: Reading | None = None
+        if self._listed:
+            self._recognise(samples)
         self._samples: Iterator[Any] = iter(samples)
         if self._listed:
             self._samples = iter([self._checked(sample) for sample in samples])
@@ -104,10 +109,20 @@ class Source:
                 metric, {name for name in metric.requires if (metric.name, name) not in self._lacking}
             )
 
+    def _recognise(self, samples: Iterable[object]) -> Reading:
+        """Decide how mappings are read, by those that are known, and log it."""
+        self._reading = recognise(
+            [sample for sample in samples if isinstance(sample, Mapping)], written=False
+        )
+        for note in self._reading.notes:
+            logging.getLogger("ctxmetrics").warning("samples: %s", note)
+        return self._reading
+
     def _checked(self, sample: object) -> Sample:
         self._number += 1
         if isinstance(sample, Mapping):
-            sample = Sample.from_dict(sample, where=f"Sample {self._number}")
+            reading = self._reading or self._recognise([sample])
+            sample = Sample.read(sample, reading, where=f"Sample {self._number}")
         elif not isinstance(sample, Sample):
             raise SampleError(
                 f"Sample {self._number} must be a Sample or a mapping of its fields, not {type(sample).__name__}."

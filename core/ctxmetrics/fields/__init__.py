@@ -8,6 +8,7 @@ and the id of a document is in ``documents``; lists that a file holds as text ar
 from __future__ import annotations
 
 from ctxmetrics.fields.documents import (
+    ID_KEYS,
     SPAN_MARK,
     TEXT_KEYS,
     ids_of,
@@ -29,6 +30,7 @@ from ctxmetrics.fields.schemas import SCHEMAS
 __all__ = [
     "AUTO",
     "FIELDS",
+    "ID_KEYS",
     "OPTIONS",
     "PEEKED",
     "SCHEMAS",

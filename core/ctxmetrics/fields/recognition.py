@@ -84,7 +84,8 @@ def recognise(
         for name in LISTS & found.keys()
         if single and isinstance(found[name][1], str) and not is_list_text(found[name][1])
     )
-    reading = replace(reading, absent=frozenset(FIELDS) - found.keys(), single=texts)
+    absent = frozenset(FIELDS) - found.keys() if merged else None
+    reading = replace(reading, absent=absent, single=texts)
     return replace(reading, notes=tuple(_notes(reading, merged, found)))
 
 
@@ -143,7 +144,11 @@ def _renamed(row: Mapping[str, Any]) -> dict[str, str]:
     """Return the keys that are written otherwise than a schema writes them, such as ``Ground Truth``."""
     names = _written_names()
     known = frozenset(names.values()).union(*(schema.known_keys for schema in SCHEMAS.values()))
-    meant = {key: names[letters_of(key)] for key in row if key not in known and letters_of(key) in names}
+    meant = {
+        key: names[letters_of(key)]
+        for key in row
+        if "." not in key and key not in known and letters_of(key) in names
+    }
     return {key: name for key, name in meant.items() if name not in row}
 
 
@@ -152,7 +157,7 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     fits = []
     for name in SCHEMAS:
         tried = replace(reading, name=name)
-        raw, opened = tried.opened(row)
+        _, opened = tried.opened(row)
         heads = {key.partition(".")[0] for key in opened}
         if _sides(name) and not _sides(name) & heads:
             continue
@@ -162,7 +167,10 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
             if (found := tried.spots(opened, meant))
             and not (meant in TEXTS and hasattr(found[0][1], "items"))
         }
-        rest = rest_of(opened, tried.values(raw, opened, "", check=False)[1])
+        if [path for meant, path in spots.items() if path != meant] == ["context"]:
+            continue  # the schema's only word here, and one that others use for something else
+        # A second column for a field counts as one that is not read.
+        rest = rest_of(opened, {found[0][0] for meant in FIELDS if (found := tried.spots(opened, meant))})
         fits.append(((len(spots), -len(rest)), tried, spots, rest))
     best = max(score for score, *_ in fits)
     chosen, *others = [(tried, spots, rest) for score, tried, spots, rest in fits if score == best]
@@ -202,16 +210,29 @@ def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
 def _notes(reading: Reading, row: Mapping[str, Any], found: Mapping[str, tuple[str, Any]]) -> Iterable[str]:
     """Say what was decided, and which columns are in the metadata."""
     written = {new: old for old, new in reading.renamed.items()}
+
+    def shown(path: str) -> str:
+        head = path.partition(".")[0]  # a side that is a text is the field itself
+        path = head if isinstance(reading.opened(row)[1].get(head), str) else path
+        return written.get(path, path)
+
     read = [
-        f"{written.get(path, path)} -> {name}"
+        f"{shown(path)} -> {name}"
         for name, (path, _) in found.items()
         if name in OPTIONS and path and path != name
     ]
     if read:
-        yield f"read as '{reading.name}' has it: {', '.join(read)}"
+        yield f"columns read (schema {reading.name}): {', '.join(read)}"
     for name in sorted(reading.single):
-        yield f"every row has one text as {name} ('{found[name][0]}'): it is read as a list of one"
-    if others := reading.others(row):
+        path, text = found[name]
+        separator = reading.schema.separator
+        how = f"split at '{separator}'" if separator and separator in text else "read as a list of one"
+        yield f"every row has one text as {name} ({shown(path)}): it is {how}"
+    absent = reading.absent or frozenset()
+    ambiguous = {"context"} if {"retrieved_contexts", "reference_contexts"} & absent else set()
+    refused = {key for key in row if reading.misspelt(str(key), absent)} | ambiguous  # an error of their rows
+    others = [name for name in reading.others(row) if name not in refused]
+    if others:
         yield f"no field, carried along as metadata: {_listed(others)}"
 
 

@@ -17,7 +17,7 @@ from ctxmetrics.fields.names import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nea
 from ctxmetrics.fields.schemas import SCHEMAS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from ctxmetrics.fields.schema import Schema
 
@@ -122,7 +122,10 @@ class Reading:
         given = [column for column, meant in self.columns.items() if meant == name != "metadata"]
         if given:
             return [(column, value) for column in given if (value := look_up(row, column)) is not None]
-        spots = [spot for spot in self.schema.spots(row, {}, name) if spot[0] not in self.columns]
+        taken = tuple(f"{column}." for column in self.columns)
+        spots = [
+            spot for spot in self.schema.spots(row, {}, name) if not f"{spot[0]}.".startswith(taken or "\0")
+        ]
         if name not in TEXTS:
             return spots
         texts = [spot for spot in spots if not hasattr(spot[1], "items")]
@@ -193,20 +196,18 @@ class Reading:
             check_document(key, who)
             if key == "context" and {"retrieved_contexts", "reference_contexts"} & (absent or set()):
                 raise ambiguous(who)
-            if meant := self._misspelt(str(key), absent or frozenset()):
+            if meant := self.misspelt(str(key), absent or frozenset()):
                 shown = str(key)[:80]
                 raise UnknownFieldError(
                     f"{who}: unknown field '{shown}' (schema '{self.name}'). Did you mean '{meant}'? Rename it; on the "
                     f"command line write --map '{shown}={meant}', or --map '{shown}=metadata' to carry it along."
                 )
 
-    def _misspelt(self, key: str, absent: frozenset[str]) -> str | None:
+    def misspelt(self, key: str, absent: frozenset[str]) -> str | None:
         """Return the name that a key is closest to, if that is a name of an absent field."""
         names = [(name, meant) for meant in OPTIONS for name in self.schema.flat_keys[meant]]
         close = [
-            (distance, name, meant)
-            for name, meant in names
-            if (distance := _distance(key, name)) is not None
+            (distance, name, meant) for name, meant in names if (distance := _distance(key, name)) is not None
         ]
         _, name, meant = min(close, default=(0, None, None), key=lambda item: item[0])
         return name if meant in absent else None

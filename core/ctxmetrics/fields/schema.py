@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.fields.documents import ID_KEYS, first_of, labels_are_spans, listed, look_up, span_of, unscored
+from ctxmetrics.fields.documents import (
+    ID_KEYS,
+    first_of,
+    labels_are_spans,
+    listed,
+    look_up,
+    span_of,
+    unscored,
+)
 from ctxmetrics.fields.names import FIELDS, OPTIONS, TEXTS_OF, KeyParams, nearest
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ Each kind of file has a module that gives its rows. Every error names the file, 
 
 from __future__ import annotations
 
+from ctxmetrics.files.json_rows import read_records
 from ctxmetrics.files.sample_file import SampleFile, read_samples
 
-__all__ = ["SampleFile", "read_samples"]
+__all__ = ["SampleFile", "read_records", "read_samples"]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.fields import FIELDS, OPTIONS, PEEKED, recognise
+from ctxmetrics.fields import OPTIONS, PEEKED, recognise
 from ctxmetrics.fields.recognition import TEXT_NAMES
 from ctxmetrics.files.texts import opened
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
-    from pathlib import Path
 
 # So deep in an export a list of rows is looked for.
 _DEPTH = 3
@@ -26,6 +27,15 @@ def line_rows(file: Path) -> Iterator[tuple[str, Any]]:
         for number, line in enumerate(text, 1):
             if line.strip():
                 yield f"line {number}", _parsed(line, file, f"line {number}")
+
+
+def read_records(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Yield what each line of a JSON Lines file holds.
+
+    Raises:
+        InputFileError: The file cannot be read, or a line is no JSON.
+    """
+    return (content for _, content in line_rows(Path(path)))
 
 
 def content_of(file: Path) -> Any:
@@ -84,10 +94,10 @@ def _lists(data: dict[str, Any], path: str, depth: int) -> Iterator[tuple[str, l
 def _fields_in(rows: list[Any]) -> int:
     """Return how many fields of a sample the rows have."""
     try:
-        absent = recognise(rows[:PEEKED]).absent or frozenset()
+        absent = recognise(rows[:PEEKED]).absent
     except CtxMetricsError:  # a column that may be two fields is told where the rows are read
         return _FEWEST
-    return len((frozenset(FIELDS) - absent) & OPTIONS.keys())
+    return 0 if absent is None else len(OPTIONS.keys() - absent)
 
 
 def _parsed(text: str, file: Path, where: str | None) -> Any:

@@ -7,7 +7,7 @@ import gzip
 import io
 import zlib
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import InputFileError
 
@@ -34,9 +34,8 @@ def opened(file: Path) -> Iterator[TextIO]:
     """
     try:
         with _binary(file) as stream:
-            start = io.BufferedReader(stream)  # type: ignore[arg-type]  # gzip's stream can be read into
-            encoding = "utf-16" if start.peek(2)[:2] in _UTF16 else "utf-8-sig"
-            with io.TextIOWrapper(start, encoding=encoding, newline="") as text:
+            encoding = "utf-16" if stream.peek(2)[:2] in _UTF16 else "utf-8-sig"
+            with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                 yield text
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputFileError(f"{file}: cannot be decompressed: {error}. Compress it again.") from None
@@ -46,7 +45,5 @@ def opened(file: Path) -> Iterator[TextIO]:
         raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
 
 
-def _binary(file: Path) -> IO[bytes]:
-    if file.suffix.lower() == ".gz":
-        return gzip.open(file, "rb")  # type: ignore[return-value]  # bytes, as "rb" says
-    return file.open("rb", buffering=0)  # type: ignore[return-value]  # bytes, not buffered here
+def _binary(file: Path) -> io.BufferedReader | gzip.GzipFile:
+    return gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb")

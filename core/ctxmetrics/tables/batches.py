@@ -187,7 +187,10 @@ class BatchScorer:
         reading, count = self._reading, len(frame)
         names = [str(reading.column_of(name, frame.columns)) for name in _IDS]
         texts = [
-            key for name in TEXTS_OF.values() for key in reading.schema.flat_keys[name] if key in frame.columns
+            key
+            for name in TEXTS_OF.values()
+            for key in reading.schema.flat_keys[name]
+            if key in frame.columns
         ]
         unknown = [name for name in frame.columns if name not in reading.schema.known_keys]
         _check_ids(frame, reading, first_row)
@@ -217,9 +220,7 @@ def _samples(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> list
     return [Sample.read(row, reading, where=f"row {number}") for number, row in rows]
 
 
-def _check_unknown(
-    frame: nw.DataFrame[Any], names: Sequence[str], reading: Reading, first_row: int
-) -> None:
+def _check_unknown(frame: nw.DataFrame[Any], names: Sequence[str], reading: Reading, first_row: int) -> None:
     """Read the first row that has something in a column of an unknown name: that says what is wrong with it.
 
     Raises:

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 from contextlib import ExitStack, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +22,16 @@ from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.sources import check_id, check_present
 from ctxmetrics.evaluation.writer import open_locked
-from ctxmetrics.fields import SCHEMAS
+from ctxmetrics.fields import AUTO, PEEKED, Reading, recognise
+from ctxmetrics.files.arrow_rows import parquet_rows
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.samples import Sample
 from ctxmetrics.tables.batches import REASON, BatchScorer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ctxmetrics.evaluation.progress import Progress
-    from ctxmetrics.fields import Schema
     from ctxmetrics.metrics.base import Metric
 
 ENDING = ".parquet"
@@ -51,12 +52,22 @@ def column_names(file: Path) -> list[str]:
     return names
 
 
+def reading_of(file: Path, schema: str = AUTO, columns: Mapping[str, str] | None = None) -> Reading:
+    """Decide how the rows of a Parquet file are read, by the first of them; see `recognise`.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        InputFileError: The file cannot be read.
+    """
+    return recognise([row for _, row in islice(parquet_rows(file), PEEKED)], schema, columns)
+
+
 def score_parquet(
     file: Path,
     out: Path,
     metrics: Sequence[Metric],
     *,
-    schema: str = "ragas",
+    schema: str | Reading = AUTO,
     keep_texts: bool = False,
     resume: bool = False,
     progress: bool | Callable[[Progress], None] | None = None,
@@ -67,7 +78,7 @@ def score_parquet(
         file: The samples, one a row.
         out: Gets one row a sample, in order: its ``id`` where it has one, and the columns of `BatchScorer`.
         metrics: The metrics.
-        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`).
+        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`), or how the rows are read.
         keep_texts: ``out`` holds all columns of the file.
         resume: Take over the batches that a run of the same file, metrics and options left in ``OUT.part``.
         progress: As for `ctxmetrics.evaluate`.
@@ -88,9 +99,10 @@ def score_parquet(
             f"{out}: Parquet holds the values of metrics that ask no judge. Write --out FILE.jsonl for "
             f"{', '.join(judged)}."
         )
-    source, scorer = _opened(file), BatchScorer(metrics=metrics, schema=schema, options={"progress": False})
-    rules, names = SCHEMAS[schema], source.schema_arrow.names
-    ids = rules.column_of("id", names)
+    reading = schema if isinstance(schema, Reading) else reading_of(file, schema)
+    source, scorer = _opened(file), BatchScorer(metrics=metrics, schema=reading, options={"progress": False})
+    names = source.schema_arrow.names
+    ids = reading.column_of("id", names)
     results = Results({metric.name: metric.rules.scale for metric in scorer.metrics}, keep=False)
     present: set[str] = set()
     folder = Path(os.path.realpath(out) + ".part")
@@ -99,9 +111,9 @@ def score_parquet(
         "library": __version__,
         "file": [str(file.resolve()), stat.st_size, stat.st_mtime_ns],
         "metrics": [repr(metric) for metric in scorer.metrics],
-        "options": [schema, keep_texts, _ROWS],
+        "options": [reading.name, sorted(reading.columns.items()), keep_texts, _ROWS],
     }
-    read = names if keep_texts else _needed(rules, scorer.metrics, names)
+    read = names if keep_texts else _needed(reading, scorer.metrics, names)
     kept = names if keep_texts else [name for name in (ids,) if name is not None]
     with ExitStack() as stack:
         _claim(stack, folder, out, json.dumps(about), resume=resume)
@@ -151,13 +163,15 @@ def _opened(file: Path) -> Any:
         raise InputFileError(f"{file}: cannot be read: {error.strerror or error}. Check the path.") from None
 
 
-def _needed(schema: Schema, metrics: Sequence[Metric], names: Sequence[str]) -> list[str]:
+def _needed(reading: Reading, metrics: Sequence[Metric], names: Sequence[str]) -> list[str]:
     """Return the columns that may hold a field that the metrics read."""
     fields = {"id", "labels", *(name for metric in metrics for name in (*metric.requires, *metric.uses))}
     fields |= {"retrieved_contexts", "reference_contexts"} if fields & {"retrieved_context_ids"} else set()
+    schema = reading.schema
     keys = {key.partition(".")[0] for name in fields for key in schema.flat_keys[name]}
     keys |= {schema.places[name].side for name in fields if name in schema.places}
-    return [name for name in names if name in keys]
+    keys |= {column for column, meant in reading.columns.items() if meant in fields}
+    return [name for name in names if reading.renamed.get(name, name) in keys]
 
 
 def _batches(source: Any, columns: Sequence[str]) -> Iterator[Any]:

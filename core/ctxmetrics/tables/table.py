@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, cast
+import logging
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from typing_extensions import Unpack
 
     from ctxmetrics.evaluation.options import RunOptions
+    from ctxmetrics.fields import Reading
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
 
 Table = TypeVar("Table")
 
 
+def is_dataset(table: object) -> bool:
+    """Whether a table is a dataset of Hugging Face's ``datasets``, or several under the names of their splits."""
+    return type(table).__module__.partition(".")[0] == "datasets"
+
+
+def score_dataset(dataset: Any, metrics: Sequence[Metric], **options: Any) -> Any:
+    """Score a dataset as `score_table` does, and return it with the columns of the metrics.
+
+    Raises:
+        ParameterError: It is several datasets, or a stream.
+    """
+    if hasattr(dataset, "keys"):
+        raise ParameterError(
+            f"score_table: these are several datasets. Give one, such as dataset[{next(iter(dataset), '')!r}]."
+        )
+    if not hasattr(dataset, "add_column"):
+        raise ParameterError(f"score_table: {type(dataset).__name__} is a stream. Give it to evaluate().")
+    before = dataset.with_format("arrow")[:]
+    scored = score_table(before, metrics, **options)
+    for name in scored.column_names:
+        if name not in before.column_names:
+            dataset = dataset.add_column(name, scored[name].to_pylist())
+    return dataset
+
+
 def score_table(
     table: Table,
     metrics: Sequence[Metric],
     *,
-    schema: str = "ragas",
+    schema: str = "auto",
+    columns: Mapping[str, str] | None = None,
     judge: Judge | None = None,
     **options: Unpack[RunOptions],
 ) -> Table:
@@ -35,10 +65,12 @@ def score_table(
     refused.
 
     Args:
-        table: A pyarrow, pandas or polars table, a Ray dataset or a Spark data frame, whose columns are the fields of a sample.
+        table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, a Ray dataset or a Spark data
+            frame, whose columns are the fields of a sample.
         metrics: The metrics. Each becomes two columns: its name (missing values are missing), and
             ``NAME.reason_code``, which says why a value is missing.
-        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`).
+        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`); ``"auto"`` finds out, and logs what it decided.
+        columns: Which column holds which field, where no schema is right.
         judge: As for `evaluate`.
         **options: As for `evaluate`. With ``out``, every row becomes a `Sample`.
 
@@ -52,20 +84,32 @@ def score_table(
         CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
     """
     from ctxmetrics.evaluation.sources import check_present
+    from ctxmetrics.fields import PEEKED, recognise
     from ctxmetrics.tables._frames import frame_of
-    from ctxmetrics.tables.batches import BatchScorer
+    from ctxmetrics.tables.batches import BatchScorer, plain_rows
 
-    scorer = BatchScorer(metrics=metrics, schema=schema, judge=judge, options=options)
+    def scorer_of(reading: Reading) -> BatchScorer:
+        return BatchScorer(metrics=metrics, schema=reading, judge=judge, options=options)
+
+    if is_dataset(table):
+        return cast(
+            "Table", score_dataset(table, metrics, schema=schema, columns=columns, judge=judge, **options)
+        )
     engine = type(table).__module__.partition(".")[0]
     if engine == "ray" and hasattr(table, "map_batches"):
-        from ctxmetrics.tables._ray import score_dataset
+        from ctxmetrics.tables import _ray
 
-        return cast("Table", score_dataset(table, scorer))
+        return cast("Table", _ray.score_dataset(table, scorer_of(recognise([], schema, columns))))
     if engine == "pyspark" and hasattr(table, "mapInArrow"):
-        from ctxmetrics.tables._spark import score_dataframe
+        from ctxmetrics.tables import _spark
 
-        return cast("Table", score_dataframe(table, scorer))
-    rows = len(frame_of(table))
+        return cast("Table", _spark.score_dataframe(table, scorer_of(recognise([], schema, columns))))
+    frame = frame_of(table)
+    rows = len(frame)
+    reading = recognise(list(plain_rows(frame.head(PEEKED))), schema, columns)
+    for note in reading.notes:
+        logging.getLogger("ctxmetrics").warning("score_table: %s", note)
+    scorer = scorer_of(reading)
     scored, present = scorer.score_and_look(table)
     for metric in scorer.metrics if rows else ():
         check_present(metric, present)
