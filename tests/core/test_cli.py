@@ -666,15 +666,15 @@ def test_a_schema_implies_its_convention(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        ("llm_context_recall", "'context_recall' with --judge PROVIDER/MODEL?"),
-        ("LLMContextRecall", "'context_recall' with --judge PROVIDER/MODEL?"),
-        ("llm_context_precision_with_reference", "'context_precision' with --judge PROVIDER/MODEL?"),
-        ("LLMContextPrecisionWithoutReference", "'context_utilization' with --judge PROVIDER/MODEL?"),
-        ("context_precision_with_reference", "'context_precision' with --judge PROVIDER/MODEL?"),
-        ("contextual_recall", "'context_recall' with --judge PROVIDER/MODEL and --convention deepeval?"),
+        ("llm_context_recall", "'context_recall' with --judge openai/MODEL?"),
+        ("LLMContextRecall", "'context_recall' with --judge openai/MODEL?"),
+        ("llm_context_precision_with_reference", "'context_precision' with --judge openai/MODEL?"),
+        ("LLMContextPrecisionWithoutReference", "'context_utilization' with --judge openai/MODEL?"),
+        ("context_precision_with_reference", "'context_precision' with --judge openai/MODEL?"),
+        ("contextual_recall", "'context_recall' with --judge openai/MODEL and --convention deepeval?"),
         (
             "ContextualPrecisionMetric",
-            "'context_precision' with --judge PROVIDER/MODEL and --convention deepeval?",
+            "'context_precision' with --judge openai/MODEL and --convention deepeval?",
         ),
         ("NonLLMContextPrecisionWithReference", "'non_llm_context_precision'?"),
         ("ctx_recall", "'context_recall' with --convention aegis?"),
