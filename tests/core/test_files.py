@@ -227,7 +227,7 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
             list(read_samples(tmp_path / name))
     needs_arrow("x.parquet")
     (tmp_path / "c.parquet").write_bytes(b"no parquet")
-    with pytest.raises(InputFileError, match=r"c\.parquet: not valid Parquet"):
+    with pytest.raises(InputFileError, match=r"c\.parquet: is no Parquet file"):
         list(read_samples(tmp_path / "c.parquet"))
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -33,7 +33,7 @@ def parquet_rows(file: Path) -> Iterator[tuple[str, Any]]:
     except OSError as error:
         raise InputFileError(f"{file}: cannot be read: {error.strerror or error}. Check the path.") from None
     except arrow.ArrowException as error:
-        raise InputFileError(f"{file}: not valid Parquet: {str(error).rstrip('.')}.") from None
+        raise InputFileError(f"{file}: is no Parquet file: {str(error).rstrip('.')}.") from None
 
 
 def dataset_files(folder: Path) -> list[Path]:
