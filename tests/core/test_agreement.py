@@ -183,7 +183,14 @@ def test_from_25_samples_on_every_draw_has_an_interval():
 @pytest.mark.parametrize(
     ("counts", "told"),
     [
+        ((45, 5, 5, 45), "almost perfect agreement with people (kappa 0.80), its rate of yes +0.00 off"),
         ((40, 5, 5, 40), "substantial agreement with people (kappa 0.78), its rate of yes +0.00 off"),
+        ((40, 10, 10, 40), "substantial agreement with people (kappa 0.60), its rate of yes +0.00 off"),
+        ((39, 11, 11, 39), "moderate agreement with people (kappa 0.56), its rate of yes +0.00 off"),
+        ((35, 15, 15, 35), "moderate agreement with people (kappa 0.40), its rate of yes +0.00 off"),
+        ((34, 16, 16, 34), "fair agreement with people (kappa 0.36), its rate of yes +0.00 off"),
+        ((30, 20, 20, 30), "fair agreement with people (kappa 0.20), its rate of yes +0.00 off"),
+        ((29, 21, 21, 29), "slight agreement with people (kappa 0.16), its rate of yes +0.00 off"),
         ((20, 20, 20, 20), "the judge is at or below chance: do not use it on this data"),
         ((40, 0, 5, 0), "people said only yes: label samples of both kinds"),
         ((0, 5, 0, 40), "people said only no: label samples of both kinds"),
@@ -191,7 +198,7 @@ def test_from_25_samples_on_every_draw_has_an_interval():
     ],
 )
 def test_the_figures_are_said_in_a_sentence(counts, told):
-    assert Agreement("x", 30, *counts).conclusion.replace("not shown to be better than chance", told) == told
+    assert Agreement("x", 30, *counts, intervals={"balanced_accuracy": (0.51, 1.0)}).conclusion == told
 
 
 def test_too_wide_an_interval_is_not_better_than_chance():

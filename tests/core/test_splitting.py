@@ -67,6 +67,20 @@ def test_every_four_hundred_characters_of_a_long_context_are_whole_in_one_piece(
         assert (index, text[first : first + len(part.contexts["c1"])]) == (0, part.contexts["c1"])
 
 
+@pytest.mark.parametrize("space", [" ", "\n"])
+def test_a_long_context_is_cut_at_white_space(space):
+    text = space.join(f"word{number}" for number in range(1000))
+    request = JudgeRequest(units=("A unit.",), contexts=(text,), answer="A unit.")
+    *parts, _ = parts_of(request, "joint", per_context=False, limit=2000, most=64)
+    ends = [part.places["c1"][1] + len(part.contexts["c1"]) for part in parts]
+    assert [text[end] for end in ends] == [space] * len(ends)
+
+
+def test_units_take_half_of_a_request_at_most():
+    # 10 units of 19 characters and 15 of 20 are 490 characters.
+    assert shown(units=30, max_characters=1000) == [(5, 1), (25, 1)]
+
+
 @pytest.mark.parametrize(
     ("values", "merged"),
     [

@@ -66,6 +66,12 @@ EQUIVALENT = {
     "largest = sorted((gain for gain in gains if gain != 0), reverse=True)": "no gain is negative here",
     "return tuple(True in column for column in zip(*_matrix(matrix), strict=False))": "the rows are equally long",
     "for context, column in enumerate(zip(*_matrix(matrix), strict=False)):": "the rows are equally long",
+    "if batch and (size > limit or len(batch) == most or batch[-1].rank is piece.rank):": (
+        "all pieces of a context have one object as their rank"
+    ),
+    "units = [] if alone else [_Piece(index, 1, text) for index, text in enumerate(request.units)]": (
+        "evidence stands in contexts: the place of a unit's first character is not read"
+    ),
 }
 
 

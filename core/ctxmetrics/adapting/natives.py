@@ -360,7 +360,7 @@ def _under(convention: str) -> Callable[[Case], Case]:
 
 def _own_formula(case: Case) -> Case:
     default = next((item.default for item in fields(case.metric) if item.name == "formula"), None)
-    if default is None or default == case.metric.formula_label:
+    if default is None or default == case.metric.formula_name:
         return case
     changed: dict[str, Any] = {"formula": default}
     metric = replace(case.metric, **changed)

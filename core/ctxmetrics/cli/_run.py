@@ -211,7 +211,7 @@ def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[M
             metric = replace(metric, unit="fact")
         if any(all(getattr(sample, name) is not None for name in metric.requires) for sample in samples):
             if isinstance(metric, JudgedMetric):
-                metric.check_judge(judge)
+                metric.with_judge(judge)  # raises where the judge cannot do what the metric asks
             fitting.append(metric)
     if any(in_spans(sample.reference_context_ids) for sample in samples):
         message(

@@ -41,7 +41,7 @@ def read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> l
     for metric in metrics:
         expected: dict[str, Any] = {
             "judge": getattr(getattr(metric, "judge", None), "name", None),
-            "formula": metric.formula_label,
+            "formula": metric.formula_name,
             "convention": metric.convention,
             "library": f"ctxmetrics {__version__}",
         }

@@ -90,6 +90,8 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         check_choice("convention", self.convention, tuple(CONVENTIONS))
+        if formula := getattr(self, "formula", None):  # the one that was chosen, where there is a choice
+            object.__setattr__(self, "formula_name", str(formula))
         needed = bool(type(self).top_k)
         check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not needed)
         check_number(f"{self.base_name}: threshold", self.threshold, 0, self.rules.scale, optional=True)
@@ -197,7 +199,7 @@ class Metric(ABC):
             signals=signals,
             metadata=FrozenDict({**extra, **(metadata or {})}),
             provenance=Provenance(
-                formula=self.formula_label,
+                formula=self.formula_name,
                 convention=self.convention,
                 library=f"ctxmetrics {__version__}",
                 **provenance,
@@ -211,11 +213,6 @@ class Metric(ABC):
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Apply the formula to complete verdicts: their share that is yes, unless the metric has another."""
         return share(hits)
-
-    @property
-    def formula_label(self) -> str:
-        """The formula's name for the provenance: the one that was chosen, where there is a choice."""
-        return str(getattr(self, "formula", self.formula_name))
 
     def empty(self, sample: Sample, *, retrieved: bool, reference: bool, **provenance: Any) -> Score | None:
         """Return the score of a sample with an empty side, as the convention says.

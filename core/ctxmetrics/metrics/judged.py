@@ -63,8 +63,11 @@ class JudgedMetric(Metric):
             raise ParameterError(
                 f"{self.base_name}: judge={type(self.judge).__name__} is no judge. Write judge={write}."
             )
-        if self.judge is not None:
-            self.check_judge(self.judge)
+        if self.judge and self.counted_unit == "claim" and not isinstance(self.judge, DecomposingJudge):
+            raise CannotDecomposeError(
+                f"{self.name} counts claims, and {self.judge.name} cannot break a text into claims. "
+                "Give judge=LLMJudge(model), or count sentences with unit='sentence'."
+            )
 
     @property
     def counted_unit(self) -> Unit | None:
@@ -72,20 +75,12 @@ class JudgedMetric(Metric):
         return self.unit or self.rules.unit
 
     def with_judge(self, judge: Judge) -> JudgedMetric:
-        """Return the metric with this judge unless it has one of its own."""
-        return self if self.judge is not None else replace(self, judge=judge)
-
-    def check_judge(self, judge: Judge) -> None:
-        """Raise if the judge cannot do what the metric asks.
+        """Return the metric with this judge unless it has one of its own.
 
         Raises:
             CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
         """
-        if self.counted_unit == "claim" and not isinstance(judge, DecomposingJudge):
-            raise CannotDecomposeError(
-                f"{self.name} counts claims, and {judge.name} cannot break a text into claims. "
-                "Give judge=LLMJudge(model), or count sentences with unit='sentence'."
-            )
+        return self if self.judge is not None else replace(self, judge=judge)
 
     def score(self, sample: Sample) -> Score:
         """Score one sample. See `Metric.score`."""
@@ -98,8 +93,9 @@ class JudgedMetric(Metric):
         self.check_sample(sample)
         if (refused := self.check_texts(sample)) is not None:
             return refused
-        judge, unit = self.judge or default_judge(), self.counted_unit
-        self.check_judge(judge)
+        judge, unit = self.judge, self.counted_unit
+        if judge is None:
+            return await self.with_judge(default_judge()).ascore(sample)
         facts = (sample.reference_facts or ()) if unit == "fact" else ()
         answer: str = getattr(sample, self.answer_field) or "\n".join(fact.text for fact in facts)
         contexts = (sample.retrieved_contexts or ())[: self.top_k]

@@ -138,10 +138,9 @@ class SpanBasedContextRecall(SpanMetric):
 
     unit: SpanUnit = field(default="character", metadata=named_choice(SpanUnit))
 
-    @property
-    def formula_label(self) -> str:
-        """The formula's name for the provenance: the share of what."""
-        return f"share_of_{self.unit}s"
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "formula_name", f"share_of_{self.unit}s")
 
     def compare(
         self, retrieved: Sequence[Passage], reference: Sequence[Passage]

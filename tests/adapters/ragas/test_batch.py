@@ -6,7 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from ragas.run_config import RunConfig
 
+from ctxmetrics import ScriptedJudge
+from ctxmetrics._runtime.run import current_run
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, SampleError
 from ctxmetrics_ragas import ContextRecall, IDBasedContextRecall
 
@@ -51,6 +54,26 @@ def test_nothing_in_nothing_out() -> None:
 def test_wrong_as_a_whole_raises(inputs: list[Any], error: type[CtxMetricsError], words: str) -> None:
     with pytest.raises(error, match=words):
         _scores(inputs)
+
+
+def test_a_request_has_the_time_of_the_run_config_unless_one_is_given() -> None:
+    times: list[float] = []
+
+    def note(prompt: Any) -> str:
+        times.append(current_run().timeout)
+        return '{"data": "$data", "sentences": [{"id": "s1", "supported": false}], "contexts": []}'
+
+    rows = [{"reference": "It is red.", "retrieved_contexts": ["It is blue."]}]
+    metric = ContextRecall(judge=ScriptedJudge(note, joint=False, reuse=False))
+
+    async def run() -> None:
+        await metric.abatch_score(rows)
+        metric.init(RunConfig(timeout=600))
+        await metric.abatch_score(rows)
+        await metric.abatch_score(rows, timeout=30)
+
+    asyncio.run(run())
+    assert times == [120, 600, 30]
 
 
 def test_options_are_those_of_evaluate() -> None:
