@@ -50,6 +50,10 @@ CHECKED_ELSEWHERE = {
     ("README", "python"): "each block stands alone: tests/docs/test_readme.py",
     ("running", "python cluster"): "on clusters of this machine: tests/cluster",
     ("deciding", "sh no-run"): "one after the other, with a person's answers: tests/docs/test_deciding.py",
+    (
+        "comparing",
+        "sh no-run",
+    ): "needs labels files of two runs; parsed below, run by tests/core/test_compare.py",
     ("providers", "sh no-run"): "against a server that stands for the provider: tests/core/test_providers.py",
     ("start", "python file=test_retriever.py"): "by `deepeval test run` and pytest: tests/docs/test_start.py",
     (
