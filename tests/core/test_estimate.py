@@ -13,6 +13,7 @@ from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
     ContextUtilization,
+    Estimate,
     IDBasedContextRecall,
     LexicalJudge,
     LLMJudge,
@@ -169,7 +170,8 @@ def test_a_generator_is_fine_and_dicts_are():
 def test_what_it_says():
     counted = estimate(handbook(), METRICS, judge=ScriptedJudge(answer_from(), name="x"))
     assert str(counted) == (
-        f"36 samples: 35 calls, about {counted.prompt_tokens} + {counted.completion_tokens} tokens; 35 judgements reused"
+        f"36 samples: 35 calls, about {counted.prompt_tokens} + {counted.completion_tokens} tokens; 35 judgements "
+        "reused (asked for by another metric, or in memory or cache: free)"
     )
     assert counted.to_dict()["calls"] == 35
     assert counted.total_tokens == counted.prompt_tokens + counted.completion_tokens
@@ -201,3 +203,9 @@ def test_the_name_is_the_function_whatever_was_imported_first():
     from ctxmetrics.evaluation.estimate import estimate as function
 
     assert ctxmetrics.estimate is function
+
+
+def test_tokens_become_dollars_and_calls_become_seconds() -> None:
+    found = Estimate(samples=10, calls=33, prompt_tokens=2_000_000, completion_tokens=500_000, reused=0)
+    assert found.cost(0.15, 0.60) == pytest.approx(0.60)  # 2 x 0.15 + 0.5 x 0.60
+    assert found.seconds(16, 2.0) == 6.0  # three rounds of 16, 16 and 1

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
     Columns,
+    Concurrency,
     ConventionName,
     File,
     JudgeName,
@@ -14,6 +19,15 @@ from ctxmetrics.cli._options import (
 )
 from ctxmetrics.cli._run import judge_of, metrics_of, samples_of, schema_and_convention
 from ctxmetrics.cli._terminal import print_result
+from ctxmetrics.errors import ParameterError
+
+_PriceIn = Annotated[
+    float | None, typer.Option("--price-in", min=0, help="Dollars for a million tokens that are sent.")
+]
+_PriceOut = Annotated[
+    float | None, typer.Option("--price-out", min=0, help="Dollars for a million tokens that are received.")
+]
+_Seconds = Annotated[float, typer.Option("--request-seconds", min=0, help="How long one request takes.")]
 
 
 def estimate(
@@ -25,14 +39,28 @@ def estimate(
     schema: SchemaName = None,
     columns: Columns = None,
     cache: CacheDir = None,
+    max_concurrency: Concurrency = 16,
+    request_seconds: _Seconds = 3.0,
+    price_in: _PriceIn = None,
+    price_out: _PriceOut = None,
 ) -> None:
     """Count the calls and tokens of a run before it is paid."""
     from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.evaluation.estimate import estimate as count
 
+    if (price_in is None) != (price_out is None):
+        raise ParameterError("--price-in and --price-out belong together. Give both.")
     schema, convention = schema_and_convention(schema, convention)
     samples = samples_of(file, schema, columns)
     judging = judge_of(judge, base_url)
     metrics = metrics_of(metric, samples, convention, judging)
     kept = cache if cache is not None and (cache / FILE_NAME).is_file() else None  # counting makes no cache
-    print_result(str(count(samples, metrics, judge=judging, cache=kept)))
+    found = count(samples, metrics, judge=judging, cache=kept)
+    print_result(str(found))
+    if found.calls and max_concurrency > 0:
+        seconds = found.seconds(max_concurrency, request_seconds)
+        print_result(
+            f"about {seconds:,.0f} seconds, {max_concurrency} requests at a time of {request_seconds:g} seconds each"
+        )
+    if price_in is not None and price_out is not None:
+        print_result(f"about ${found.cost(price_in, price_out):,.4f}")

@@ -63,6 +63,14 @@ class Estimate:
         """Tokens sent and received."""
         return self.prompt_tokens + self.completion_tokens
 
+    def cost(self, price_in: float, price_out: float) -> float:
+        """Return what the tokens cost, at prices for a million tokens sent and received."""
+        return (self.prompt_tokens * price_in + self.completion_tokens * price_out) / 1_000_000
+
+    def seconds(self, concurrency: int, request_seconds: float) -> float:
+        """Return how long the run takes with so many requests in flight, each of which takes so many seconds."""
+        return -(-self.calls // concurrency) * request_seconds
+
     def to_dict(self) -> dict[str, int]:
         """Return the fields as a plain dict."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
@@ -70,7 +78,7 @@ class Estimate:
     def __str__(self) -> str:
         return (
             f"{self.samples} samples: {self.calls} calls, about {self.prompt_tokens} + {self.completion_tokens} "
-            f"tokens; {self.reused} judgements reused"
+            f"tokens; {self.reused} judgements reused (asked for by another metric, or in memory or cache: free)"
         )
 
 
