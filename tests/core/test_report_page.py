@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ class Page:
         for argument in arguments:
             options.add_argument(argument)
         self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+        self.driver.set_script_timeout(120)
 
     def open(
         self, file: Path, fragment: str = "", *, width: int = 1200, scheme: str = "light", script: bool = True
@@ -128,6 +130,14 @@ def results() -> Results:
 def report(results, tmp_path_factory) -> Path:
     file = tmp_path_factory.mktemp("report") / "report.html"
     results.to_html(file, title="Handbook")
+    return file
+
+
+@pytest.fixture(scope="module")
+def small(results, tmp_path_factory) -> Path:
+    file = tmp_path_factory.mktemp("small") / "small.html"
+    metrics = [ContextRecall(threshold=0.7), ContextPrecision(), IDBasedContextRecall()]
+    evaluate(list(read_samples(HANDBOOK))[:6], metrics, progress=False).to_html(file)
     return file
 
 
@@ -216,12 +226,51 @@ def test_it_reads_without_script_and_the_policy_stops_any_other(page, report):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_screen(page, report, width, scheme):
-    page.open(report, "#n5", width=width, scheme=scheme)
+def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_screen(page, small, width, scheme):
+    page.open(small, "#n5", width=width, scheme=scheme)
     assert page.serious() == []
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")
     paper = page.run("return getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") is (scheme == "light")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_two_runs_stand_side_by_side(page, tmp_path, width):
+    samples = list(read_samples(HANDBOOK))[:6]
+    cut = [replace(sample, retrieved_contexts=sample.retrieved_contexts[1:]) for sample in samples]
+    first, second = (evaluate(run, [ContextRecall()], progress=False) for run in (samples, cut))
+    file = tmp_path / "compared.html"
+    file.write_text(first.compare(second).html(), encoding="utf-8")
+    page.open(file, width=width)
+    places = page.run(
+        "return [...document.querySelector('.pair').children].map(e => Math.round(e.getBoundingClientRect().x))"
+    )
+    assert (places[0] < places[1]) is (width == 1280)
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert page.serious() == []
+
+
+def test_the_view_of_a_notebook(page, small, results, tmp_path):
+    nbformat, nbconvert = pytest.importorskip("nbformat"), pytest.importorskip("nbconvert")
+    part = evaluate(
+        [row.sample for row in results][:6], [ContextRecall(), ContextPrecision()], progress=False
+    )
+    outputs = [
+        nbformat.v4.new_output("display_data", {"text/html": shown._repr_html_()})
+        for shown in (part, part[0], part[0]["context_recall"])
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("results", outputs=outputs)])
+    html, _ = nbconvert.HTMLExporter(embed_images=True).from_notebook_node(notebook)
+    file = tmp_path / "notebook.html"
+    file.write_text(html, encoding="utf-8")
+    page.open(file, width=390)
+    assert page.run("return document.querySelectorAll('div.ctxmetrics').length") == 3
+    assert page.run("return document.querySelectorAll('div.ctxmetrics details.s').length") == 6
+    page.run("document.querySelector('div.ctxmetrics details.s').open = true")
+    assert page.run(
+        "return [...document.querySelectorAll('div.ctxmetrics')].every(e => e.scrollWidth <= innerWidth)"
+    )
+    assert page.serious(".ctxmetrics") == []
 
 
 def test_it_prints_what_is_shown_in_dark_ink(page, report):
@@ -280,8 +329,6 @@ def test_ten_thousand_samples(page, tmp_path):
     one = next(iter(read_samples(HANDBOOK)))
     filler = " ".join(words[:300])
     base = evaluate([one], [ContextRecall(), ContextPrecision()], progress=False)[0]
-    from dataclasses import replace
-
     results = Results({"context_recall": 1.0, "context_precision": 1.0}, keep=True)
     contexts = [*one.retrieved_contexts, filler]
     size = sum(map(len, contexts))
