@@ -6,10 +6,11 @@ import difflib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
-from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._pictures import in_text, refusal
 from ctxmetrics._version import __version__
 from ctxmetrics.conventions import CONVENTIONS
@@ -101,7 +102,7 @@ class Metric(ABC):
             ) != item.default:
                 check_choice(f"{self.base_name}: {item.name}", value, choices)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The metric's name; parameters that change the number and are not the default are part of it."""
         given = [
@@ -188,6 +189,7 @@ class Metric(ABC):
         band = next(reached, None) if self.banded else None
         signals_of = SIGNALS.get(rules.signals or "") if self.signalled else None
         signals, extra = (None, {}) if signals_of is None else signals_of(scaled, verdicts)
+        added = {**extra, **(metadata or {})}
         return Score(
             metric=self.name,
             value=scaled,
@@ -197,8 +199,8 @@ class Metric(ABC):
             band=band,
             verdicts=tuple(verdicts),
             signals=signals,
-            metadata=FrozenDict({**extra, **(metadata or {})}),
-            provenance=Provenance(
+            metadata=FrozenDict(added) if added else EMPTY,
+            provenance=_provenance(
                 formula=self.formula_name,
                 convention=self.convention,
                 library=f"ctxmetrics {__version__}",
@@ -265,6 +267,12 @@ def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     because = f" ({', '.join(causes)})" if causes else ""
     detail = f": {next(iter(reasons))}" if len(reasons) == 1 else ""
     return "not_judged", f"{len(ids)} of {len(verdicts)} not judged{because}: {listed}{detail}"
+
+
+@lru_cache(maxsize=256)
+def _provenance(**given: Any) -> Provenance:
+    """Return the provenance; scores of one run share it, which takes less memory than one each."""
+    return Provenance(**given)
 
 
 def check_parameters(metric: type[Metric], given: Iterable[str], *, also: Iterable[str] = ()) -> None:

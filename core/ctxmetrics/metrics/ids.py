@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from ctxmetrics.errors import SampleError
@@ -42,8 +43,8 @@ class IDMetric(Metric):
         if (empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))) is not None:
             return empty
         counted, others = (reference, retrieved) if self.counts_reference else (retrieved, reference)
-        verdicts = [Verdict(id=id_, value=id_ in others, text=id_) for id_ in counted]
         hits = [id_ in others for id_ in counted]
+        verdicts = [*map(_verdict, counted, hits)]
         return self.build(sample, self.to_value_of(sample, retrieved, hits), verdicts)
 
     def to_value_of(self, sample: Sample, retrieved: Iterable[str], hits: Sequence[bool]) -> float | None:
@@ -152,6 +153,12 @@ class IDBasedNDCG(IDMetric):
         del hits
         grades = _grades(sample)
         return ndcg([grades.get(id_, 0) for id_ in retrieved], list(grades.values()), self.top_k)
+
+
+@lru_cache(maxsize=1 << 14)
+def _verdict(id_: str, hit: bool) -> Verdict:
+    """Return the verdict about an id; an id of many samples has one for all, which takes less memory."""
+    return Verdict(id=id_, value=hit, text=id_)
 
 
 def _grades(sample: Sample) -> dict[str, float]:
