@@ -305,7 +305,11 @@ def _marked(case: Case, metric: Metric) -> Sample:
     """The case's sample, with what tells it from all others in each text that alone is asked about."""
     sample = make_sample(case)
     sample = replace(sample, user_input=f"{sample.user_input or 'What holds?'} {_mark(case)}")
-    return replace(sample, reference=f"{sample.reference} {_mark(case)}") if metric.counted_unit == "claim" else sample
+    return (
+        replace(sample, reference=f"{sample.reference} {_mark(case)}")
+        if metric.counted_unit == "claim"
+        else sample
+    )
 
 
 def differences(path: str, found: dict[str, Outcome], core: dict[str, Outcome]) -> list[str]:
