@@ -11,6 +11,7 @@ from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase
 
+from ctxmetrics import ContextPrecision, ContextRecall
 from ctxmetrics.adapting import natives
 from ctxmetrics.adapting.runners import aside
 from ctxmetrics_deepeval.runners import QUIET
@@ -58,8 +59,8 @@ class _Answers(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]  # its __init_
 
 # DeepEval's own metric by the name of ours.
 _METRICS: dict[str, Any] = {
-    "context_recall": ContextualRecallMetric,
-    "context_precision": ContextualPrecisionMetric,
+    ContextRecall.base_name: ContextualRecallMetric,
+    ContextPrecision.base_name: ContextualPrecisionMetric,
 }
 
 

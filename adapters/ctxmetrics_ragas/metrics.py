@@ -23,7 +23,7 @@ from ctxmetrics.adapting.wrapper import FrameworkRun, MetricClass, MetricParams,
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.evaluation.engine import aevaluate
 from ctxmetrics.evaluation.sources import check_id
-from ctxmetrics.fields import SCHEMAS
+from ctxmetrics.fields import SCHEMAS, check_keys
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.samples import Sample
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
@@ -303,7 +303,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):  # type: ignore[mi
             "labels": labels,
             "metadata": metadata,
         }
-        return ContextResult(await self._score(Sample.from_dict({**sample, **others})))
+        return ContextResult(await self._score(_sample({**sample, **others})))
 
     async def abatch_score(
         self, inputs: list[dict[str, Any]], **options: Unpack[RunOptions]
@@ -452,10 +452,17 @@ def _waiting(cls: type[JudgedMetric]) -> type[JudgedMetric]:
 def _checked(given: Mapping[str, Any], number: int, places: dict[str, int]) -> Sample | SampleError:
     """Read a sample, or return what is wrong with it: unlike `aevaluate`, a batch refuses none but that one."""
     try:
-        sample = Sample.from_dict(given, where=f"Sample {number}")
+        sample = _sample(given, f"Sample {number}")
         check_id(sample, number, places)
     except SampleError as error:
         return error
+    return sample
+
+
+def _sample(given: Mapping[str, Any], where: str = "Sample") -> Sample:
+    """Read a sample that is given in Python, where an unknown field is an error."""
+    sample = Sample.from_dict(given, where=where)
+    check_keys(given, SCHEMAS["ragas"].known_keys, where, "ragas")
     return sample
 
 

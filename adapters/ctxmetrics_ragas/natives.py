@@ -22,6 +22,7 @@ from ragas.metrics import (
     NonLLMStringSimilarity,
 )
 
+import ctxmetrics as ours
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.adapting import natives
 from ctxmetrics.adapting.runners import aside
@@ -88,21 +89,21 @@ def _string_precision(metric: Metric, _: Sequence[Answer]) -> Any:
     )
 
 
-# Ragas' own metric by the name of ours.
-_METRICS: dict[str, tuple[str, Callable[[Metric, Sequence[Answer]], Any]]] = {
-    "context_recall": ("LLMContextRecall", _recall),
-    "context_precision": (
-        "LLMContextPrecisionWithReference",
+# Ragas' own metric by the name of ours, and how it is made.
+_METRICS: dict[str, tuple[type, Callable[[Metric, Sequence[Answer]], Any]]] = {
+    ours.ContextRecall.base_name: (LLMContextRecall, _recall),
+    ours.ContextPrecision.base_name: (
+        LLMContextPrecisionWithReference,
         lambda _, answers: LLMContextPrecisionWithReference(llm=_judge(answers)),
     ),
-    "context_utilization": (
-        "LLMContextPrecisionWithoutReference",
+    ours.ContextUtilization.base_name: (
+        LLMContextPrecisionWithoutReference,
         lambda _, answers: LLMContextPrecisionWithoutReference(llm=_judge(answers)),
     ),
-    "non_llm_context_recall": ("NonLLMContextRecall", _string_recall),
-    "non_llm_context_precision": ("NonLLMContextPrecisionWithReference", _string_precision),
-    "id_based_context_recall": ("IDBasedContextRecall", lambda *_: IDBasedContextRecall()),
-    "id_based_context_precision": ("IDBasedContextPrecision", lambda *_: IDBasedContextPrecision()),
+    ours.NonLLMContextRecall.base_name: (NonLLMContextRecall, _string_recall),
+    ours.NonLLMContextPrecision.base_name: (NonLLMContextPrecisionWithReference, _string_precision),
+    ours.IDBasedContextRecall.base_name: (IDBasedContextRecall, lambda *_: IDBasedContextRecall()),
+    ours.IDBasedContextPrecision.base_name: (IDBasedContextPrecision, lambda *_: IDBasedContextPrecision()),
 }
 
 
@@ -121,7 +122,7 @@ def _score(metric: Metric, sample: Sample, answers: Sequence[Answer]) -> float |
 
 NATIVE = natives.Native(
     f"ragas {version('ragas')}",
-    {name: own for name, (own, _) in _METRICS.items()},
+    {name: own.__name__ for name, (own, _) in _METRICS.items()},
     _score,
     (
         natives.OWN_FORMULA,

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import LLMJudge
+from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.llm.encoding import Answer
+from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.prompts import SCHEMAS, Pack, get_pack, register_pack, render
 from ctxmetrics.prompts.packs import _packs
@@ -90,9 +93,16 @@ print(*(packs.get_pack(language).version_of(step) for language in ("en", "ru") f
         for language in ("en", "ru")
         for name in STEPS
     ]
-    judge = LLMJudge(ScriptedModel({}))
-    prompt = render(get_pack("en"), step, DATA)
-    assert judge._key(prompt) != judge._key(replace(prompt, version=f"{step}-en-7"))
+    judge, pack, asked = LLMJudge(ScriptedModel({})), get_pack("en"), []
+
+    async def ask(exchange: object) -> Answer:
+        asked.append(exchange)
+        return Answer(claims=("a",))
+
+    prompt = render(pack, step, DATA)
+    for one in (prompt, prompt, replace(prompt, version=f"{step}-en-7")):
+        run_sync(judge._remembered, one, pack, Part({}, {}, {}, "", "en"), (), ask)
+    assert len(asked) == 2
 
 
 def test_a_pack_with_a_version_for_some_prompts_only_is_refused() -> None:

@@ -300,10 +300,14 @@ def test_deepeval_finds_no_markup_in_what_it_prints(name):
 
 
 @pytest.mark.parametrize("row", [{"x\x1b]0;title\x07\u202e": 1}, {"id": "\x1b[2J\x9b31m", "reference": 5}])
-def test_an_error_about_a_file_is_one_clean_line(row, tmp_path):
+def test_what_is_told_about_a_file_is_one_clean_line_each(row, tmp_path):
     file = tmp_path / "samples.jsonl"
     file.write_text(json.dumps(row), encoding="utf-8")
     command = [sys.executable, "-m", "ctxmetrics", "score", str(file)]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.decode().removesuffix("\n").isprintable()
+    *notes, error, end = done.stderr.decode().split("\n")
+    assert all(line.startswith("note: ") and line.isprintable() for line in notes)
+    assert error.startswith("ctxmetrics: ")
+    assert error.isprintable()
+    assert end == ""

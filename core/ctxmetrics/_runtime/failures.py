@@ -78,8 +78,10 @@ def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
             return link
     text = safe_text(error)
     message = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    if any(map(_lost_connection, chain)):
-        return JudgeError(message, reason_code="connection_error", retryable=True)
+    if lost := next(filter(_lost_connection, chain), None):
+        return JudgeError(
+            f"Connection error: {safe_text(lost)}", reason_code="connection_error", retryable=True
+        )
     for link in chain:
         if (status := _status(link)) is not None:
             return from_status(
@@ -187,7 +189,7 @@ def _seconds(text: object) -> float | None:
 
 
 def _lost_connection(error: BaseException) -> bool:
-    """Whether it is aiohttp's error of a connection that the server closed.
+    """Whether it is aiohttp's error of a connection that could not be opened or that the server closed.
 
     What translates it for httpx calls some of them timeouts, and the parser's error below has the status code 400.
     """
