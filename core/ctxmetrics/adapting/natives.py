@@ -171,8 +171,7 @@ class Explanation:
         )
 
     def __str__(self) -> str:
-        header = ("metric", self.framework, "equal", "differ")
-        rows = [header]
+        rows: list[tuple[str, ...]] = [("metric", self.framework, "equal", "differ")]
         for name, native in self.metrics.items():
             mine = [item.equal for item in self.values if item.metric == name]
             rows.append((name, native, str(sum(mine)), str(len(mine) - sum(mine))))

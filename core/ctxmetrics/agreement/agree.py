@@ -200,11 +200,7 @@ def agree(
     groups = _groups(given, cluster)
     systems = _groups(given, system)
     if results is None:
-        judging = judge or default_judge()
-        # Claims are the judge's own: people cannot label them before.
-        unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
-        metrics: dict[str, Metric] = {name: KINDS[name][1](convention=convention, **unit) for name in kinds}
-        found = evaluate(given, list(dict.fromkeys(metrics.values())), judge=judging, **options)
+        found, metrics = _judged(given, kinds, judge or default_judge(), convention, options)
         scores = {name: [row[metrics[name].name] for row in found] for name in kinds}
     else:
         found = results if isinstance(results, Results) else Results.from_jsonl(results)
@@ -220,7 +216,7 @@ def agree(
     corrections = [column.correction(range(len(given))) for column in reversed(columns)]
     disputes = [item for items in beside.values() for item in items if item.disputed]
     return AgreementReport(
-        judge=judging.name if results is None else _judge_in(scores[kinds[0]]),
+        judge=(judge or default_judge()).name if results is None else _judge_in(scores[kinds[0]]),
         agreements=tuple(agreement_of(name, beside[name]) for name in kinds),
         corrections=tuple(item for item in corrections if item is not None),
         disputes=tuple(sorted(disputes, key=lambda item: -len(item.disputed))),
@@ -231,6 +227,16 @@ def agree(
         people=() if labels is None else tuple(among_people(Path(labels))),
         clusters=None if groups is None else len(set(groups)),
     )
+
+
+def _judged(
+    samples: Sequence[Sample], kinds: Sequence[str], judge: Judge, convention: str, options: RunOptions
+) -> tuple[Results, dict[str, Metric]]:
+    """Let a judge judge samples; return the results, and the metric of each kind of label."""
+    # Claims are the judge's own: people cannot label them before.
+    unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
+    metrics: dict[str, Metric] = {name: KINDS[name][1](convention=convention, **unit) for name in kinds}
+    return evaluate(samples, list(dict.fromkeys(metrics.values())), judge=judge, **options), metrics
 
 
 def _groups(samples: Sequence[Sample], path: str | None) -> list[str] | None:

@@ -140,7 +140,9 @@ def _difference(
     name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None, *, by_file: bool
 ) -> Difference | None:
     """Return the figures of one metric, p values not adjusted yet; None where no sample has a value in both."""
-    places, values, values_lost = [], [], 0
+    places: list[int] = []
+    values: list[tuple[float, float]] = []
+    values_lost = 0
     for place, (one, other) in enumerate(pairs):
         left, right = one.scores[name].value, other.scores[name].value
         if left is not None and right is not None:

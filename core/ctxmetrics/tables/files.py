@@ -250,11 +250,10 @@ def _check_ids(parts: Sequence[Path], name: str) -> None:
         SampleError: Two have.
     """
     import pyarrow as pa
-    from pyarrow import compute
 
     found = pa.chunked_array([chunk for part in parts for chunk in _read(part, [name])[0][name].chunks])
     filled = found.drop_null()
-    if len(filled) == compute.count_distinct(filled).as_py():
+    if len(filled) == len(filled.unique()):
         return
     places: dict[str, int] = {}
     for row, value in enumerate(found.to_pylist(), 1):
