@@ -40,7 +40,13 @@ def _run(runner: Runner, metric: Any) -> tuple[Any, list[str]]:
     return values, [str(item.message) for item in caught if item.category is EmbeddedJudgeWarning]
 
 
-@pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
+@pytest.mark.parametrize(
+    "runner",
+    [
+        pytest.param(runner, id=runner.name, marks=[pytest.mark.slow] if "mlflow" in runner.name else [])
+        for runner in RUNNERS
+    ],
+)
 def test_the_embedded_judge_warns_once_a_run_unless_it_is_asked_for_by_name(runner: Runner) -> None:
     values, told = _run(runner, ContextRecall())
     assert values == [0.5] * 3

@@ -26,6 +26,7 @@ def test_it_is_short() -> None:
     assert len(CODE.splitlines()) < MOST_LINES
 
 
+@pytest.mark.slow
 def test_it_proves_itself(tmp_path: Path) -> None:
     done = run(CODE, tmp_path)
     assert done.returncode == 0, done.stderr

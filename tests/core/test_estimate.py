@@ -77,6 +77,7 @@ def test_calls_are_exact_and_tokens_within_a_tenth(path, options, server):
         assert counted.completion_tokens == pytest.approx(spent.completion_tokens, rel=0.1)
 
 
+@pytest.mark.slow
 def test_parts_of_a_large_sample_are_counted(server):
     sample = Sample(
         reference=" ".join(f"Sentence number {number} is here." for number in range(150)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
@@ -179,6 +179,7 @@ samples = st.builds(
 )
 
 
+@settings(max_examples=30)
 @given(samples)
 def test_a_record_of_a_sample_reads_as_the_sample(sample):
     record = SCHEMA.record(sample.to_dict())

@@ -127,7 +127,7 @@ JUDGES = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.lists(TEXTS, max_size=6), JUDGES)
 @example(["aaa Hale 12"], ["aaa 12 euros", "Hale", "aaa Hale 12"], LexicalJudge())
 def test_the_matrix_is_what_judging_gives(units, contexts, judge):

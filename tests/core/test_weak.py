@@ -190,6 +190,7 @@ def _honest(rows: dict[Any, dict[str, Any]]):
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["clapnq-dev", "begin-wow-dev"])
 def test_an_honest_judge_is_rarely_flagged_never_turned_to_no_and_asked_once(name):
     path = DATA / f"{name}.jsonl"

@@ -100,7 +100,10 @@ def test_there_are_a_hundred_payloads_and_none_holds_a_word_of_the_answer():
 @pytest.mark.parametrize(
     "obeys", [name if name == QUICK else pytest.param(name, marks=pytest.mark.slow) for name in OBEYS]
 )
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    "place",
+    ["context", *(pytest.param(name, marks=pytest.mark.slow) for name in PLACES if name != "context")],
+)
 def test_no_verdict_is_raised_without_a_flag(place, obeys, echo):
     forget()
     judge = ScriptedJudge(_obeying(OBEYS[obeys], echo=echo), name=f"{place}-{obeys}-{echo}")

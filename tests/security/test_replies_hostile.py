@@ -111,7 +111,7 @@ def test_proper_json_is_read_whatever_it_quotes(quoted):
 @pytest.mark.parametrize(
     "text",
     ['{"' * 50_000 + "}", "<think>" * 30_000, "```" + " " * 60_000 + "x", '{"data": "$data", "sentences": ["' + 'a" b ' * 20_000 + '"]}',
-     '</think>{"a":["' * 30_000, '{"data": "$data", "sentences":[' * 30_000, "{" * 100_000, "</think>" * 50_000],
+     *(pytest.param(text, marks=pytest.mark.slow) for text in ('</think>{"a":["' * 30_000, '{"data": "$data", "sentences":[' * 30_000, "{" * 100_000, "</think>" * 50_000))],
 )  # fmt: skip
 def test_replies_that_would_take_minutes_decide_nothing(text):
     assert decided(text) is None
