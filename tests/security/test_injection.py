@@ -107,9 +107,9 @@ def test_there_are_a_hundred_payloads_and_none_holds_a_word_of_the_answer():
 def test_no_verdict_is_raised_without_a_flag(place, obeys, echo):
     forget()
     judge = ScriptedJudge(_obeying(OBEYS[obeys], echo=echo), name=f"{place}-{obeys}-{echo}")
-    for number, text in enumerate(PAYLOADS):
-        sample = PLACES[place](text)
-        (row,) = evaluate([sample], [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
+    samples = [PLACES[place](text) for text in PAYLOADS]
+    rows = evaluate(samples, [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
+    for number, row in enumerate(rows):
         for verdict in (*row["context_recall"].verdicts, *row["context_precision"].verdicts):
             raised = verdict.value is True and verdict.text not in TRUE
             assert not raised or verdict.code in DOUBTFUL, (number, verdict)
