@@ -3,7 +3,7 @@
     python benchmarks/run.py pictures [--only text report comparison notebooks]
 
 - ``text``: the beginning of what "Try it" prints, into the README.
-- ``report``, ``comparison``: pictures of the pages that ``ctxmetrics demo`` and ``ctxmetrics compare`` write, taken by
+- ``report``, ``comparison``: pictures of the pages that ``ctxmetrics score`` and ``ctxmetrics compare`` write, taken by
   Chromium, at most 200 KB each.
 - ``notebooks``: each notebook of docs/notebooks is executed, and keeps the outputs that are the same each time.
 """
@@ -92,8 +92,11 @@ def picture(page: Path, name: str, *, width: int, height: int) -> dict:
 
 def write_report() -> dict:
     with tempfile.TemporaryDirectory() as folder:
-        printed("demo", cwd=Path(folder))
-        return picture(Path(folder) / "ctxmetrics-demo.html", "report", width=960, height=900)
+        data = Path("examples", "handbook.jsonl")
+        (Path(folder) / "examples").mkdir()
+        shutil.copy(ROOT / data, Path(folder) / data)
+        printed("score", str(data), "--report", "report.html", cwd=Path(folder))
+        return picture(Path(folder) / "report.html", "report", width=1024, height=960)
 
 
 def write_comparison() -> dict:
@@ -109,7 +112,7 @@ def write_comparison() -> dict:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "comparison.html"
         page.write_text(compare(*runs).html(), encoding="utf-8")
-        return picture(page, "comparison", width=960, height=900)
+        return picture(page, "comparison", width=1024, height=900)
 
 
 def executed(path: Path):
