@@ -78,7 +78,7 @@ def test_a_copied_evaluator_warns_no_second_time() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert [one.as_runnable().invoke(fields)["score"] for one in copies] == [1.0] * 3
-    assert [item.category for item in caught] == [EmbeddedJudgeWarning]
+    assert sum(item.category is EmbeddedJudgeWarning for item in caught) == 1
 
 
 def test_several_metrics_and_evaluators_warn_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from typing import Any
 
 import pytest
@@ -72,7 +73,7 @@ def test_a_request_has_the_time_of_the_run_config_unless_one_is_given() -> None:
         await metric.abatch_score(rows)
         await metric.abatch_score(rows, timeout=30)
 
-    asyncio.run(run())
+    contextvars.Context().run(asyncio.run, run())  # without the run of a test before
     assert times == [120, 600, 30]
 
 

@@ -54,8 +54,8 @@ class Key:
 
     def __init__(self, text: str | None, variable: str = KEY_VARIABLE, *, needed: bool = False) -> None:
         self._text = None if text is None else _sendable(text, "api_key")
-        self.variable = variable
-        self.needed = needed
+        self.variable: str = variable
+        self.needed: bool = needed
 
     def reveal(self) -> str | None:
         """Return the key, or None where there is none."""
