@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from ctxmetrics import Sample
-from support import missing
+from support.browser import LACKING, Browser
 from support.labelling import LabelProcess
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-LACKING = missing("selenium", "axe_core_python") or (
-    not (CHROMIUM and DRIVER) and "chromium and chromedriver"
-)
+if TYPE_CHECKING:
+    from pathlib import Path
+
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}")]
 
 SECONDS = 60
@@ -48,28 +44,12 @@ def written(folder: Path, samples) -> Path:
     return file
 
 
-class Page:
+class Page(Browser):
     """The page in a browser, and what a person does to it."""
-
-    def __init__(self, folder: Path) -> None:
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-        arguments = ["--headless=new", "--disable-dev-shm-usage", f"--user-data-dir={folder}"]
-        arguments += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        for argument in arguments:
-            options.add_argument(argument)
-        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
 
     def open(self, address: str) -> None:
         self.driver.get(address)
         self.wait(lambda: self.run("return shown !== null && !busy"))
-
-    def run(self, script: str, *arguments: object):
-        return self.driver.execute_script(script, *arguments)
 
     def wait(self, condition) -> None:
         from selenium.webdriver.support.ui import WebDriverWait
@@ -91,28 +71,6 @@ class Page:
     def question(self) -> tuple[str, str]:
         """The id of the sample and the item that is asked about."""
         return tuple(self.run("return [shown.name, shown.item]"))
-
-    def requests(self) -> list[str]:
-        """Every address that pages asked for since the last look."""
-        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        return [
-            event["params"]["request"]["url"]
-            for event in events
-            if event["method"] == "Network.requestWillBeSent"
-        ]
-
-    def serious(self) -> list[tuple[str, list[str]]]:
-        """What axe-core finds that is serious or critical."""
-        import axe_core_python
-
-        self.run((Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
-        found = self.driver.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
-        assert len(found["passes"]) > 10
-        return [
-            (item["id"], [node["html"] for node in item["nodes"]])
-            for item in found["violations"]
-            if item["impact"] in {"serious", "critical"}
-        ]
 
 
 @pytest.fixture

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
-import os
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +11,8 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, Results, Sample, evaluate
 from ctxmetrics.files import read_samples
-from support import missing
+from support.browser import LACKING, Browser
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-LACKING = missing("selenium", "axe_core_python") or (
-    not (CHROMIUM and DRIVER) and "chromium and chromedriver"
-)
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}")]
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
@@ -34,22 +26,8 @@ HOSTILE = (
 )
 
 
-class Page:
+class Page(Browser):
     """Pages of files in a browser."""
-
-    def __init__(self, folder: Path) -> None:
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-        arguments = ["--headless=new", "--disable-dev-shm-usage", f"--user-data-dir={folder}"]
-        arguments += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        for argument in arguments:
-            options.add_argument(argument)
-        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-        self.driver.set_script_timeout(120)
 
     def open(
         self, file: Path, fragment: str = "", *, width: int = 1200, scheme: str = "light", script: bool = True
@@ -61,9 +39,6 @@ class Page:
         self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not script})
         self.driver.get("about:blank")
         self.driver.get(f"{file.as_uri()}{fragment}")
-
-    def run(self, script: str, *arguments: object):
-        return self.driver.execute_script(script, *arguments)
 
     def wait(self, condition: str) -> None:
         from selenium.webdriver.support.ui import WebDriverWait
@@ -90,27 +65,8 @@ class Page:
         self.wait("document.getElementById('shown').textContent !== 'waiting'")
 
     def requests(self) -> list[str]:
-        """Every address that was asked for."""
-        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        urls = [
-            event["params"]["request"]["url"]
-            for event in events
-            if event["method"] == "Network.requestWillBeSent"
-        ]
-        return [url for url in urls if not url.startswith(("data:", "chrome:", "about:"))]
-
-    def serious(self, inside: str = "html") -> list[tuple[str, list[str]]]:
-        """What axe-core finds that is serious or critical."""
-        import axe_core_python
-
-        self.run((Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
-        found = self.driver.execute_async_script("axe.run(arguments[0]).then(arguments[1])", inside)
-        assert len(found["passes"]) > 10
-        return [
-            (item["id"], [node["html"] for node in item["nodes"]][:3])
-            for item in found["violations"]
-            if item["impact"] in {"serious", "critical"}
-        ]
+        """Every address of the network that was asked for."""
+        return [url for url in super().requests() if not url.startswith(("data:", "chrome:", "about:"))]
 
 
 @pytest.fixture(scope="module")

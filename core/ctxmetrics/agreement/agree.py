@@ -199,8 +199,9 @@ def agree(
     weights = [weight_of(sample) for sample in given]
     groups = _groups(given, cluster)
     systems = _groups(given, system)
+    judging = judge or default_judge()
     if results is None:
-        found, metrics = _judged(given, kinds, judge or default_judge(), convention, options)
+        found, metrics = _judged(given, kinds, judging, convention, options)
         scores = {name: [row[metrics[name].name] for row in found] for name in kinds}
     else:
         found = results if isinstance(results, Results) else Results.from_jsonl(results)
@@ -216,7 +217,7 @@ def agree(
     corrections = [column.correction(range(len(given))) for column in reversed(columns)]
     disputes = [item for items in beside.values() for item in items if item.disputed]
     return AgreementReport(
-        judge=(judge or default_judge()).name if results is None else _judge_in(scores[kinds[0]]),
+        judge=judging.name if results is None else _judge_in(scores[kinds[0]]),
         agreements=tuple(agreement_of(name, beside[name]) for name in kinds),
         corrections=tuple(item for item in corrections if item is not None),
         disputes=tuple(sorted(disputes, key=lambda item: -len(item.disputed))),

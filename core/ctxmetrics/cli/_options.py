@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ctxmetrics.errors import ParameterError
+
 File = Annotated[
     Path,
     typer.Argument(
@@ -105,3 +107,9 @@ MinPassRate = Annotated[
 ]
 JUnitFile = Annotated[Path | None, typer.Option("--junit", help="Gates as JUnit XML: FILE.xml.")]
 OutputFormat = Annotated[str, typer.Option("--format", help="text, json or markdown.")]
+
+
+def check_format(given: str, *choices: str) -> None:
+    """Raise `ParameterError` unless ``--format`` is one of the choices."""
+    if given not in choices:
+        raise ParameterError(f"--format {given!r} is unknown. Choose from: {', '.join(choices)}.")

@@ -10,10 +10,9 @@ import typer
 
 from ctxmetrics.cli._ci import Outcome, tell_ci
 from ctxmetrics.cli._gates import name_and_value
-from ctxmetrics.cli._options import JUnitFile, OutputFormat
+from ctxmetrics.cli._options import JUnitFile, OutputFormat, check_format
 from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import print_result
-from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +68,7 @@ def compare(
     from ctxmetrics.comparison.compare import compare as compared
     from ctxmetrics.evaluation.writer import check_outputs, write_whole
 
-    if format not in {"text", "json", "markdown"}:
-        raise ParameterError(f"--format {format!r} is unknown. Choose from: text, json, markdown.")
+    check_format(format, "text", "json", "markdown")
     check_outputs({"--page": page, "--junit": junit}, {"FIRST": first, "SECOND": second})
     found = compared(
         first, second, by=by, cluster=cluster, allow_different=allow_different or (), labels=labels or ()

@@ -20,11 +20,11 @@ from ctxmetrics.cli._options import (
     JudgeName,
     MetricNames,
     SchemaName,
+    check_format,
 )
 from ctxmetrics.cli._run import judge_of, metrics_of, samples_of, schema_and_convention
 from ctxmetrics.cli._terminal import print_result
 from ctxmetrics.cli.parity import UPLOADS
-from ctxmetrics.errors import ParameterError
 
 _Against = Annotated[str, typer.Option("--against", help="ragas or deepeval.", show_default=False)]
 _Format = Annotated[str, typer.Option("--format", help="text, or json with every value.")]
@@ -47,8 +47,7 @@ def explain_difference(
     from ctxmetrics.adapting.natives import native_of
     from ctxmetrics.adapting.runners import aside
 
-    if format not in {"text", "json"}:
-        raise ParameterError(f"--format {format!r} is unknown. Choose from: text, json.")
+    check_format(format, "text", "json")
     schema, convention = schema_and_convention(schema, convention)
     samples = samples_of(file, schema, columns)
     asked = judge_of(judge, base_url)

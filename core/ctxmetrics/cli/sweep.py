@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-from ctxmetrics.cli._options import Columns, ConventionName, File, OutputFormat, SchemaName
+from ctxmetrics.cli._options import Columns, ConventionName, File, OutputFormat, SchemaName, check_format
 from ctxmetrics.cli._run import samples_of, schema_and_convention
 from ctxmetrics.cli._terminal import print_result
-from ctxmetrics.errors import ParameterError
 
 
 def sweep(
@@ -20,8 +19,7 @@ def sweep(
     """Show the string variants at min_similarity 0.30 to 0.95, with their agreement where labels are given."""
     from ctxmetrics.agreement.sweep import sweep as scored
 
-    if format not in {"text", "json"}:
-        raise ParameterError(f"--format {format!r} is unknown. Choose from: text, json.")
+    check_format(format, "text", "json")
     schema, convention = schema_and_convention(schema, convention)
     found = scored(samples_of(file, schema, columns), convention=convention)
     print_result(json.dumps(found.to_dict(), indent=1) if format == "json" else str(found))

@@ -172,7 +172,7 @@ class Results(Sequence[Row]):
         self._rows: list[Row] | None = [] if keep else None
 
     def add(self, row: Row) -> None:
-        """Append a row; the engine's business."""
+        """Append a row; only the engine calls it."""
         self._ids.append(row.sample_id)
         for name, column in self._columns.items():
             column.add(row.scores[name])

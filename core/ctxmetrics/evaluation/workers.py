@@ -1,7 +1,9 @@
 """Scoring in several processes of one machine: batches of samples out, their scores back.
 
 For metrics that send no request. A worker is a program that reads its metrics and then one batch after the other from
-stdin, and writes the scores to stdout; both ends pickle. It imports nothing of the calling script. It ends when its stdin
+stdin, and writes the scores to stdout. Both ends are this library on one
+machine, and nothing else can write to the pipes between them: so pickle is safe here, and carries metrics and scores as
+they are. It imports nothing of the calling script. It ends when its stdin
 does, so none is left behind when the run is killed; it has a session of its own, so Ctrl-C reaches the run only.
 """
 

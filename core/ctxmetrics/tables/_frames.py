@@ -37,7 +37,7 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
 def as_polars(series: nw.Series[Any]) -> pl.Series | None:
     """Return a column for polars; None where its cells are of several types, or pandas has no pyarrow to read them."""
     if series.implementation.is_polars():
-        return series.to_native()  # type: ignore[no-any-return]
+        return series.to_native()  # type: ignore[no-any-return]  # narwhals does not say which kind it gives
     import polars as pl
 
     native = series.to_native()
