@@ -106,6 +106,7 @@ MinPassRate = Annotated[
     ),
 ]
 JUnitFile = Annotated[Path | None, typer.Option("--junit", help="Gates as JUnit XML: FILE.xml.")]
+TextOrJson = Annotated[str, typer.Option("--format", help="text, or json with every value.")]
 OutputFormat = Annotated[str, typer.Option("--format", help="text, json or markdown.")]
 
 

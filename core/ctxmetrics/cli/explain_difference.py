@@ -20,6 +20,7 @@ from ctxmetrics.cli._options import (
     JudgeName,
     MetricNames,
     SchemaName,
+    TextOrJson,
     check_format,
 )
 from ctxmetrics.cli._run import judge_of, metrics_of, samples_of, schema_and_convention
@@ -27,7 +28,6 @@ from ctxmetrics.cli._terminal import print_result
 from ctxmetrics.cli.parity import UPLOADS
 
 _Against = Annotated[str, typer.Option("--against", help="ragas or deepeval.", show_default=False)]
-_Format = Annotated[str, typer.Option("--format", help="text, or json with every value.")]
 
 
 def explain_difference(
@@ -40,7 +40,7 @@ def explain_difference(
     schema: SchemaName = None,
     columns: Columns = None,
     cache: CacheDir = None,
-    format: _Format = "text",  # noqa: A002 - the option is named so
+    format: TextOrJson = "text",  # noqa: A002 - the option is named so
 ) -> None:
     """A framework's own metrics beside ours, with the same verdicts: which rule moved each value."""
     from ctxmetrics.adapting.natives import explain_difference as explained

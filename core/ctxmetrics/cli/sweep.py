@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ctxmetrics.cli._options import Columns, ConventionName, File, OutputFormat, SchemaName, check_format
+from ctxmetrics.cli._options import Columns, ConventionName, File, SchemaName, TextOrJson, check_format
 from ctxmetrics.cli._run import samples_of, schema_and_convention
 from ctxmetrics.cli._terminal import print_result
 
@@ -14,7 +14,7 @@ def sweep(
     convention: ConventionName = None,
     schema: SchemaName = None,
     columns: Columns = None,
-    format: OutputFormat = "text",  # noqa: A002 - the option is named so
+    format: TextOrJson = "text",  # noqa: A002 - the option is named so
 ) -> None:
     """Show the string variants at min_similarity 0.30 to 0.95, with their agreement where labels are given."""
     from ctxmetrics.agreement.sweep import sweep as scored
