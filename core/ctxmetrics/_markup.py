@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ctxmetrics._display import visible_on_page
 from ctxmetrics._version import __version__
 from ctxmetrics._wording import doubt, is_expected, mark_of, say, why_missed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from ctxmetrics.verdicts import Verdict
+from ctxmetrics.verdicts import Verdict
 
 _ASSETS = Path(__file__).parent / "report"
 _KINDS = {True: "yes", False: "no", None: "open"}

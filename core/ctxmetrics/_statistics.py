@@ -6,13 +6,10 @@ The unit is the sample: the sentences of one reference, or the contexts of one q
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _EQUAL = 1e-9
 _SERIES_FROM = 300

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from ctxmetrics._display import visible
 from ctxmetrics.conventions import get_convention
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from ctxmetrics.verdicts import Evidence, Verdict
+from ctxmetrics.verdicts import Evidence, Verdict
 
 # The most characters of a quote, a unit, a judge's reason and a message that one line shows.
 _QUOTE = 80

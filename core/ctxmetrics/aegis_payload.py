@@ -7,15 +7,13 @@ The shape is that of the page on ``ctx_recall``: settings, and ``evaluations``, 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics.errors import InputFileError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 METRICS: Mapping[str, str] = MappingProxyType(
     {"ctx_recall": "context_recall", "ctx_rank_prec": "context_precision"}

@@ -6,14 +6,12 @@ chooses how anything is judged. Where a source leaves a cell open, ``ours`` name
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, Union
+from typing import Literal, Union
 
 from ctxmetrics.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Unit = Literal["sentence", "claim", "fact"]
 Family = Literal["recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"]

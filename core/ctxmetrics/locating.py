@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ctxmetrics.errors import InputFileError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from ctxmetrics.formulas import Span
+from ctxmetrics.formulas import Span
 
 _PIECE = 12
 _BLOCK = 4096

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ctxmetrics._frozen import EMPTY, plain
 from ctxmetrics._markup import fragment, isolated, score_head, verdict_list
@@ -24,9 +25,6 @@ from ctxmetrics._wording import (
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict, unjudged
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Why a score has no value. Stable: programs may switch on it.
 ReasonCode = Literal[

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ctxmetrics._frozen import EMPTY, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 # Why a verdict is missing, or flagged. Stable.
 VerdictCode = Literal[

@@ -341,7 +341,7 @@ def test_a_second_process_is_kept_away_from_out(tmp_path: Path) -> None:
     file, out = data(tmp_path), tmp_path / "out.jsonl"
     assert ctxmetrics("score", file, "--out", out).returncode == 0
     before = out.read_bytes()
-    with OutFile(out):  # this process is the first one
+    with contextlib.closing(OutFile(out)):  # this process is the first one
         assert "out.jsonl: another run is writing it" in refused(
             "score", file, "--out", out, run_with=in_own_process
         )

@@ -28,7 +28,7 @@ AT_LEAST = 0.95
 # Each target's module, and the tests that must notice a change in it. The quickest come first: they end most changes.
 TARGETS = {
     # No oracles: numba takes its time.
-    "formulas": ("formulas.py", "tests/core/test_formulas.py tests/properties/test_formulas_properties.py"),
+    "formulas": ("formulas", "tests/core/test_formulas.py tests/properties/test_formulas_properties.py"),
     "checking": (
         "judges/llm/checking.py",
         "tests/core/test_replies.py tests/conformance/test_core.py tests/core/test_llm_judge.py",

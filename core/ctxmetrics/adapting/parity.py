@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING
 
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.adapting.runners import CORE, Runner, installed_runners
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.report.view import aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
+from ctxmetrics.samples import Sample
 
 # Differences that the text shows.
 _SHOWN = 20

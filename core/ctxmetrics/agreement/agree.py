@@ -13,45 +13,38 @@ People label a part of the samples, in `Sample.labels`:
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._display import visible
-from ctxmetrics.agreement.correction import correction_of
-from ctxmetrics.agreement.figures import FEW, agreement_of, shown, shown_with
-from ctxmetrics.agreement.judges import table_of
+from ctxmetrics.agreement.correction import Correction, correction_of
+from ctxmetrics.agreement.figures import FEW, Agreement, agreement_of, shown, shown_with
+from ctxmetrics.agreement.judges import JudgeTable, table_of
 from ctxmetrics.agreement.labelling.reading import read_labelled
-from ctxmetrics.agreement.labels import KINDS, REFERENCE, compared, labels_of, weight_of
-from ctxmetrics.agreement.people import among_people
+from ctxmetrics.agreement.labels import KINDS, REFERENCE, Compared, compared, labels_of, weight_of
+from ctxmetrics.agreement.people import PeopleAgreement, among_people
 from ctxmetrics.agreement.runs import metric_in, scores_in
-from ctxmetrics.agreement.systems import SystemFigures, ranking_of
+from ctxmetrics.agreement.systems import Ranking, SystemFigures, ranking_of
 from ctxmetrics.comparison.grouping import group_of
 from ctxmetrics.comparison.labelled import people_value
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.engine import evaluate
+from ctxmetrics.evaluation.options import RunOptions
 from ctxmetrics.evaluation.results import Results
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import default_judge
 from ctxmetrics.report.view import aligned
 from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from typing_extensions import Unpack
 
-    from ctxmetrics.agreement.correction import Correction
-    from ctxmetrics.agreement.figures import Agreement
-    from ctxmetrics.agreement.judges import JudgeTable
-    from ctxmetrics.agreement.labels import Compared
-    from ctxmetrics.agreement.people import PeopleAgreement
-    from ctxmetrics.agreement.systems import Ranking
-    from ctxmetrics.evaluation.options import RunOptions
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.scores import Score
 
 # The rows of the table of agreement.
 _NAMES = (

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ctxmetrics.agreement.labels import Compared
+from ctxmetrics.agreement.labels import Compared
 
 # With fewer labelled samples, the figures say little.
 FEW = 25

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._display import visible
-from ctxmetrics.agreement.figures import shown, shown_with
+from ctxmetrics.agreement.figures import Agreement, shown, shown_with
+from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.comparison.paired import holm, paired_mean
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.report.view import aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from ctxmetrics.agreement.figures import Agreement
-    from ctxmetrics.agreement.labels import Compared
 
 _HEADER = ("kappa", "balanced accuracy", "bias", "equal", "answers")
 _SHOWN = 20

@@ -5,24 +5,18 @@ A part of the samples have `Sample.labels`; ``null`` in a list is no label. `KIN
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import line
 from ctxmetrics.comparison.labelled import CONTEXTS, UNITS, weight_in
 from ctxmetrics.errors import SampleError
-from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, split_sentences
 from ctxmetrics.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ctxmetrics.metrics.judged import JudgedMetric
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
 
 REFERENCE = "reference_supported"
 # The labels there are: what one answer is about, and the metric whose verdicts it is compared with. A reference counts

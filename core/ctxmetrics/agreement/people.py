@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ctxmetrics.agreement.figures import Agreement
 from ctxmetrics.comparison.answers import NO, YES, read_answers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)

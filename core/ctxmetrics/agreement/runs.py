@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ctxmetrics._display import visible
 from ctxmetrics.agreement.labels import KINDS
 from ctxmetrics.comparison.labelled import CONTEXTS
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.results import Results
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.named import metric_named
 from ctxmetrics.report.rows import context_hashes, question_hash, record_of
+from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, split_sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ctxmetrics.evaluation.results import Results
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
 
 
 def metric_in(results: Results, label: str) -> Metric:

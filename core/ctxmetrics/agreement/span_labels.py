@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._display import visible
 from ctxmetrics.agreement.labelling.draw import key_of
-from ctxmetrics.comparison.answers import NO, YES, read_answers
+from ctxmetrics.comparison.answers import NO, YES, Answer, Key, read_answers
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, own_id, span_of, write_span
 from ctxmetrics.formulas import merged_spans
 from ctxmetrics.metrics.spans import read_span
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from ctxmetrics.comparison.answers import Answer, Key
-    from ctxmetrics.samples import Sample
+from ctxmetrics.samples import Sample
 
 _SHOWN = 80
 # Where a chunk's id is looked for; LlamaIndex writes ``id_``.

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ctxmetrics.agreement.figures import agreement_of
+from ctxmetrics.agreement.figures import Agreement, agreement_of
 from ctxmetrics.agreement.labels import compared, labels_of
 from ctxmetrics.comparison.labelled import CONTEXTS
 from ctxmetrics.evaluation.engine import evaluate
 from ctxmetrics.metrics.strings import NonLLMContextPrecision, NonLLMContextRecall
 from ctxmetrics.report.view import aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ctxmetrics.agreement.figures import Agreement
-    from ctxmetrics.samples import Sample
+from ctxmetrics.samples import Sample
 
 CUTS = tuple(number / 100 for number in range(30, 100, 5))
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._display import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxmetrics.agreement.correction import Correction
-    from ctxmetrics.agreement.figures import Agreement
+from ctxmetrics.agreement.correction import Correction
+from ctxmetrics.agreement.figures import Agreement
 
 _SHOWN = 24
 

@@ -6,16 +6,14 @@ The unit is the sample, or a cluster of samples that belong together.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ctxmetrics._statistics import mean_interval, student_quantile, wilson
 from ctxmetrics.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _EQUAL = 1e-9
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ctxmetrics.attribution import Attribution
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.formulas import smallest_k
 from ctxmetrics.report.view import aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ctxmetrics.attribution import Attribution
-    from ctxmetrics.scores import Score
+from ctxmetrics.scores import Score
 
 # Characters that stand for one token, as where a server gives no counts.
 CHARACTERS_A_TOKEN = 4

@@ -9,42 +9,35 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._runtime.background import background_loop, start, wait_for
 from ctxmetrics._runtime.cache import opened
+from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.quota import Quota
 from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run, using
 from ctxmetrics.errors import CtxMetricsError, JudgeError, OutputFileError, ParameterError
+from ctxmetrics.evaluation.options import RunOptions, check_options
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.scoring import score_sample
 from ctxmetrics.evaluation.sources import CallerSource, Source
+from ctxmetrics.evaluation.workers import BATCH, Workers
 from ctxmetrics.evaluation.writer import OutFile, check_outputs
+from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.report.view import Row
+from ctxmetrics.samples import Sample
 from ctxmetrics.scores import FAILURES, Score
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-    from typing import Literal
-
     from typing_extensions import Unpack
 
-    from ctxmetrics._runtime.cache import Store
-    from ctxmetrics._runtime.memo import Memo
-    from ctxmetrics.evaluation.options import RunOptions
-    from ctxmetrics.evaluation.progress import Progress
-    from ctxmetrics.evaluation.workers import Workers
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.samples import Sample
 
 # Samples under way for each request that may be in flight.
 WINDOW = 4
@@ -52,7 +45,6 @@ WINDOW = 4
 BUFFER = 64
 # Seconds that judges get to end when a run is stopped.
 GRACE = 2.0
-_LEAST_SECONDS = 0.001
 # What `Results.stopped` says after Ctrl-C.
 INTERRUPTED = "interrupted"
 
@@ -170,7 +162,7 @@ class Evaluation:
         resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
         in_caller: Whether the calling thread reads the samples, where they are no list (`run_in_caller`).
         run: The run that this one is a part of, where there are several parts; it has the limits then.
-        max_concurrency: This and the others: as for `evaluate`.
+        **options: As for `evaluate`.
     """
 
     def __init__(
@@ -184,55 +176,30 @@ class Evaluation:
         resume: bool = False,
         in_caller: bool = False,
         run: Run | None = None,
-        max_concurrency: int = DEFAULT_CONCURRENCY,
-        cache: str | os.PathLike[str] | Store | None = None,
-        timeout: float = DEFAULT_TIMEOUT,
-        on_error: Literal["record", "raise"] = "record",
-        progress: bool | Callable[[Progress], None] | None = None,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-        requests_per_minute: int | None = None,
-        tokens_per_minute: int | None = None,
-        deadline: float | None = None,
-        out: str | os.PathLike[str] | None = None,
-        keep_texts: bool = False,
-        workers: int = 1,
+        **options: Unpack[RunOptions],
     ) -> None:
-        check_number("evaluate: max_concurrency", max_concurrency, 1, whole=True)
-        check_number("evaluate: workers", workers, 1, whole=True)
-        check_number("evaluate: max_calls", max_calls, 0, whole=True, optional=True)
-        check_number("evaluate: max_tokens", max_tokens, 0, whole=True, optional=True)
-        for name, number in (
-            ("requests_per_minute", requests_per_minute),
-            ("tokens_per_minute", tokens_per_minute),
-        ):
-            check_number(f"evaluate: {name}", number, 1, whole=True, optional=True)
-        check_number("evaluate: timeout", timeout, _LEAST_SECONDS)
-        check_number("evaluate: deadline", deadline, _LEAST_SECONDS, optional=True)
-        check_choice("evaluate: on_error", on_error, ("record", "raise"))
-        if out is not None:
-            check_outputs({"out": out}, {"samples": getattr(samples, "path", None)})
+        check_options(options)
+        path = getattr(samples, "path", None)
+        check_outputs({"out": options.get("out")}, {"samples": path})
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         listed = isinstance(samples, (list, tuple))
         self.source: Source = (CallerSource if in_caller and not listed else Source)(samples, self.metrics)
-        quota = None
-        if requests_per_minute is not None or tokens_per_minute is not None:
-            quota = Quota(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute)
+        most, workers = options.get("max_concurrency", DEFAULT_CONCURRENCY), options.get("workers", 1)
+        requests, tokens = options.get("requests_per_minute"), options.get("tokens_per_minute")
         self._run = run or Run(
-            max_concurrency=max_concurrency,
-            timeout=timeout,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
+            max_concurrency=most,
+            timeout=options.get("timeout", DEFAULT_TIMEOUT),
+            max_calls=options.get("max_calls"),
+            max_tokens=options.get("max_tokens"),
             memo=memo,
             ends=True,
-            quota=quota,
+            quota=Quota(requests_per_minute=requests, tokens_per_minute=tokens)
+            if requests or tokens
+            else None,
         )
-        self._cache, self._out, self._progress, self._deadline = cache, out, progress, deadline
-        self._keep_texts = keep_texts
-        path = getattr(samples, "path", None)
+        self._options = options
         self._file: str | None = None if path is None else str(path)
-        self._raises = on_error == "raise"
-        self._keep = out is None if keep is None else keep
+        self._keep = options.get("out") is None if keep is None else keep
         self._resume = resume and not self._keep
         self._stopped: str | None = None
         self._out_of_time = False
@@ -240,14 +207,9 @@ class Evaluation:
         self._running = 0
         # A sample is there, finished or collected, or the run is stopped.
         self._changed = asyncio.Event()
-        self._workers: Workers | None = None
-        self._room = max_concurrency
-        """Samples under way are bounded by this, `WINDOW` and `BUFFER`."""
-        if workers > 1:
-            from ctxmetrics.evaluation.workers import BATCH, Workers
-
-            self._workers = Workers(workers, self.metrics)
-            self._room = max(max_concurrency, workers * BATCH)
+        self._workers = Workers(workers, self.metrics) if workers > 1 else None
+        # Samples under way are bounded by this, `WINDOW` and `BUFFER`.
+        self._room = max(most, workers * BATCH) if workers > 1 else most
 
     def stop(self, why: str) -> None:
         """Cancel what is under way, in the run's own thread; judges that do not end in time are left behind."""
@@ -266,26 +228,24 @@ class Evaluation:
 
     async def go(self) -> Results:
         """Score everything."""
-        import asyncio
-
-        run = self._run
+        run, options, file = self._run, self._options, None
         scales = {metric.name: metric.rules.scale for metric in self.metrics}
         results = Results(scales, keep=self._keep, source=self._file, started=datetime.now(timezone.utc))
         with ExitStack() as stack:
-            if self._cache is not None:
-                run.cache = stack.enter_context(opened(self._cache))
+            if (cache := options.get("cache")) is not None:
+                run.cache = stack.enter_context(opened(cache))
             stack.enter_context(using(run))
             if self._workers is not None:
                 stack.callback(self._workers.close)
-            file = None
-            if self._out is not None:
-                file = stack.enter_context(
-                    OutFile(self._out, resume=self._resume, keep_texts=self._keep_texts)
-                )
-            advance = stack.enter_context(counting_progress(self._progress, self.source.total, run))
-            if self._deadline is not None:
-                why = f"the deadline of {self._deadline:g} s was reached"
-                timer = asyncio.get_running_loop().call_later(self._deadline, self.stop, why)
+            if (out := options.get("out")) is not None:
+                keep_texts = options.get("keep_texts", False)
+                file = OutFile(out, resume=self._resume, keep_texts=keep_texts)
+                stack.callback(file.close)
+            showing = counting_progress(options.get("progress"), self.source.total, run)
+            advance = stack.enter_context(showing)
+            if (deadline := options.get("deadline")) is not None:
+                why = f"the deadline of {deadline:g} s was reached"
+                timer = asyncio.get_running_loop().call_later(deadline, self.stop, why)
                 stack.callback(timer.cancel)
             reader = asyncio.create_task(self._read(file, advance))
             reader.add_done_callback(lambda _: self._changed.set())
@@ -321,7 +281,8 @@ class Evaluation:
             except OutputFileError as error:
                 results.stopped = str(error)
         elif file.part is not None:
-            _log.warning("%s was not written: the rows of this run are in %s", self._out, file.part)
+            out = self._options.get("out")
+            _log.warning("%s was not written: the rows of this run are in %s", out, file.part)
 
     async def _read(self, file: OutFile | None, advance: Callable[[bool], None]) -> None:
         """Start the samples one after the other, while there is room."""
@@ -388,7 +349,7 @@ class Evaluation:
                 except OutputFileError as error:
                     self.stop(str(error))
                     file = None
-            if self._raises:
+            if self._options.get("on_error") == "raise":
                 _raise_failure(row)
         reader.result()
 

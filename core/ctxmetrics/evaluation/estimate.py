@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,6 @@ from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-
     from pydantic import BaseModel
 
     from ctxmetrics._runtime.cache import Store

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypedDict
+import os
+from collections.abc import Callable
+from typing import Literal, TypedDict
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from ctxmetrics._runtime.cache import Store
-    from ctxmetrics.evaluation.progress import Progress
+from ctxmetrics._checks import check_choice, check_number
+from ctxmetrics._runtime.cache import Store
+from ctxmetrics.evaluation.progress import Progress
 
 
 class RunOptions(TypedDict, total=False):
-    """The options of `ctxmetrics.evaluate`, which describes them; their defaults are those of `Evaluation`."""
+    """The options of `ctxmetrics.evaluate`, which describes them with their defaults."""
 
     max_concurrency: int
     cache: str | os.PathLike[str] | Store | None
@@ -28,3 +27,34 @@ class RunOptions(TypedDict, total=False):
     out: str | os.PathLike[str] | None
     keep_texts: bool
     workers: int
+
+
+# The least of each number of things, and of seconds.
+_COUNTS = {
+    "max_concurrency": 1,
+    "workers": 1,
+    "max_calls": 0,
+    "max_tokens": 0,
+    "requests_per_minute": 1,
+    "tokens_per_minute": 1,
+}
+_SECONDS = {"timeout": 0.001, "deadline": 0.001}
+# The numbers that cannot be None.
+_NEEDED = ("max_concurrency", "workers", "timeout")
+
+
+def check_options(options: RunOptions) -> None:
+    """Raise unless the options are those of a run, and their numbers are in range.
+
+    Raises:
+        ParameterError: A number is out of range, or ``on_error`` is unknown.
+        TypeError: There is no such option.
+    """
+    for name, value in options.items():
+        if name not in RunOptions.__annotations__:
+            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}")
+        least = {**_COUNTS, **_SECONDS}.get(name)
+        if least is not None:
+            optional = name not in _NEEDED
+            check_number(f"evaluate: {name}", value, least, whole=name in _COUNTS, optional=optional)
+    check_choice("evaluate: on_error", options.get("on_error", "record"), ("record", "raise"))

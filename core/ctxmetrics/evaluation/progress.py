@@ -5,14 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from ctxmetrics._runtime.run import Run
+from ctxmetrics._runtime.run import Run
 
 
 @dataclass(frozen=True, slots=True)

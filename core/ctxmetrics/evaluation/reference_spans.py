@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import write_span
-from ctxmetrics.formulas import merged_spans
+from ctxmetrics.formulas import Span, merged_spans
 from ctxmetrics.metrics.spans import read_span
+from ctxmetrics.report.view import Row
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import DOUBTFUL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ctxmetrics.formulas import Span
-    from ctxmetrics.report.view import Row
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
 
 
 def reference_spans_of(rows: Iterable[Row], metric: str) -> Iterator[Sample]:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from array import array
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from ctxmetrics._checks import check_choice
 from ctxmetrics._wording import listed
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, missing_extra
+from ctxmetrics.evaluation.columns import Column
+from ctxmetrics.evaluation.curve import Curve, SmallestK, curve_of, smallest_k_of
+from ctxmetrics.evaluation.reference_spans import reference_spans_of
 from ctxmetrics.evaluation.writer import json_line, write_whole
-from ctxmetrics.metrics.base import Formula
-from ctxmetrics.report.report import report_of
+from ctxmetrics.metrics.base import Formula, Metric
+from ctxmetrics.report.html import notebook_html, render_html
+from ctxmetrics.report.report import Report, report_of
 from ctxmetrics.report.rows import read_rows, to_rows
-from ctxmetrics.report.view import MetricSummary, Origin, Row, Summary
-from ctxmetrics.scores import FAILURES, NOT_FINAL, Provenance, Score
-from ctxmetrics.verdicts import Usage, unjudged
+from ctxmetrics.report.view import Origin, Row, Summary
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import NOT_FINAL
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
     from datetime import datetime
 
     import numpy as np
@@ -31,115 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ctxmetrics.comparison.compare import Comparison
-    from ctxmetrics.evaluation.curve import Curve, SmallestK
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.report.report import Report
-    from ctxmetrics.samples import Sample
 
 # The curve of the page ends there.
 _LARGEST_K = 20
-# A server may call itself by another name in each reply.
-_MOST_PROVENANCES = 16
-
-
-@dataclass(slots=True)
-class _Column:
-    """The values of one metric, compactly: what a run of any length keeps."""
-
-    metric: str
-    scale: float = 1.0
-    values: array[float] = field(default_factory=lambda: array("d"))
-    codes: array[int] = field(default_factory=lambda: array("B"))
-    names: dict[str, int] = field(default_factory=dict)
-    causes: Counter[str] = field(default_factory=Counter)
-    words: dict[str, str] = field(default_factory=dict)
-    convention: str = "default"
-    passed: int = 0
-    failed: int = 0
-    answered: bool = False
-    verdicts: int = 0
-    doubts: Counter[str] = field(default_factory=Counter)
-    doubtful: array[int] = field(default_factory=lambda: array("I"))
-    threshold: float | None = None
-    provenances: dict[Provenance, None] = field(default_factory=dict)
-    last: Provenance | None = None
-
-    def add(self, score: Score) -> None:
-        code = score.reason_code or ""
-        if score.provenance != self.last and len(self.provenances) < _MOST_PROVENANCES:
-            self.last = score.provenance
-            self.provenances[self.last] = None
-        self.values.append(math.nan if score.value is None else score.value)
-        self.codes.append(self.names.setdefault(code, len(self.names)))
-        missing = unjudged(score.verdicts)
-        self.causes.update(verdict.code or "not judged" for verdict in missing)
-        for verdict in missing:
-            self.words.setdefault(verdict.code or "not judged", verdict.reason or "")
-        if code == "metric_error":
-            self.words.setdefault(code, score.message or "")
-        self.answered = self.answered or len(missing) < len(score.verdicts)
-        self.verdicts += len(score.verdicts)
-        doubts = score.doubtful
-        self.doubts.update(doubts)
-        self.doubtful.append(sum(doubts.values()))
-        self.convention = score.provenance.convention
-        self.passed += score.passed is True
-        self.failed += code in FAILURES
-        self.threshold = score.threshold if score.threshold is not None else self.threshold
-
-    def add_values(
-        self,
-        metric: Metric,
-        values: NDArray[np.float64],
-        codes: NDArray[np.int8],
-        reasons: Sequence[str | None],
-    ) -> None:
-        """Append values without verdicts; NaN where there is none, and the code says which of the reasons is why."""
-        import numpy as np
-
-        from ctxmetrics.samples import Sample
-
-        self.provenances[metric.build(Sample(), None).provenance] = None
-        self.values.frombytes(values.tobytes())
-        names = [self.names.setdefault(reason or "", len(self.names)) for reason in reasons]
-        self.codes.frombytes(np.array(names, np.uint8)[codes].tobytes())
-        self.doubtful.extend([0] * len(values))
-        self.convention, self.threshold = metric.convention, metric.pass_mark
-        if self.threshold is not None:
-            self.passed += int((values >= self.threshold).sum())
-        self.failed += int(np.array([reason in FAILURES for reason in reasons])[codes].sum())
-
-    def score(self, index: int, sample_id: str | None) -> Score:
-        value = self.values[index]
-        return Score(
-            metric=self.metric,
-            value=None if math.isnan(value) else value,
-            reason_code=list(self.names)[self.codes[index]] or None,
-            threshold=self.threshold,
-            provenance=Provenance(convention=self.convention),
-            sample_id=sample_id,
-        )
-
-    def summary(self) -> MetricSummary:
-        from ctxmetrics._statistics import mean_interval
-
-        known = [value for value in self.values if not math.isnan(value)]
-        names, pairs = list(self.names), zip(self.values, self.codes, strict=True)
-        missing = Counter(names[code] for value, code in pairs if math.isnan(value))
-        return MetricSummary(
-            metric=self.metric,
-            samples=len(self.values),
-            scored=len(known),
-            mean=math.fsum(known) / len(known) if known else None,
-            interval=mean_interval(known, scale=self.scale),
-            missing=dict(missing),
-            causes=dict(self.causes),
-            verdicts=self.verdicts,
-            doubtful=dict(self.doubts),
-            passed=None if self.threshold is None else self.passed,
-            threshold=self.threshold,
-            convention=self.convention,
-        )
 
 
 class Results(Sequence[Row]):
@@ -167,7 +62,7 @@ class Results(Sequence[Row]):
         self.metrics: tuple[str, ...] = tuple(scales)
         self.usage: Usage = Usage()
         self.stopped: str | None = None
-        self._columns = {name: _Column(name, scale) for name, scale in scales.items()}
+        self._columns = {name: Column(name, scale) for name, scale in scales.items()}
         self._ids: list[str | None] = []
         self._rows: list[Row] | None = [] if keep else None
 
@@ -337,14 +232,10 @@ class Results(Sequence[Row]):
             InputFileError: The path is no place for a file, or data of another kind is there.
             OutputFileError: Writing failed.
         """
-        from ctxmetrics.report.html import render_html
-
         self._need_rows("to_html")
         write_whole(path, (render_html(self.report(), title=title),))
 
     def _curves(self) -> dict[str, tuple[tuple[int, float, float], ...]]:
-        from ctxmetrics.evaluation.curve import curve_of
-
         curves = {}
         for name in self.metrics:
             lengths = [len(row[name].context_lengths or ()) for row in self if row[name].value is not None]
@@ -357,8 +248,6 @@ class Results(Sequence[Row]):
         return curves
 
     def _repr_html_(self) -> str:
-        from ctxmetrics.report.html import notebook_html
-
         return notebook_html(self.report(curves=False))
 
     def to_pandas(self) -> pd.DataFrame:
@@ -409,8 +298,6 @@ class Results(Sequence[Row]):
 
         Source: claim recall and context precision of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
         """
-        from ctxmetrics.evaluation.curve import Curve, curve_of
-
         check_choice("curve: formula", formula, get_args(Formula))
         ks = tuple(ks)
         points = [
@@ -436,8 +323,6 @@ class Results(Sequence[Row]):
 
         Source: percentile bootstrap, B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
         """
-        from ctxmetrics.evaluation.curve import smallest_k_of
-
         name, *others = self._counting_units("smallest_k", None if metric is None else [metric])
         if others:
             raise ParameterError(
@@ -461,8 +346,6 @@ class Results(Sequence[Row]):
             ParameterError: There is no such metric, it counts no units, or the rows hold no texts; a context has no span,
                 or one of another length than its text.
         """
-        from ctxmetrics.evaluation.reference_spans import reference_spans_of
-
         self._need_rows("reference_spans")
         if metric not in self.metrics:
             raise ParameterError(

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 
 from ctxmetrics._version import __version__
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.prompts import is_outdated
 from ctxmetrics.report.rows import content_hash, score_of
-from ctxmetrics.scores import NOT_FINAL
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import IO
-
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
-
 
 _log = logging.getLogger("ctxmetrics")
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Mapping, Sized
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
+from concurrent.futures import Future
+from typing import Any
 
 from ctxmetrics._runtime.background import WAKE_SECONDS, background_loop, cancellations
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.fields import Reading, recognise
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples import Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
-
-    from ctxmetrics.metrics.base import Metric
 
 
 class Source:

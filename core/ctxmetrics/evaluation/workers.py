@@ -15,28 +15,24 @@ import pickle
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.scoring import score_sample
-from ctxmetrics.judges.lexical.judge import LexicalJudge
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 
 _PROGRAM = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
     "from ctxmetrics.evaluation.workers import work; work()"
 )
+# Samples that a worker gets at once.
 BATCH = 16
-"""Samples that a worker gets at once."""
 
 
 class Workers:
@@ -51,6 +47,8 @@ class Workers:
     """
 
     def __init__(self, count: int, metrics: Sequence[Metric]) -> None:
+        from ctxmetrics.judges.lexical.judge import LexicalJudge
+
         for metric in metrics:
             if isinstance(metric, JudgedMetric) and not isinstance(metric.judge, LexicalJudge):
                 raise ParameterError(

@@ -12,25 +12,19 @@ import logging
 import os
 import re
 import stat
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.resuming import read_scores
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.report.rows import to_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import IO
-
-    from typing_extensions import Self
-
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.report.view import Row
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
+from ctxmetrics.report.view import Row
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 
 # What the name of a file ends in while its run goes on.
 PART = ".part"
@@ -277,21 +271,19 @@ class OutFile:
         where = "" if self.part is None else f"; the rows before are in {self.part}"
         return OutputFileError(f"{self._path} cannot be written: {error.strerror or error}{where}")
 
-    def _close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Give the file back. An empty ``PATH.part`` is removed."""
         if self._earlier is not None:
             self._earlier.close()
         if self.part is not None and self._file >= 0 and not os.fstat(self._file).st_size:
             with suppress(OSError):
                 self.part.unlink()
         self._close()
+
+    def _close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 def open_locked(path: Path) -> int:

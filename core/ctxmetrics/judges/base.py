@@ -6,12 +6,9 @@ A judge of one's own needs two methods; see ``examples/own_judge.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from ctxmetrics.verdicts import Usage
-
-if TYPE_CHECKING:
-    from ctxmetrics.verdicts import Verdict
+from ctxmetrics.verdicts import Usage, Verdict
 
 NO_USAGE = Usage()
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic import BaseModel
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.llm.judge import LLMJudge
-from ctxmetrics.models.base import Reply
+from ctxmetrics.models.base import Prompt, Reply
 from ctxmetrics.verdicts import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pydantic import BaseModel
-
-    from ctxmetrics.models.base import Prompt
 
 # Stands in a recorded reply for the code of the request that it answers.
 ECHO = "$data"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.ids import (
@@ -18,9 +18,6 @@ from ctxmetrics.metrics.ids import (
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, ContextUtilization
 from ctxmetrics.metrics.spans import SpanBasedContextPrecision, SpanBasedContextRecall
 from ctxmetrics.metrics.strings import NonLLMContextPrecision, NonLLMContextRecall
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The metrics that are used where none is named, by name.
 METRICS: Mapping[str, type[Metric]] = MappingProxyType(

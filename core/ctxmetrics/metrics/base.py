@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -13,21 +14,13 @@ from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._pictures import in_text, refusal
 from ctxmetrics._version import __version__
-from ctxmetrics.conventions import CONVENTIONS
+from ctxmetrics.conventions import CONVENTIONS, Convention, Family
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.metrics.signals import SIGNALS
+from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
-from ctxmetrics.verdicts import Usage, unjudged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from typing_extensions import Self
-
-    from ctxmetrics.conventions import Convention, Family
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.verdicts import Verdict
+from ctxmetrics.verdicts import Usage, Verdict, unjudged
 
 Formula = Literal["average_precision", "share"]
 # Field metadata of parameters that change the number: they are part of the metric's name.
@@ -80,7 +73,7 @@ class Metric(ABC):
 
     if not TYPE_CHECKING:  # the generated signature is the one that type checkers look at
 
-        def __new__(cls, *args: object, **given: object) -> Self:
+        def __new__(cls, *args: object, **given: object) -> Any:
             """Check the parameters' names, so that a typing error is answered with the nearest name."""
             if args:
                 raise ParameterError(

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import remember_keys_of, safe_text
 from ctxmetrics.attribution import Attribution
-from ctxmetrics.conventions import Unit
+from ctxmetrics.conventions import Family, Unit
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import checked_answer, checked_verdict
 from ctxmetrics.judges.given import instead_of
 from ctxmetrics.metrics.base import NAMED, Metric, Precision, named_choice, not_judged
+from ctxmetrics.samples import Fact, Sample
+from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
-
-if TYPE_CHECKING:
-    from ctxmetrics.conventions import Family
-    from ctxmetrics.samples import Fact, Sample
-    from ctxmetrics.scores import Score
 
 Relevance = Literal["useful", "supports"]
 

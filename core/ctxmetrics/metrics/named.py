@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.metrics import ALL_METRICS
-
-if TYPE_CHECKING:
-    from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.base import Metric
 
 _NAME = re.compile(r"(\w+)(?:\((.*)\))?\Z", re.DOTALL)
 

@@ -10,16 +10,19 @@ import posixpath
 import re
 import unicodedata
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import unquote
 
 from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
+from ctxmetrics.conventions import Family
 from ctxmetrics.errors import SampleError
 from ctxmetrics.fields import SPAN_MARK
 from ctxmetrics.formulas import (
+    Span,
     average_precision,
     characters,
     common_span,
@@ -33,15 +36,9 @@ from ctxmetrics.formulas import (
     span_recall,
 )
 from ctxmetrics.metrics.base import NAMED, Metric, named_choice
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ctxmetrics.conventions import Family
-    from ctxmetrics.formulas import Span
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
 
 SpanUnit = Literal["character", "span"]
 SpanFormula = Literal["share", "iou", "ap"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
+from ctxmetrics.conventions import Family
 from ctxmetrics.metrics.base import NAMED, Metric, Precision
+from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
-    from ctxmetrics.conventions import Family
     from ctxmetrics.metrics.similarity import Match, Measure
     from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
 
 
 @dataclass(frozen=True, kw_only=True)

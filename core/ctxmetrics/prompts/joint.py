@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxmetrics.prompts import attribution
-from ctxmetrics.prompts.attribution import SentenceReply  # noqa: TC001 - pydantic reads the types
+from ctxmetrics.prompts.attribution import SentenceReply
 from ctxmetrics.prompts.reply import ReplyModel
 from ctxmetrics.prompts.usefulness import CONTEXTS, ContextReply
 

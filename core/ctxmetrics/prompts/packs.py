@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from pydantic import BaseModel
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.prompts import attribution, claims, joint, usefulness
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pydantic import BaseModel
 
 Step = Literal["claims", "attribution", "usefulness", "joint"]
 

@@ -13,16 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics.models.base import Prompt
-from ctxmetrics.prompts.packs import FORMS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ctxmetrics.prompts.packs import Pack, Step
+from ctxmetrics.prompts.packs import FORMS, Pack, Step
 
 # Hexadecimal digits of the hash in the marks of the data block, and of the code that the reply repeats.
 NONCE, CODE = 24, 8

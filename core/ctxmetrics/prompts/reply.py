@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, GetJsonSchemaHandler
 
 if TYPE_CHECKING:
-    from pydantic import GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
 

@@ -11,23 +11,20 @@ How an adapter proves itself::
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import JudgeError
+from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
+from ctxmetrics.metrics import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.testing.golden import Case, check_value, load_cases, make_metric, make_sample, run
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ctxmetrics.adapting.runners import Runner
-    from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
-    from ctxmetrics.metrics import Metric
-    from ctxmetrics.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)

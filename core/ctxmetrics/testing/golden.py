@@ -14,21 +14,17 @@ through a framework's runner; one by one it goes like this::
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from ctxmetrics._frozen import plain
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.metrics import ALL_METRICS
+from ctxmetrics.metrics import ALL_METRICS, Metric
 from ctxmetrics.samples import Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ctxmetrics.metrics import Metric
-    from ctxmetrics.scores import Score
+from ctxmetrics.scores import Score
 
 TOLERANCE = 1e-12
 """How far a value may be from the decimal that is written in a case. Runners among themselves use ``==``."""

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ctxmetrics.comparison import gates
-from ctxmetrics.comparison.compare import compare
+from ctxmetrics.comparison.compare import Comparison, compare
 from ctxmetrics.errors import InputFileError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ctxmetrics.comparison.compare import Comparison
-    from ctxmetrics.evaluation.results import Results
+from ctxmetrics.evaluation.results import Results
 
 
 def assert_not_worse(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from ctxmetrics.agreement.checking.watching import WatchedModel
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
 from ctxmetrics.evaluation.estimate import estimate
+from ctxmetrics.evaluation.options import RunOptions
+from ctxmetrics.evaluation.results import Results
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import MEMORY, LLMJudge
 from ctxmetrics.judges.nli.judge import NLIJudge
@@ -23,12 +26,8 @@ from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.verdicts import Usage, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from typing_extensions import Unpack
 
-    from ctxmetrics.evaluation.options import RunOptions
-    from ctxmetrics.evaluation.results import Results
 
 REPETITIONS = 3
 _METRICS = (ContextRecall(), ContextPrecision())

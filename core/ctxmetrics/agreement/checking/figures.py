@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
-from ctxmetrics.agreement.checking.samples import INJECTION, TRAPS
-from ctxmetrics.agreement.figures import agreement_of
+from ctxmetrics.agreement.checking.samples import INJECTION, TRAPS, LabelledSample
+from ctxmetrics.agreement.checking.watching import Noted
+from ctxmetrics.agreement.figures import Agreement, agreement_of
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
-from ctxmetrics.verdicts import DOUBTFUL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from ctxmetrics.agreement.checking.samples import LabelledSample
-    from ctxmetrics.agreement.checking.watching import Noted
-    from ctxmetrics.agreement.figures import Agreement
-    from ctxmetrics.verdicts import Verdict
+from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
 SUPPORTED_KINDS = ("support", "paraphrase", "spread", "several", "near_duplicate", "long")
 

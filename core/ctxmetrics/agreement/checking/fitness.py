@@ -13,14 +13,10 @@ Figures of 44 samples have wide intervals; the sheet shows them. The figure itse
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, TypeAlias
 
-from ctxmetrics.agreement.checking.figures import Share
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ctxmetrics.agreement.checking.figures import Figures
+from ctxmetrics.agreement.checking.figures import Figures, Share
 
 Fitness: TypeAlias = Literal["fit", "fit for comparisons only", "not fit"]
 ORDER: tuple[Fitness, ...] = ("fit", "fit for comparisons only", "not fit")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ctxmetrics.attribution import Cell
 from ctxmetrics.samples import Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ctxmetrics.attribution import Cell
 
 INJECTION = "injection"
 # Kinds whose unsupported sentences differ from the contexts in one respect.

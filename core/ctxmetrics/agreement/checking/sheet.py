@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._version import __version__
-from ctxmetrics.agreement.checking.figures import to_dict
-from ctxmetrics.agreement.checking.fitness import ORDER
+from ctxmetrics.agreement.checking.figures import Figures, to_dict
+from ctxmetrics.agreement.checking.fitness import ORDER, Fitness, Weakness
+from ctxmetrics.agreement.figures import Agreement
 from ctxmetrics.report.view import aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ctxmetrics.agreement.checking.figures import Figures
-    from ctxmetrics.agreement.checking.fitness import Fitness, Weakness
-    from ctxmetrics.agreement.figures import Agreement
-    from ctxmetrics.verdicts import Usage
+from ctxmetrics.verdicts import Usage
 
 _MOST_NAMED = 3
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
-from ctxmetrics.models.base import Reply
+from ctxmetrics.models.base import Model, Prompt, Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from pydantic import BaseModel
 
-    from ctxmetrics.models.base import Model, Prompt
 
 _BLOCK = re.compile(r"^BEGIN DATA [0-9a-f]+\n(\{.*\})$", re.MULTILINE)
 _LISTS = {

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-from ctxmetrics.comparison.answers import Draw, Drawn
+from ctxmetrics.comparison.answers import Draw, Drawn, Key
 from ctxmetrics.comparison.grouping import find
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.metrics.judged import ContextRecall
 from ctxmetrics.report.rows import context_hashes, question_hash, shown_hash
+from ctxmetrics.samples import Sample
 from ctxmetrics.text import has_content
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ctxmetrics.comparison.answers import Key
-    from ctxmetrics.samples import Sample
 
 
 def key_of(sample: Sample) -> Key:

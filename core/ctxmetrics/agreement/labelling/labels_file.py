@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from ctxmetrics._version import __version__
-from ctxmetrics.comparison.answers import read_answers
+from ctxmetrics.comparison.answers import Answer, Draw, Question, read_answers
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.writer import ENCODING, json_line
 from ctxmetrics.text import splitter
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ctxmetrics.comparison.answers import Answer, Draw, Question
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
 

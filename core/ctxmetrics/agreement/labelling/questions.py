@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
-from ctxmetrics.comparison.answers import ASKED, Question
+from ctxmetrics.comparison.answers import ASKED, Key, Question
 from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
-from ctxmetrics.text import detect_language, sentence_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ctxmetrics.comparison.answers import Key
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.text import Span
+from ctxmetrics.samples import Sample
+from ctxmetrics.text import Span, detect_language, sentence_spans
 
 
 def units_of(sample: Sample) -> tuple[Span, ...]:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ctxmetrics.agreement.labelling.draw import key_of, samples_by_key
 from ctxmetrics.agreement.labelling.questions import questions_of
 from ctxmetrics.agreement.labels import KINDS
-from ctxmetrics.comparison.answers import labels_by_key
+from ctxmetrics.comparison.answers import Key, Question, labels_by_key
 from ctxmetrics.errors import InputFileError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from pathlib import Path
-
-    from ctxmetrics.comparison.answers import Key, Question
-    from ctxmetrics.samples import Sample
+from ctxmetrics.samples import Sample
 
 
 def read_labelled(samples: Iterable[Sample], path: Path, *, annotator: str | None = None) -> list[Sample]:

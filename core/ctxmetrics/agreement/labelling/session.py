@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._display import visible_on_page as shown
+from ctxmetrics.agreement.labelling.labels_file import LabelsFile
 from ctxmetrics.agreement.labelling.questions import questions_of, units_of
-from ctxmetrics.comparison.answers import ANSWERS, ASKED, SKIPPED, Answer
+from ctxmetrics.agreement.labelling.verdicts import Verdicts
+from ctxmetrics.comparison.answers import ANSWERS, ASKED, SKIPPED, Answer, Key, Question
 from ctxmetrics.comparison.labelled import UNITS
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import SPAN_MARK
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from ctxmetrics.agreement.labelling.labels_file import LabelsFile
-    from ctxmetrics.agreement.labelling.verdicts import Verdicts
-    from ctxmetrics.comparison.answers import Key, Question
-    from ctxmetrics.samples import Sample
+from ctxmetrics.samples import Sample
 
 
 class Session:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.comparison.answers import CANNOT_SAY, NO, SKIPPED, YES
 from ctxmetrics.comparison.labelled import UNITS
 from ctxmetrics.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ctxmetrics.agreement.labelling.session import Session
 
 _KEYS = {"y": YES, "n": NO, "c": CANNOT_SAY, "s": SKIPPED}
 _HELP = "y yes, n no, c cannot say, s skip, b back, v the judge's verdict, q stop"

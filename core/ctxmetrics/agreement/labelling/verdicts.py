@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from ctxmetrics._wording import line
 from ctxmetrics.agreement.labels import KINDS
+from ctxmetrics.comparison.answers import Question
 from ctxmetrics.report.rows import record_of
 from ctxmetrics.report.view import Row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ctxmetrics.comparison.answers import Question
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 
 
 class Verdicts:

@@ -10,17 +10,14 @@ import inspect
 import os
 import threading
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._secrets import safe_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from ctxmetrics.judges.nli.scores import Score
+from ctxmetrics.judges.nli.scores import Score
 
 Pair: TypeAlias = "tuple[str, str]"
 """A premise and a hypothesis."""

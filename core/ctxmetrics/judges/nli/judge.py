@@ -5,30 +5,22 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.base import Judgement
-from ctxmetrics.judges.nli.batches import Batches
-from ctxmetrics.judges.nli.scores import Activation, read_scores
+from ctxmetrics.judges.base import Judgement, JudgeRequest
+from ctxmetrics.judges.nli.batches import Batches, Pair
+from ctxmetrics.judges.nli.scores import Activation, Score, read_scores
 from ctxmetrics.judges.nli.windows import Window, Windows, joined
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Usage, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from typing_extensions import Self
-
-    from ctxmetrics.judges.base import JudgeRequest
-    from ctxmetrics.judges.nli.batches import Pair
-    from ctxmetrics.judges.nli.scores import Score
 
 # Raised when other pairs are asked about, or their scores are written down in another form.
 VERSION = 1
@@ -179,7 +171,7 @@ class NLIJudge:
         ]
         return f"nli:{self.identity}({', '.join(given)})" if given else f"nli:{self.identity}"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, Any]) -> NLIJudge:
         del memo
         return self  # frameworks copy metrics; the model is not copied
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical.index import shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.verdicts import Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxmetrics.judges.base import JudgeRequest
 
 
 class Window(NamedTuple):

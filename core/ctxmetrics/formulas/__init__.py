@@ -1,0 +1,76 @@
+"""The formulas: verdicts or gains in, one number out.
+
+Pure functions over the standard library. They know no sample, no judge and no convention: what an undefined
+value means is for the caller to say.
+
+- A *verdict* is ``True`` or ``False``, or what equals them (``0``, ``1``, NumPy's booleans). Anything else, such
+  as ``2``, ``-1`` or ``None``, is an error and never counted: a sum over unchecked verdicts is how a recall of
+  1.5 comes about.
+- Lists of retrieved things are in rank order, best first.
+- ``k`` counts from the top. A ``k`` beyond the end is the whole list; ``k=0`` looks at nothing.
+- ``None`` means that the formula is 0/0 there. No function returns NaN.
+- Sums run over doubles in rank order, then there is one division, so the same verdicts give the same bits on
+  every Python: the built-in ``sum`` rounds differently since 3.12.
+"""
+
+from __future__ import annotations
+
+from ctxmetrics.formulas.matrices import (
+    attribution_precision,
+    attribution_recall,
+    redundancy,
+    redundant_contexts,
+    smallest_k,
+    supported_units,
+    unused_contexts,
+    useful_contexts,
+)
+from ctxmetrics.formulas.ranks import (
+    average_precision,
+    hit_rate,
+    ndcg,
+    precision_at_k,
+    reciprocal_rank,
+)
+from ctxmetrics.formulas.shares import (
+    share,
+)
+from ctxmetrics.formulas.spans import (
+    Span,
+    characters,
+    common_span,
+    common_spans,
+    covered_spans,
+    merged_spans,
+    relevant_spans,
+    span_iou,
+    span_precision,
+    span_recall,
+)
+
+__all__ = [
+    "Span",
+    "attribution_precision",
+    "attribution_recall",
+    "average_precision",
+    "characters",
+    "common_span",
+    "common_spans",
+    "covered_spans",
+    "hit_rate",
+    "merged_spans",
+    "ndcg",
+    "precision_at_k",
+    "reciprocal_rank",
+    "redundancy",
+    "redundant_contexts",
+    "relevant_spans",
+    "share",
+    "smallest_k",
+    "span_iou",
+    "span_precision",
+    "span_recall",
+    "supported_units",
+    "unused_contexts",
+    "useful_contexts",
+]

@@ -1,0 +1,214 @@
+"""The attribution: a matrix of units x contexts, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas.ranks import top
+from ctxmetrics.formulas.shares import checked_verdicts, ratio, share
+
+_ROUNDING = 1e-12
+
+
+def supported_units(matrix: Sequence[Sequence[bool]], k: int | None = None) -> tuple[bool, ...]:
+    """For each unit, whether one of the first `k` contexts supports it.
+
+    Args:
+        matrix: One row per unit of the reference, one column per retrieved context in rank order; a cell says
+            whether that context supports that unit. A matrix without units has no contexts either.
+        k: How many contexts from the top count; ``None`` counts all.
+
+    Returns:
+        One verdict per unit; all false for ``k=0`` and where nothing was retrieved.
+
+    Raises:
+        ParameterError: A cell is not true or false, the rows differ in length, or `k` is not a whole number of
+            at least 0.
+
+    >>> supported_units([[True, False], [False, True], [False, False]])
+    (True, True, False)
+    >>> supported_units([[True, False], [False, True], [False, False]], k=1)
+    (True, False, False)
+    """
+    return tuple(True in top(row, k) for row in _matrix(matrix))
+
+
+def attribution_recall(matrix: Sequence[Sequence[bool]], k: int | None = None) -> float | None:
+    """Share of the units that one of the first `k` contexts supports: context recall, and recall@k.
+
+    ``supported units / units``, in 0..1; it never falls as `k` grows.
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+        k: How many contexts from the top count; ``None`` counts all.
+
+    Returns:
+        The recall; 0.0 for ``k=0`` and where nothing was retrieved; ``None`` without units.
+
+    Raises:
+        ParameterError: As for `supported_units`.
+
+    Source:
+        Claim recall of RAGChecker (Ru et al. 2024, arXiv:2408.08067).
+
+    >>> attribution_recall([[True, False], [False, True], [False, False], [False, True]])
+    0.75
+    >>> attribution_recall([[True, False], [False, True], [False, False], [False, True]], k=1)
+    0.25
+    """
+    return share(supported_units(matrix, k))
+
+
+def useful_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
+    """For each context, whether it supports at least one unit.
+
+    The verdicts can go into `share` (unranked precision) or `average_precision` (ranked).
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        One verdict per context, in rank order; empty without units.
+
+    Raises:
+        ParameterError: A cell is not true or false, or the rows differ in length.
+
+    >>> useful_contexts([[True, False, False], [True, True, False]])
+    (True, True, False)
+    """
+    return tuple(True in column for column in zip(*_matrix(matrix), strict=True))
+
+
+def attribution_precision(matrix: Sequence[Sequence[bool]]) -> float | None:
+    """Share of the contexts that support at least one unit; the order does not matter.
+
+    ``useful contexts / contexts``, in 0..1.
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        The precision; ``None`` without units or without contexts.
+
+    Raises:
+        ParameterError: As for `useful_contexts`.
+
+    Source:
+        Context precision of RAGChecker (Ru et al. 2024, arXiv:2408.08067).
+
+    >>> attribution_precision([[True, False, False, False], [True, True, False, True]])
+    0.75
+    """
+    return share(useful_contexts(matrix))
+
+
+def redundant_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
+    """Indices of the contexts that support units, but only units a context above them supports already.
+
+    Reading from the top, these bring nothing new. All of them can be dropped together without losing a unit,
+    and retrieving more contexts never changes the answer for those above. (Asking of each context alone whether
+    it could go would call both of two equal contexts redundant, though one of them is needed.)
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        Indices from 0, in rank order.
+
+    Raises:
+        ParameterError: As for `useful_contexts`.
+
+    >>> redundant_contexts([[True, True, False], [False, False, False]])
+    (1,)
+    """
+    covered: set[int] = set()
+    redundant: list[int] = []
+    for context, column in enumerate(zip(*_matrix(matrix), strict=True)):
+        units = {unit for unit, supported in enumerate(column) if supported}
+        if units and units <= covered:
+            redundant.append(context)
+        covered |= units
+    return tuple(redundant)
+
+
+def redundancy(matrix: Sequence[Sequence[bool]]) -> float | None:
+    """Share of the useful contexts that bring nothing new, read from the top.
+
+    ``redundant contexts / useful contexts``, in 0 up to but not including 1: of the useful contexts the first
+    one always brings something. It depends on the order: a context that covers the ones above it is not
+    redundant. Contexts that support nothing do not count; they lower the precision instead.
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        The redundancy; ``None`` when no context supports any unit.
+
+    Raises:
+        ParameterError: As for `useful_contexts`.
+
+    Source:
+        Defined here; see `redundant_contexts` for the reasons.
+
+    >>> redundancy([[True, True, False, False], [False, False, True, True]])
+    0.5
+    >>> redundancy([[True, False], [False, True]])
+    0.0
+    """
+    return ratio(len(redundant_contexts(matrix)), useful_contexts(matrix).count(True))
+
+
+def unused_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
+    """Indices of the contexts that support no unit.
+
+    Args:
+        matrix: Units x contexts, as for `supported_units`.
+
+    Returns:
+        Indices from 0, in rank order; empty without units.
+
+    Raises:
+        ParameterError: As for `useful_contexts`.
+
+    >>> unused_contexts([[True, False, False], [True, True, False]])
+    (2,)
+    """
+    return tuple(context for context, useful in enumerate(useful_contexts(matrix)) if not useful)
+
+
+def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
+    """The smallest k whose recall is at least a share of the recall with all contexts.
+
+    ``min(k : recall@k >= keep * recall@n)``. Contexts below rank k cost at most the rest of the share.
+
+    Args:
+        recalls: recall@1, recall@2 .. recall@n: of one sample, or means over samples.
+        keep: The share, above 0, up to 1.
+
+    Returns:
+        k, from 1; ``None`` where nothing is retrieved, or the recall is 0.
+
+    Source:
+        Defined here.
+
+    >>> smallest_k([0.4, 0.7, 0.78, 0.8], 0.95)
+    3
+    >>> print(smallest_k([0.0, 0.0], 0.95))
+    None
+    """
+    if not recalls or not recalls[-1]:
+        return None
+    least = keep * recalls[-1] - _ROUNDING  # sums of doubles in another order differ in the last bits
+    return next(k for k, recall in enumerate(recalls, start=1) if recall >= least)
+
+
+def _matrix(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:
+    rows = [checked_verdicts(row, f"matrix[{unit}]") for unit, row in enumerate(matrix)]
+    for unit, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ParameterError(
+                f"matrix[{unit}] has {len(row)} contexts but matrix[0] has {len(rows[0])}: "
+                "write one verdict per context for every unit"
+            )
+    return rows

@@ -1,0 +1,199 @@
+"""How early what is relevant stands in a ranked list."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import TypeVar
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas.shares import checked_verdicts, ratio
+
+_T = TypeVar("_T")
+
+
+def average_precision(relevant: Sequence[bool], *, epsilon: float = 0.0) -> float | None:
+    """Average precision over the relevant contexts that were *retrieved*.
+
+    ``sum(P@i for every rank i that is relevant) / (relevant retrieved + epsilon)``, in 0..1. It tells whether
+    the relevant contexts stand above the others; a relevant context that was not retrieved costs nothing: that
+    is recall's part.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+        epsilon: Added to the divisor. ``1e-10`` gives the digits of Ragas, whose perfect ranking is
+            0.9999999999.
+
+    Returns:
+        The average precision, 0.0 when nothing retrieved is relevant, ``None`` for an empty list.
+
+    Raises:
+        ParameterError: A verdict is not true or false, or `epsilon` is negative or not finite.
+
+    Source:
+        Context precision of Ragas, contextual precision of DeepEval. Not what information retrieval calls AP.
+
+    >>> average_precision([True, False, True]) == (1 / 1 + 2 / 3) / 2
+    True
+    >>> average_precision([False, True])
+    0.5
+    >>> average_precision([True], epsilon=1e-10)
+    0.9999999999
+    >>> average_precision([False, False])
+    0.0
+    """
+    checked = checked_verdicts(relevant, "relevant")
+    added = _not_negative(epsilon, "epsilon")
+    if not checked:
+        return None
+    hits, total = 0, 0.0  # precision@rank over the relevant ranks, added up plainly and in rank order
+    for rank, is_relevant in enumerate(checked, start=1):
+        if is_relevant:
+            hits += 1
+            total += hits / rank
+    return total / (hits + added) if hits else 0.0
+
+
+def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
+    """Share of the first `k` contexts that are relevant, where what was not retrieved is not relevant.
+
+    ``relevant among the first k / k``, in 0..1: 2 relevant of 4 retrieved are 0.2 at ``k=10``.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+        k: How many contexts from the top count.
+
+    Returns:
+        The precision, or ``None`` for ``k=0``.
+
+    Raises:
+        ParameterError: A verdict is not true or false, or `k` is not a whole number of at least 0.
+
+    Source:
+        ``P_k`` of trec_eval.
+
+    >>> precision_at_k([True, False, True, False], 10)
+    0.2
+    """
+    checked = checked_verdicts(relevant, "relevant")
+    return ratio(checked[: _count(k)].count(True), k)
+
+
+def hit_rate(relevant: Sequence[bool]) -> float:
+    """Whether any context is relevant: 1.0 or 0.0.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+
+    Returns:
+        1.0 or 0.0; 0.0 for an empty list, where there is nothing to hit. Never ``None``.
+
+    Raises:
+        ParameterError: A verdict is not true or false.
+
+    Source:
+        ``success_k`` of trec_eval; hit rate of LlamaIndex and ranx.
+
+    >>> hit_rate([False, True]), hit_rate([False])
+    (1.0, 0.0)
+    """
+    return 1.0 if True in checked_verdicts(relevant, "relevant") else 0.0
+
+
+def reciprocal_rank(relevant: Sequence[bool]) -> float:
+    """One over the rank of the first relevant context; its mean over samples is the MRR.
+
+    ``1 / rank``, in 0..1.
+
+    Args:
+        relevant: One verdict per retrieved context, in rank order.
+
+    Returns:
+        The reciprocal rank; 0.0 when none is relevant, so also for an empty list. Never ``None``.
+
+    Raises:
+        ParameterError: A verdict is not true or false.
+
+    Source:
+        ``recip_rank`` of trec_eval.
+
+    >>> reciprocal_rank([False, False, False, True])
+    0.25
+    """
+    checked = checked_verdicts(relevant, "relevant")
+    return 1 / (checked.index(True) + 1) if True in checked else 0.0
+
+
+def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -> float | None:
+    """Normalised discounted cumulative gain, for binary or graded relevance.
+
+    ``DCG(first k of gains) / DCG(k largest of ideal)`` with ``DCG = sum(gain / log2(rank + 1))``, in 0..1.
+
+    Args:
+        gains: Relevance of each retrieved context in rank order: 0 for not relevant, 1 for relevant, or grades.
+        ideal: Relevance of every relevant context there is, retrieved or not, in any order.
+        k: How many contexts from the top count; ``None`` counts all.
+
+    Returns:
+        The nDCG; 0.0 when nothing relevant is among the first `k`; ``None`` when the ideal has no gain either:
+        nothing is relevant, or ``k=0``.
+
+    Raises:
+        ParameterError: A gain is negative, not a finite number or too large to add up; `gains` holds more
+            relevance than `ideal` (a context listed twice, or missing from `ideal`), which would exceed 1; `k`
+            is not a whole number of at least 0.
+
+    Source:
+        Järvelin and Kekäläinen 2002, https://doi.org/10.1145/582415.582418; ``ndcg`` of trec_eval.
+
+    >>> ndcg([1, 0, 1], [1, 1]) == (1 + 1 / 2) / (1 + 1 / math.log2(3))
+    True
+    >>> ndcg([3, 1], ideal=[3, 1]), ndcg([0, 0], ideal=[3, 1])
+    (1.0, 0.0)
+    """
+    retrieved = [_not_negative(gain, f"gains[{index}]") for index, gain in enumerate(gains)]
+    best = sorted((_not_negative(gain, f"ideal[{index}]") for index, gain in enumerate(ideal)), reverse=True)
+    largest = sorted((gain for gain in retrieved if gain > 0), reverse=True)
+    if len(largest) > len(best) or any(mine > most for mine, most in zip(largest, best, strict=False)):
+        raise ParameterError(
+            "gains holds more relevance than ideal: list every relevant context in ideal, "
+            "and give the repetition of a context the gain 0"
+        )
+    ideal_sum = _discounted_sum(top(best, k))
+    if ideal_sum == math.inf:
+        raise ParameterError("the gains are too large to add up: write smaller relevance grades")
+    if not ideal_sum:
+        return None
+    # Two orders of nearly equal gains may differ in the last bit the wrong way round.
+    return min(1.0, _discounted_sum(top(retrieved, k)) / ideal_sum)
+
+
+def _discounted_sum(gains: list[float]) -> float:
+    total = 0.0
+    for rank, value in enumerate(gains, start=1):
+        total += value / math.log2(rank + 1)
+    return total
+
+
+def top(ranked: list[_T], k: int | None) -> list[_T]:
+    """Return the first k of a list; None takes all."""
+    return ranked if k is None else ranked[: _count(k)]
+
+
+def _count(k: int) -> int:
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 0:
+        raise ParameterError(f"k is {k!r}: write a whole number of at least 0")
+    return int(k)
+
+
+def _not_negative(value: float, name: str) -> float:
+    number = math.nan  # of what is no number
+    if isinstance(value, Real):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+    if not 0.0 <= number < math.inf:  # false for NaN too
+        raise ParameterError(f"{name} is {value!r}: write a finite number of at least 0")
+    return number

@@ -1,0 +1,50 @@
+"""Shares of verdicts that are yes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxmetrics.errors import ParameterError
+
+
+def share(verdicts: Sequence[bool]) -> float | None:
+    """Share of verdicts that are yes.
+
+    ``yes / total``, in 0..1. Context recall is the share over the units of the reference, plain (unranked)
+    precision the share over the retrieved contexts.
+
+    Args:
+        verdicts: One verdict per unit or context; the order does not matter.
+
+    Returns:
+        The share, or ``None`` for an empty list.
+
+    Raises:
+        ParameterError: A verdict is not true or false.
+
+    Source:
+        Context recall of Ragas (Es et al. 2024, arXiv:2309.15217) and DeepEval; context precision of RAGChecker
+        (Ru et al. 2024, arXiv:2408.08067).
+
+    >>> share([True, True, False, True])
+    0.75
+    >>> print(share([]))
+    None
+    """
+    checked = checked_verdicts(verdicts, "verdicts")
+    return ratio(checked.count(True), len(checked))
+
+
+def checked_verdicts(values: Sequence[bool], name: str) -> list[bool]:
+    """Check that every value is a verdict; what equals a boolean, such as 0 and 1, becomes one."""
+    checked = []
+    for index, value in enumerate(values):
+        if value not in (True, False):  # a tuple, because a value that cannot be hashed is asked too
+            raise ParameterError(f"{name}[{index}] is {value!r}: a verdict is True or False")
+        checked.append(bool(value))
+    return checked
+
+
+def ratio(numerator: float, denominator: int) -> float | None:
+    """Return a quotient; None where it is 0/0."""
+    return numerator / denominator if denominator else None

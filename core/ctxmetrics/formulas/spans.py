@@ -1,0 +1,242 @@
+"""Spans of sources, compared character by character."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas.shares import ratio
+
+# Part of a source: its name, the first character from 0, one past the last character.
+Span = tuple[str, int, int]
+
+
+def span_recall(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
+    """Share of the reference characters that stand in a retrieved span.
+
+    ``|reference and retrieved| / |reference|``, as sets of characters, in 0..1: an overlap counts once.
+
+    Args:
+        reference: Spans ``(source, start, end)`` of what should have been retrieved; the order does not matter.
+        retrieved: Spans of what was retrieved; the order does not matter.
+
+    Returns:
+        The recall; 0.0 where nothing was retrieved; ``None`` without reference spans.
+
+    Raises:
+        ParameterError: A span is no ``(source, start, end)`` with whole numbers, 0 <= start < end.
+
+    Source:
+        Recall of Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval, Chroma,
+        https://research.trychroma.com/evaluating-chunking, in characters instead of tokens.
+
+    >>> span_recall([("a", 0, 10)], [("a", 5, 20), ("a", 5, 20), ("b", 0, 5)])
+    0.5
+    """
+    wanted = merged_spans(reference)
+    return ratio(_length(_common(wanted, merged_spans(retrieved))), _length(wanted))
+
+
+def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
+    """Share of the retrieved characters that are reference text, each piece of which counts once.
+
+    ``|reference and retrieved| / sum of the retrieved lengths``, in 0..1. What is retrieved twice counts twice below
+    the line and once above it: redundancy costs.
+
+    Args:
+        reference: As for `span_recall`.
+        retrieved: As for `span_recall`.
+
+    Returns:
+        The precision; 0.0 without reference spans; ``None`` where nothing was retrieved.
+
+    Raises:
+        ParameterError: As for `span_recall`.
+
+    Source:
+        Precision of the report that `span_recall` names.
+
+    >>> span_precision([("a", 0, 10)], [("a", 5, 15), ("a", 5, 15)])
+    0.25
+    """
+    return ratio(_length(common_spans(reference, retrieved)), _length(retrieved))
+
+
+def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
+    """Intersection over union of reference and retrieved characters, where what is retrieved twice counts twice.
+
+    ``common / (sum of the retrieved lengths + |reference| - common)``, in 0..1, with
+    ``common = |reference and retrieved|``.
+
+    Args:
+        reference: As for `span_recall`.
+        retrieved: As for `span_recall`.
+
+    Returns:
+        The share; 0.0 where one side is empty; ``None`` where both are.
+
+    Raises:
+        ParameterError: As for `span_recall`.
+
+    Source:
+        Intersection over union of the report that `span_recall` names.
+
+    >>> span_iou([("a", 0, 10)], [("a", 5, 15), ("a", 5, 15)])
+    0.2
+    """
+    wanted = merged_spans(reference)
+    common = _length(_common(wanted, merged_spans(retrieved)))
+    return ratio(common, _length(retrieved) + _length(wanted) - common)
+
+
+def covered_spans(spans: Sequence[Span], by: Sequence[Span], least: float) -> tuple[bool, ...]:
+    """For each span, whether at least a share of its characters stands in the others.
+
+    Args:
+        spans: The spans that are asked about.
+        by: The others, together.
+        least: The share, 0 to 1; one character is needed also for 0.
+
+    Returns:
+        One verdict per span, in their order.
+
+    Raises:
+        ParameterError: As for `span_recall`.
+
+    Source:
+        Defined here.
+
+    >>> covered_spans([("a", 0, 10), ("a", 10, 20)], [("a", 0, 3), ("a", 4, 12)], 0.5)
+    (True, False)
+    """
+    others = merged_spans(by)
+    return tuple(_enough(_length(_common([span], others)), span, least) for span in _checked(spans))
+
+
+def relevant_spans(retrieved: Sequence[Span], reference: Sequence[Span], least: float) -> tuple[bool, ...]:
+    """For each retrieved span, whether it is relevant.
+
+    It is where it holds at least a share of one reference span, or is reference text to at least that share.
+
+    Args:
+        retrieved: Spans in rank order.
+        reference: As for `span_recall`.
+        least: The share, 0 to 1; one character is needed also for 0.
+
+    Returns:
+        One verdict per retrieved span, in their order; they can go into `average_precision`.
+
+    Raises:
+        ParameterError: As for `span_recall`.
+
+    Source:
+        Defined here.
+
+    >>> relevant_spans([("a", 0, 100), ("a", 8, 12), ("a", 9, 12)], [("a", 0, 10)], 0.5)
+    (True, True, False)
+    """
+    filled = covered_spans(retrieved, reference, least)
+    return tuple(
+        full
+        or any(
+            _enough(_length([part]), other, least)
+            for other in reference
+            if (part := common_span(span, other))
+        )
+        for span, full in zip(retrieved, filled, strict=True)
+    )
+
+
+def merged_spans(spans: Sequence[Span]) -> list[Span]:
+    """Return the union of spans: spans that are in order and apart, with the same characters.
+
+    Args:
+        spans: Spans in any order, which may overlap.
+
+    Raises:
+        ParameterError: As for `span_recall`.
+
+    >>> merged_spans([("a", 5, 9), ("b", 0, 1), ("a", 0, 6), ("a", 9, 12)])
+    [('a', 0, 12), ('b', 0, 1)]
+    """
+    merged: list[Span] = []
+    for source, start, end in sorted(_checked(spans)):
+        if merged and merged[-1][0] == source and start <= merged[-1][2]:
+            _, begin, last = merged[-1]
+            merged[-1] = (source, begin, max(end, last))
+        else:
+            merged.append((source, start, end))
+    return merged
+
+
+def common_spans(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
+    """Return the characters that stand in both, as spans that are in order and apart.
+
+    Args:
+        first: Spans in any order, which may overlap.
+        second: The same.
+
+    Raises:
+        ParameterError: As for `span_recall`.
+
+    >>> common_spans([("a", 0, 10)], [("a", 8, 20), ("a", 2, 4), ("b", 0, 9)])
+    [('a', 2, 4), ('a', 8, 10)]
+    """
+    return _common(merged_spans(first), merged_spans(second))
+
+
+def common_span(span: Span, other: Span) -> Span | None:
+    """Return the characters that stand in both spans; None where there are none.
+
+    >>> common_span(("a", 0, 10), ("a", 8, 20))
+    ('a', 8, 10)
+    """
+    (source, start, end), (name, begin, last) = span, other
+    if source != name or start >= last or begin >= end:
+        return None
+    return source, max(start, begin), min(end, last)
+
+
+def characters(spans: Sequence[Span]) -> int:
+    """Return the sum of the spans' lengths.
+
+    Raises:
+        ParameterError: As for `span_recall`.
+
+    >>> characters([("a", 0, 10), ("a", 5, 10)])
+    15
+    """
+    return _length(_checked(spans))
+
+
+def _common(ours: Sequence[Span], theirs: Sequence[Span]) -> list[Span]:
+    """Return what two lists of spans have in common; each is in order, its spans are apart."""
+    common: list[Span] = []
+    here = there = 0
+    while here < len(ours) and there < len(theirs):
+        if part := common_span(ours[here], theirs[there]):
+            common.append(part)
+        (source, _, end), (other, _, last) = ours[here], theirs[there]
+        if (source, end) <= (other, last):
+            here += 1
+        else:
+            there += 1
+    return common
+
+
+def _length(spans: Sequence[Span]) -> int:
+    return sum(end - start for _, start, end in spans)
+
+
+def _enough(found: int, span: Span, least: float) -> bool:
+    return found > 0 and found / (span[2] - span[1]) >= least
+
+
+def _checked(spans: Sequence[Span]) -> Sequence[Span]:
+    """Check that every span has a source and holds at least one character."""
+    for index, span in enumerate(spans):
+        match span:
+            case tuple((str(), int(start), int(end))) if 0 <= start < end:
+                continue
+        raise ParameterError(f"spans[{index}] is {span!r}: write (source, start, end) with 0 <= start < end")
+    return spans
