@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, NoReturn
 
 
@@ -30,8 +31,20 @@ class FrozenDict(dict[str, Any]):
 EMPTY = FrozenDict({})
 
 
+class Plain:
+    """A dataclass that becomes plain data field by field."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON-ready data."""
+        return {item.name: plain(getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]  # a dataclass
+
+
 def plain(value: Any) -> Any:
     """Turn mappings, tuples and objects with ``to_dict`` into JSON-ready data."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     if hasattr(value, "items"):

@@ -82,7 +82,6 @@ def _same(sides: EmptySides) -> Mapping[Family, EmptySides]:
 
 
 _UNDEFINED_WITHOUT_REFERENCE = _same(EmptySides(0.0, "undefined", "undefined"))
-_ALWAYS_ZERO = _same(EmptySides(0.0, 0.0, 0.0))
 
 
 def _judged(judged: EmptySides) -> Mapping[Family, EmptySides]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ctxmetrics._frozen import EMPTY, plain
+from ctxmetrics._frozen import EMPTY, Plain, plain
 from ctxmetrics._markup import fragment, isolated, score_head, verdict_list
 from ctxmetrics._wording import (
     MESSAGE,
@@ -45,7 +45,7 @@ NOT_FINAL = FAILURES | {"cancelled"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
+class Provenance(Plain):
     """What must be equal before two scores may be compared.
 
     Attributes:
@@ -67,10 +67,6 @@ class Provenance:
     convention: str = "default"
     library: str = ""
     warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a plain dict."""
-        return {item.name: plain(getattr(self, item.name)) for item in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,14 +157,14 @@ class Score:
     @property
     def reason(self) -> str:
         """What was missed or useless and why, in a few lines of text."""
-        lines = [self.explanation] if self.explanation else []
-        if self.count:
-            lines.append(f"{self.count}.")
-        if self.doubtful:
-            lines.append(f"{doubts_of(self.doubtful, self.language)}.")
+        ends = [f"{text}." for text in (self.count, self._doubts) if text]
         misses_first = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
-        lines += [sentence(verdict, self.language) for verdict in misses_first]
-        return "\n".join(lines)
+        lines = [sentence(verdict, self.language) for verdict in misses_first]
+        return "\n".join([*filter(None, [self.explanation]), *ends, *lines])
+
+    @property
+    def _doubts(self) -> str | None:
+        return doubts_of(self.doubtful, self.language) if self.doubtful else None
 
     def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
         """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.
@@ -178,18 +174,14 @@ class Score:
             warnings: End with the judge's warnings; a run shows them once.
         """
         name = "" if self.sample_id is None else f"  [{clean(self.sample_id, TEXT)}]"
-        lines = [f"{self.metric}: {self.formatted_value}{name}"]
-        if self.band:
-            lines.append(f"  {self.band}")
-        if self.passed is not None:
-            state = say("passed" if self.passed else "failed", self.language)
-            lines.append(f"  {say('pass mark', self.language)} {self.threshold:g}: {state}")
-        if self.explanation:
-            lines.append(f"  {self.explanation}")
-        if self.count:
-            lines.append(f"  {self.count}")
-        if self.doubtful:
-            lines.append(f"  {doubts_of(self.doubtful, self.language)}")
+        state = say("passed" if self.passed else "failed", self.language)
+        mark = (
+            f"{say('pass mark', self.language)} {self.threshold:g}: {state}"
+            if self.passed is not None
+            else None
+        )
+        remarks = (self.band, mark, self.explanation, self.count, self._doubts)
+        lines = [f"{self.metric}: {self.formatted_value}{name}", *(f"  {text}" for text in remarks if text)]
         lines += [line(verdict, color=color, language=self.language) for verdict in self.verdicts]
         lines += [f"  ! {warning}" for warning in self.provenance.warnings if warnings]
         return "\n".join(lines)
@@ -199,8 +191,7 @@ class Score:
         state = {True: "passed", False: "failed", None: ""}[self.passed]
         value = f"{self.formatted_value}{f', {say(state, self.language)}' if state else ''}"
         share = None if self.value is None else self.value / get_convention(self.provenance.convention).scale
-        doubts = doubts_of(self.doubtful, self.language) if self.doubtful else None
-        return score_head(self.metric, value, share, (self.band, self.count, self.explanation, doubts))
+        return score_head(self.metric, value, share, (self.band, self.count, self.explanation, self._doubts))
 
     def _repr_html_(self) -> str:
         labels = "".join(f'<p class="small note">{isolated(text)}</p>' for text in self.provenance.warnings)

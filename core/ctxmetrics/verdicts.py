@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ctxmetrics._frozen import EMPTY, plain
+from ctxmetrics._frozen import EMPTY, Plain
 
 # Why a verdict is missing, or flagged. Stable.
 VerdictCode = Literal[
@@ -40,7 +40,7 @@ DOUBTFUL = frozenset({"unverified_evidence", "weak_evidence", "contradicted", "u
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Plain):
     """A span of retrieved text that the library itself found.
 
     ``sample.retrieved_contexts[context][start:end] == quote`` holds for every stored span.
@@ -59,13 +59,9 @@ class Evidence:
     quote: str
     whole: bool = True
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the five fields as a plain dict."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Plain):
     """Yes, no or not judged, about one unit of the reference or one retrieved context.
 
     Attributes:
@@ -86,21 +82,9 @@ class Verdict:
     evidence: tuple[Evidence, ...] = ()
     details: Mapping[str, Any] = field(default=EMPTY, hash=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as plain JSON-ready data."""
-        return {
-            "id": self.id,
-            "value": self.value,
-            "text": self.text,
-            "reason": self.reason,
-            "code": self.code,
-            "evidence": [span.to_dict() for span in self.evidence],
-            "details": plain(self.details),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Plain):
     """What a judgement cost.
 
     Attributes:
@@ -133,10 +117,6 @@ class Usage:
     def total_tokens(self) -> int:
         """Tokens sent and received."""
         return self.prompt_tokens + self.completion_tokens
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a plain dict."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 def unjudged(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:

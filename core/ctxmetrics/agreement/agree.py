@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._display import visible
+from ctxmetrics._frozen import plain
 from ctxmetrics.agreement.correction import Correction, correction_of
 from ctxmetrics.agreement.figures import FEW, Agreement, agreement_of, shown, shown_with
 from ctxmetrics.agreement.judges import JudgeTable, table_of
@@ -127,15 +128,8 @@ class AgreementReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        return {
-            "judge": self.judge,
-            "agreements": [item.to_dict() for item in self.agreements],
-            "corrections": [item.to_dict() for item in self.corrections],
-            "systems": [item.to_dict() for item in self.systems],
-            "rankings": [asdict(item) for item in self.rankings],
-            "people": [asdict(item) for item in self.people],
-            "clusters": self.clusters,
-        }
+        names = ("judge", "agreements", "corrections", "systems", "rankings", "people", "clusters")
+        return {name: plain(getattr(self, name)) for name in names}
 
 
 def agree(
@@ -179,58 +173,57 @@ def agree(
         raise ParameterError("agree: out= is not possible. Write report.results.to_jsonl(path) afterwards.")
     if results is not None and judge is not None:
         raise ParameterError("agree: give judge= or results=, not both.")
+    given = _read(samples, labels, annotator)
+    # All of this before anything is paid.
+    said, weights = _said(given), [weight_of(sample) for sample in given]
+    groups, systems = _groups(given, cluster), _groups(given, system)
+    judging = judge or default_judge()
+    if results is None:
+        found, metrics, scores = _judged(given, list(said), judging, convention, options)
+    else:
+        found = results if isinstance(results, Results) else Results.from_jsonl(results)
+        metrics = {name: metric_in(found, name) for name in said}
+        scores = {name: scores_in(found, metrics[name], given, said[name], name) for name in said}
+    columns = [
+        _Column(name, metrics[name], given, scores[name], said[name], weights, groups) for name in said
+    ]
+    judges = (score.provenance.judge for score in columns[0].scores)
+    name = judging.name if results is None else next(filter(None, judges), "the run")
+    people = [] if labels is None else among_people(Path(labels))
+    return _report(name, found, columns, systems, people)
+
+
+def _read(
+    samples: Iterable[Sample | Mapping[str, Any]],
+    labels: str | os.PathLike[str] | None,
+    annotator: str | None,
+) -> list[Sample]:
     given = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
     if labels is not None:
-        given = read_labelled(given, Path(labels), annotator=annotator)
-    elif annotator is not None:
+        return read_labelled(given, Path(labels), annotator=annotator)
+    if annotator is not None:
         raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
-    kinds = [name for name in KINDS if any(name in sample.labels for sample in given)]
+    return given
+
+
+def _said(samples: Sequence[Sample]) -> dict[str, list[tuple[bool | None, ...] | None]]:
+    """Return people's labels on each sample, by the kinds of label that there are."""
+    kinds = [name for name in KINDS if any(name in sample.labels for sample in samples)]
     if not kinds:
         known = "; ".join(f"'{name}': yes or no for each {thing}" for name, (thing, _) in KINDS.items())
         raise MissingFieldError(f"No sample has labels to compare with. Write labels={{..}} with {known}.")
-    said = {name: [labels_of(sample, name) for sample in given] for name in kinds}  # before anything is paid
-    weights = [weight_of(sample) for sample in given]
-    groups = _groups(given, cluster)
-    systems = _groups(given, system)
-    judging = judge or default_judge()
-    if results is None:
-        found, metrics = _judged(given, kinds, judging, convention, options)
-        scores = {name: [row[metrics[name].name] for row in found] for name in kinds}
-    else:
-        found = results if isinstance(results, Results) else Results.from_jsonl(results)
-        metrics = {name: metric_in(found, name) for name in kinds}
-        scores = {name: scores_in(found, metrics[name], given, said[name], name) for name in kinds}
-    columns = [
-        _Column(name, metrics[name], given, scores[name], said[name], weights, groups) for name in kinds
-    ]
-    beside = {column.label: column.compared(range(len(given))) for column in columns}
-    figures = [] if systems is None else list(_by_system(columns, systems))
-    names = dict.fromkeys(item.metric for item in figures)
-    rankings = [ranking_of(name, [item for item in figures if item.metric == name]) for name in names]
-    corrections = [column.correction(range(len(given))) for column in reversed(columns)]
-    disputes = [item for items in beside.values() for item in items if item.disputed]
-    return AgreementReport(
-        judge=judging.name if results is None else _judge_in(scores[kinds[0]]),
-        agreements=tuple(agreement_of(name, beside[name]) for name in kinds),
-        corrections=tuple(item for item in corrections if item is not None),
-        disputes=tuple(sorted(disputes, key=lambda item: -len(item.disputed))),
-        results=found,
-        compared=beside,
-        systems=tuple(figures),
-        rankings=tuple(item for item in rankings if item is not None),
-        people=() if labels is None else tuple(among_people(Path(labels))),
-        clusters=None if groups is None else len(set(groups)),
-    )
+    return {name: [labels_of(sample, name) for sample in samples] for name in kinds}
 
 
 def _judged(
     samples: Sequence[Sample], kinds: Sequence[str], judge: Judge, convention: str, options: RunOptions
-) -> tuple[Results, dict[str, Metric]]:
-    """Let a judge judge samples; return the results, and the metric of each kind of label."""
+) -> tuple[Results, dict[str, Metric], dict[str, list[Score]]]:
+    """Let a judge judge samples; return the results, and the metric and the scores of each kind of label."""
     # Claims are the judge's own: people cannot label them before.
     unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
     metrics: dict[str, Metric] = {name: KINDS[name][1](convention=convention, **unit) for name in kinds}
-    return evaluate(samples, list(dict.fromkeys(metrics.values())), judge=judge, **options), metrics
+    found = evaluate(samples, list(dict.fromkeys(metrics.values())), judge=judge, **options)
+    return found, metrics, {name: [row[metric.name] for row in found] for name, metric in metrics.items()}
 
 
 def _groups(samples: Sequence[Sample], path: str | None) -> list[str] | None:
@@ -240,10 +233,6 @@ def _groups(samples: Sequence[Sample], path: str | None) -> list[str] | None:
         group_of(sample.metadata, path, sample.id or str(number), "agree")
         for number, sample in enumerate(samples, 1)
     ]
-
-
-def _judge_in(scores: Sequence[Score]) -> str:
-    return next((score.provenance.judge for score in scores if score.provenance.judge), None) or "the run"
 
 
 @dataclass(frozen=True)
@@ -295,6 +284,34 @@ class _Column:
         return score.value, people_value(self.metric, score.value, len(score.verdicts), self.said[place])
 
 
+def _report(
+    judge: str,
+    results: Results,
+    columns: Sequence[_Column],
+    systems: Sequence[str] | None,
+    people: Sequence[PeopleAgreement],
+) -> AgreementReport:
+    everyone, groups = range(len(columns[0].samples)), columns[0].groups
+    beside = {column.label: column.compared(everyone) for column in columns}
+    figures = [] if systems is None else list(_by_system(columns, systems))
+    names = dict.fromkeys(item.metric for item in figures)
+    rankings = [ranking_of(name, [item for item in figures if item.metric == name]) for name in names]
+    corrections = [column.correction(everyone) for column in reversed(columns)]
+    disputes = [item for items in beside.values() for item in items if item.disputed]
+    return AgreementReport(
+        judge=judge,
+        agreements=tuple(agreement_of(name, items) for name, items in beside.items()),
+        corrections=tuple(item for item in corrections if item is not None),
+        disputes=tuple(sorted(disputes, key=lambda item: -len(item.disputed))),
+        results=results,
+        compared=beside,
+        systems=tuple(figures),
+        rankings=tuple(item for item in rankings if item is not None),
+        people=tuple(people),
+        clusters=None if groups is None else len(set(groups)),
+    )
+
+
 def _by_system(columns: Iterable[_Column], systems: Sequence[str]) -> Iterator[SystemFigures]:
     for column in columns:
         for system in sorted(set(systems)):
@@ -311,8 +328,7 @@ def _by_system(columns: Iterable[_Column], systems: Sequence[str]) -> Iterator[S
 
 
 def _system_lines(metric: str, items: Sequence[SystemFigures]) -> list[str]:
-    rows = [("judge", "people", "corrected", "bias"), *map(_system_cells, items)]
-    figures = aligned(rows)
+    figures = aligned([("judge", "people", "corrected", "bias"), *map(_system_cells, items)])
     room = _WIDTH - max(map(len, figures)) - 2
     names = [metric, *(visible(item.system) for item in items)]
     return aligned([(name[:room], line) for name, line in zip(names, figures, strict=True)])

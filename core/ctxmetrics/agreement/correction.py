@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from ctxmetrics._frozen import Plain
 from ctxmetrics.comparison.corrected import corrected_mean
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class Correction(Plain):
     """A metric's mean, corrected by the samples that people labelled.
 
     Attributes:
@@ -33,10 +33,6 @@ class Correction:
     mean: float
     interval: tuple[float, float]
     judge_labelled: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain JSON-ready data."""
-        return {**asdict(self), "interval": list(self.interval)}
 
     @property
     def conclusion(self) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 from ctxmetrics.agreement.labels import Compared
 
+# What people and the judge may say: both yes, the judge only, people only, both no.
+KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
 # With fewer labelled samples, the figures say little.
 FEW = 25
 _WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
@@ -150,12 +152,11 @@ def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
     samples = 0
     for place, item in enumerate(compared):
         answers = [(people, verdict.value) for people, verdict in item.pairs]
-        kinds = ((True, True), (False, True), (True, False), (False, False))
         if answers:
             samples += 1
             key = place if item.group is None else item.group
             before = tables.get(key, (0, 0, 0, 0))
-            tables[key] = tuple(map(sum, zip(before, map(answers.count, kinds), strict=True)))
+            tables[key] = tuple(map(sum, zip(before, map(answers.count, KINDS_OF_PAIR), strict=True)))
     labelled = sum(people is not None for item in compared for people in item.people)
     both, judge_only, people_only, neither = map(sum, zip((0, 0, 0, 0), *tables.values(), strict=True))
     found = Agreement(label, samples, both, judge_only, people_only, neither)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from ctxmetrics._display import visible
+from ctxmetrics._frozen import Plain
 from ctxmetrics.agreement.figures import Agreement, shown, shown_with
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.comparison.paired import holm, paired_mean
@@ -19,7 +19,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeDifference:
+class JudgeDifference(Plain):
     """How much more often one judge agrees with people than the first one, on the answers that both judged.
 
     Attributes:
@@ -49,7 +49,7 @@ class JudgeDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeTable:
+class JudgeTable(Plain):
     """Several judges on the same labels; as a string, a table a kind of label.
 
     Attributes:
@@ -72,16 +72,6 @@ class JudgeTable:
             lines += ["", *aligned([(label, *_HEADER), *rows])]
             lines += [str(item) for item in self.differences if item.label == label]
         return "\n".join(lines[1:])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain JSON-ready data."""
-        return {
-            "judges": list(self.judges),
-            "agreements": {
-                label: [item.to_dict() for item in items] for label, items in self.agreements.items()
-            },
-            "differences": [asdict(item) for item in self.differences],
-        }
 
 
 def table_of(

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from ctxmetrics.agreement.figures import Agreement
+from ctxmetrics._frozen import Plain
+from ctxmetrics.agreement.figures import KINDS_OF_PAIR, Agreement, shown
 from ctxmetrics.comparison.answers import NO, YES, read_answers
 
 
 @dataclass(frozen=True, slots=True)
-class PeopleAgreement:
+class PeopleAgreement(Plain):
     """How far annotators agree; as a string, a line.
 
     Attributes:
@@ -42,10 +43,8 @@ class PeopleAgreement:
 
     def __str__(self) -> str:
         figures = (("Krippendorff's alpha", self.alpha), ("mean kappa of pairs", self.kappa))
-        shown = ", ".join(f"{name} {'-' if value is None else f'{value:.3f}'}" for name, value in figures)
-        return (
-            f"{self.label}: {self.annotators} people among themselves: {shown}, on {self.questions} questions"
-        )
+        listed = ", ".join(f"{name} {shown(value)}" for name, value in figures)
+        return f"{self.label}: {self.annotators} people among themselves: {listed}, on {self.questions} questions"
 
 
 def among_people(path: Path) -> list[PeopleAgreement]:
@@ -96,6 +95,4 @@ def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
 
 def _kappa(shared: Iterable[dict[str, bool]], one: str, other: str) -> float | None:
     pairs = [(said[one], said[other]) for said in shared if one in said and other in said]
-    kinds = ((True, True), (False, True), (True, False), (False, False))
-    both, one_only, other_only, neither = map(pairs.count, kinds)
-    return Agreement("", 0, both, one_only, other_only, neither).kappa
+    return Agreement("", 0, *map(pairs.count, KINDS_OF_PAIR)).kappa

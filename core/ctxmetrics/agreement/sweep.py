@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ctxmetrics.agreement.figures import Agreement, agreement_of
+from ctxmetrics._frozen import Plain, plain
+from ctxmetrics.agreement.figures import Agreement, agreement_of, shown
 from ctxmetrics.agreement.labels import compared, labels_of
 from ctxmetrics.comparison.labelled import CONTEXTS
 from ctxmetrics.evaluation.engine import evaluate
@@ -19,7 +20,7 @@ CUTS = tuple(number / 100 for number in range(30, 100, 5))
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Plain):
     """The string variants at one cut.
 
     Attributes:
@@ -33,11 +34,6 @@ class Step:
     recall: float | None
     precision: float | None
     agreement: Agreement | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain JSON-ready data."""
-        figures = {name: getattr(self, name) for name in self.__slots__}
-        return figures | {"agreement": None if self.agreement is None else self.agreement.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +65,7 @@ class Sweep:
         return {
             "samples": self.samples,
             "labelled": self.labelled,
-            "steps": [step.to_dict() for step in self.steps],
+            "steps": plain(self.steps),
             "best": None if best is None else best.min_similarity,
         }
 
@@ -122,4 +118,4 @@ def _cells(step: Step) -> list[str]:
     found = step.agreement
     figures = [step.recall, step.precision]
     figures += [None] * 3 if found is None else [found.balanced_accuracy, found.kappa, found.bias]
-    return [f"{step.min_similarity:.2f}", *("-" if value is None else f"{value:.3f}" for value in figures)]
+    return [f"{step.min_similarity:.2f}", *map(shown, figures)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ctxmetrics._display import visible
+from ctxmetrics._frozen import Plain
 from ctxmetrics.agreement.correction import Correction
 from ctxmetrics.agreement.figures import Agreement
 
@@ -14,7 +14,7 @@ _SHOWN = 24
 
 
 @dataclass(frozen=True, slots=True)
-class SystemFigures:
+class SystemFigures(Plain):
     """One metric of one system.
 
     Attributes:
@@ -33,20 +33,9 @@ class SystemFigures:
     agreement: Agreement
     correction: Correction | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain JSON-ready data."""
-        return {
-            "metric": self.metric,
-            "system": self.system,
-            "samples": self.samples,
-            "judge_mean": self.judge_mean,
-            "agreement": self.agreement.to_dict(),
-            "correction": None if self.correction is None else self.correction.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Plain):
     """Whether a judge ranks systems as people do: both means are those of each system's labelled samples.
 
     Attributes:

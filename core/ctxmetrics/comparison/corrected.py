@@ -86,20 +86,17 @@ def corrected(
     trust = min(max(trust, 0.0), 1.0)
     errors = said - trust * its
     centre = float(shares @ errors)
-    mean = centre + (trust * float(pool.mean()) if trust else 0.0)
     size = 1 / float((shares**2).sum())
-    if clusters is None:
-        variance = _covariance(shares, errors, errors) + trust**2 * spread
-    else:
+    variance = _covariance(shares, errors, errors) + trust**2 * spread
+    if clusters is not None:
         terms = np.zeros(len(everyone))
         terms[:n] = shares * (errors - centre)
         if trust:
             terms[-len(pool) :] += trust * (pool - pool.mean()) / len(pool)
-        numbers: dict[object, int] = {}
-        places = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
-        labelled = len(set(places[:n]))
-        variance = float((np.bincount(places, terms) ** 2).sum()) * labelled / max(labelled - 1, 1)
+        labelled = len(set(clusters[:n]))
         size = min(size, float(labelled))
+        variance = _sum_of_squares(terms, clusters) * labelled / max(labelled - 1, 1)
+    mean = centre + (trust * float(pool.mean()) if trust else 0.0)
     return Estimate(mean, math.sqrt(variance), round(size, 9), trust)
 
 
@@ -110,6 +107,13 @@ def _trust(people: Any, judge: Any, others: Any) -> float:
     spread = float(np.concatenate([judge, others]).var(ddof=1))
     together = float(((people - people.mean()) * (judge - judge.mean())).mean())
     return together / ((1 + len(people) / len(others)) * spread) if spread else 0.0
+
+
+def _sum_of_squares(terms: Any, clusters: Sequence[object]) -> float:
+    """Return the sum over the clusters of their terms' sum, squared."""
+    numbers: dict[object, int] = {}
+    places = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    return float((np.bincount(places, terms) ** 2).sum())
 
 
 def _covariance(shares: Any, one: Any, other: Any) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._frozen import Plain
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.text import split_sentences
@@ -40,7 +41,7 @@ _CLAIM = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(Plain):
     """What a run will cost if every reply is right the first time.
 
     Attributes:
@@ -69,10 +70,6 @@ class Estimate:
     def seconds(self, concurrency: int, request_seconds: float) -> float:
         """Return how long the run takes with so many requests in flight, each of which takes so many seconds."""
         return -(-self.calls // concurrency) * request_seconds
-
-    def to_dict(self) -> dict[str, int]:
-        """Return the fields as a plain dict."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def __str__(self) -> str:
         return (

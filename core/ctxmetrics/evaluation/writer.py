@@ -239,15 +239,9 @@ class OutFile:
         Raises:
             OutputFileError: The file cannot be written any more.
         """
-        lines = map(json_line, to_rows(row, keep_texts=self._keep_texts))
-        rest = memoryview("".join(lines).encode(*ENCODING))
-        size = os.fstat(self._file).st_size
         try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            append(self._file, *map(json_line, to_rows(row, keep_texts=self._keep_texts)))
         except OSError as error:
-            if self.part is not None:
-                os.ftruncate(self._file, size)
             raise self._problem(error) from None
 
     def finish(self) -> None:
@@ -284,6 +278,30 @@ class OutFile:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def append(file: int, *lines: str, sync: bool = False) -> None:
+    """Append lines to an open file in one go. What was written of them when it failed is taken back.
+
+    Args:
+        file: The file.
+        *lines: The lines.
+        sync: Wait until the disk has them.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    rest = memoryview("".join(lines).encode(*ENCODING))
+    size = os.fstat(file).st_size
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+        if sync:
+            os.fsync(file)
+    except OSError:
+        with suppress(OSError):  # a device or a pipe
+            os.ftruncate(file, size)
+        raise
 
 
 def open_locked(path: Path) -> int:

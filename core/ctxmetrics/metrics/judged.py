@@ -16,7 +16,7 @@ from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, J
 from ctxmetrics.judges.contract import checked_answer, checked_verdict
 from ctxmetrics.judges.given import instead_of
 from ctxmetrics.metrics.base import NAMED, Metric, Precision, named_choice, not_judged
-from ctxmetrics.samples import Fact, Sample
+from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
@@ -115,7 +115,12 @@ class JudgedMetric(Metric):
             judgement = await self._judge(judge, request)
         verdicts = judgement.verdicts
         if self.counts_units and facts:
-            verdicts = tuple(map(_with_fact, verdicts, facts))
+            verdicts = tuple(
+                verdict
+                if fact.id is None
+                else replace(verdict, details=FrozenDict({**verdict.details, "fact_id": fact.id}))
+                for verdict, fact in zip(verdicts, facts, strict=True)
+            )
         code, message = not_judged(verdicts)
         metadata = {"stability": judgement.stability, "raw_replies": list(judgement.raw) or None}
         return self.build(
@@ -279,12 +284,6 @@ def failure(error: Exception) -> tuple[str, str]:
     return "judge_error", f"{type(error).__name__}: {safe_text(error)}"
 
 
-def _with_fact(verdict: Verdict, fact: Fact) -> Verdict:
-    """Return the verdict with the id of its fact in the details, where the fact has one."""
-    details = {**verdict.details, "fact_id": fact.id}
-    return verdict if fact.id is None else replace(verdict, details=FrozenDict(details))
-
-
 @cache
 def default_judge() -> Judge:
     """Return the embedded judge, made once."""
@@ -295,15 +294,11 @@ def default_judge() -> Judge:
 
 def _supporting(units: tuple[Verdict, ...], request: JudgeRequest) -> tuple[Verdict, ...]:
     """Return for each context whether some unit rests on it; unknown while a unit is not judged."""
-    supports: dict[int, list[Verdict]] = {}
-    attribution = Attribution(units, tuple(map(len, request.contexts)))
-    for unit, contexts in zip(units, attribution.rests_on(), strict=True):
-        for index in contexts:
-            supports.setdefault(index, []).append(unit)
+    rests = Attribution(units, tuple(map(len, request.contexts))).rests_on()
     missing = [unit for unit in units if unit.value is None]
     verdicts = []
     for index, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
-        found = supports.get(index, [])
+        found = [unit for unit, contexts in zip(units, rests, strict=True) if index in contexts]
         spans = tuple(span for unit in found for span in unit.evidence if span.context == index)
         if found:
             reason = f"supports {', '.join(unit.id for unit in found)}"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from ctxmetrics._frozen import Plain
 from ctxmetrics.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Plain):
     """One line of Axion's ``statement_breakdown``; ``is_supported`` is None when not judged."""
 
     statement_text: str
@@ -18,17 +19,13 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextualRecallSignals:
-    """Axion's ``ContextualRecallResult``, under the names of its page."""
+class ContextualRecallSignals(Plain):
+    """Axion's ``ContextualRecallResult``, under the names of its page; `to_dict` returns its JSON."""
 
     recall_score: float | None
     total_gt_statements: int
     supported_gt_statements: int
     statement_breakdown: tuple[Statement, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON of the page."""
-        return {**asdict(self), "statement_breakdown": [asdict(line) for line in self.statement_breakdown]}
 
 
 def axion(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mapping[str, Any]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._checks import check_number
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.agreement.checking.figures import figures_of
 from ctxmetrics.agreement.checking.fitness import weaknesses_of
@@ -94,8 +95,7 @@ def _check(judge: Judge, repetitions: int, options: RunOptions) -> None:
             f"check_judge: {type(judge).__name__} is no judge. Give LexicalJudge(), NLIJudge(predict, identity=..), "
             "LLMJudge(model), or an object with name, warnings, attribute and rate."
         )
-    if not isinstance(repetitions, int) or isinstance(repetitions, bool) or repetitions < 1:
-        raise ParameterError(f"check_judge: repetitions={repetitions!r} must be a whole number from 1.")
+    check_number("check_judge: repetitions", repetitions, 1, whole=True)
     for name in ("cache", "out"):
         if options.get(name) is not None:
             raise ParameterError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ctxmetrics._frozen import EMPTY, FrozenDict
+from ctxmetrics._frozen import EMPTY, FrozenDict, Plain
 from ctxmetrics.agreement.checking.samples import INJECTION, TRAPS, LabelledSample
 from ctxmetrics.agreement.checking.watching import Noted
 from ctxmetrics.agreement.figures import Agreement, agreement_of
@@ -35,7 +35,7 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Protocol:
+class Protocol(Plain):
     """How a model's replies keep to what the prompt asks for; of the first reply to each question, but quotes of all.
 
     Attributes:
@@ -56,8 +56,8 @@ class Protocol:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """What was counted; apart from the first, of the verdicts that are a yes or a no.
+class Figures(Plain):
+    """What was counted; apart from the first, of the verdicts that are a yes or a no. In plain data a share is ``[part, of]``.
 
     Attributes:
         answered: Verdicts that are a yes or a no.
@@ -120,7 +120,15 @@ def figures_of(
         found=FrozenDict({kind: _units(plain, (kind,), right=True) for kind in SUPPORTED_KINDS}),
         absent=_units(plain, SUPPORTED_KINDS, right=False),
         caught=FrozenDict({kind: _units(plain, (kind,), right=False) for kind in TRAPS}),
-        flagged=FrozenDict(_flagged(plain)),
+        flagged=FrozenDict(
+            Counter(
+                item.kind
+                for item, answers in plain
+                if item.kind in TRAPS
+                for number, supported in enumerate(item.supported, 1)
+                if not supported and (found := answers[f"s{number}"]).value and found.code in DOUBTFUL
+            )
+        ),
         cells=cells,
         supporting=supporting,
         further=further,
@@ -174,16 +182,6 @@ def _units(
     )
 
 
-def _flagged(pairs: Iterable[tuple[LabelledSample, Mapping[str, Verdict]]]) -> Counter[str]:
-    return Counter(
-        item.kind
-        for item, answers in pairs
-        if item.kind in TRAPS
-        for number, supported in enumerate(item.supported, 1)
-        if not supported and answers[f"s{number}"].value is True and answers[f"s{number}"].code in DOUBTFUL
-    )
-
-
 def _matrix(pairs: Iterable[tuple[LabelledSample, Mapping[str, Verdict]]]) -> tuple[Share, Share, Share]:
     right: list[bool] = []
     supporting: list[bool] = []
@@ -212,18 +210,3 @@ def _protocol(notes: Sequence[Noted]) -> Protocol:
         quotes=Share(sum(note.verbatim for note in notes), sum(note.quotes for note in notes)),
         again=Share(sum(note.again for note in notes), len(notes)),
     )
-
-
-def to_dict(figures: Figures) -> dict[str, Any]:
-    """Return the figures as plain JSON-ready data: shares as ``[part, of]``."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Share):
-            return list(value)
-        if hasattr(value, "items"):
-            return {name: plain(item) for name, item in value.items()}
-        if isinstance(value, Protocol):
-            return {name: plain(getattr(value, name)) for name in Protocol.__dataclass_fields__}
-        return value.to_dict() if hasattr(value, "to_dict") else value
-
-    return {name: plain(getattr(figures, name)) for name in Figures.__dataclass_fields__}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxmetrics._version import __version__
-from ctxmetrics.agreement.checking.figures import Figures, to_dict
+from ctxmetrics.agreement.checking.figures import Figures
 from ctxmetrics.agreement.checking.fitness import ORDER, Fitness, Weakness
-from ctxmetrics.agreement.figures import Agreement
+from ctxmetrics.agreement.figures import Agreement, shown
 from ctxmetrics.report.view import aligned
 from ctxmetrics.verdicts import Usage
 
@@ -90,13 +90,14 @@ class JudgeSheet:
             "weaknesses": [item._asdict() for item in self.weaknesses],
             "samples": self.samples,
             "repetitions": self.repetitions,
-            "figures": to_dict(self.figures),
+            "figures": self.figures.to_dict(),
             "cost": self.cost.to_dict(),
             "library_version": __version__,
         }
 
     def __str__(self) -> str:
-        heading = f"{self.judge}: {self.samples} labelled samples, judged {_times(self.repetitions)}"
+        times = "once" if self.repetitions == 1 else f"{self.repetitions} times each"
+        heading = f"{self.judge}: {self.samples} labelled samples, judged {times}"
         parts = [[heading], *map(aligned, self._tables()), [self.sentence]]
         rest = [f"- {item.code}: {item.text}" for item in self.weaknesses[_MOST_NAMED:]]
         return "\n\n".join("\n".join(part) for part in [*parts, rest] if part)
@@ -165,19 +166,11 @@ class JudgeSheet:
             yield "price", "not given by the model" if price is None else f"{price:.6g}"
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times each"
-
-
 def _row(name: str, item: Agreement) -> tuple[str, ...]:
     interval = (item.intervals or {}).get("balanced_accuracy")
     return (
         name,
-        _number(item.balanced_accuracy),
+        shown(item.balanced_accuracy),
         "-" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}",
-        *map(_number, (item.sensitivity, item.specificity, item.kappa)),
+        *map(shown, (item.sensitivity, item.specificity, item.kappa)),
     )
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

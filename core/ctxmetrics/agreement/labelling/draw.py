@@ -74,7 +74,7 @@ def draw(
     wanted = _allocation(sizes, n)
     before = [one.key for one in earlier.drawn] if earlier else []
     source = random.Random(f"{seed}/{len(before)}")  # noqa: S311 - a draw that can be repeated
-    rest = [key for key in sorted(samples, key=_sortable) if key not in set(before)]
+    rest = [key for key in sorted(samples, key=lambda key: (key[0] or "", key[1])) if key not in set(before)]
     source.shuffle(rest)
     open_ = wanted - Counter(strata[key] for key in before)
     chosen = list(before)
@@ -97,10 +97,6 @@ def _allocation(sizes: Counter[str | None], n: int) -> Counter[str | None]:
             if wanted[name] < sizes[name] and wanted.total() < n:
                 wanted[name] += 1
     return wanted
-
-
-def _sortable(key: Key) -> tuple[str, str]:
-    return key[0] or "", key[1]
 
 
 def _stratum(sample: Sample, by: str | None) -> str | None:

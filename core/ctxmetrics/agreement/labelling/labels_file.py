@@ -14,7 +14,7 @@ from typing import Any
 from ctxmetrics._version import __version__
 from ctxmetrics.comparison.answers import Answer, Draw, Question, read_answers
 from ctxmetrics.errors import InputFileError, OutputFileError
-from ctxmetrics.evaluation.writer import ENCODING, json_line
+from ctxmetrics.evaluation.writer import append, json_line
 from ctxmetrics.text import splitter
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -74,21 +74,12 @@ class LabelsFile:
 
     def _write(self, data: dict[str, Any]) -> None:
         """Append one line and wait until the disk has it. A half-written line is taken back."""
-        line = json_line(data).encode(*ENCODING)
         try:
             file = os.open(self.path, _FLAGS)
             try:
                 _lock(file)
                 self._cut_half_line(file)
-                size = os.fstat(file).st_size
-                rest = memoryview(line)
-                try:
-                    while rest:
-                        rest = rest[os.write(file, rest) :]
-                    os.fsync(file)
-                except OSError:
-                    os.ftruncate(file, size)
-                    raise
+                append(file, json_line(data), sync=True)
             finally:
                 os.close(file)
         except OSError as error:

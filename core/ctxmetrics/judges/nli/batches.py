@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ctxmetrics._runtime.background import run_sync
+from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.judges.nli.scores import Score
 
@@ -23,16 +24,19 @@ Pair: TypeAlias = "tuple[str, str]"
 """A premise and a hypothesis."""
 
 
-class Memory(Protocol):
-    """Remembers the probabilities of pairs."""
+class Memory(NamedTuple):
+    """The remembered probabilities of some pairs, which have these keys."""
+
+    scores: Memo[float]
+    keys: dict[Pair, str]
 
     def get(self, pair: Pair) -> float | None:
         """Return the probability of a pair, or None."""
-        ...
+        return self.scores.peek(self.keys[pair])
 
     def put(self, pair: Pair, score: float) -> None:
         """Remember the probability of a pair."""
-        ...
+        self.scores.remember(self.keys[pair], score)
 
 
 class _Request:
@@ -73,7 +77,6 @@ class Batches:
         self,
         predict: Callable[[list[Pair]], Any],
         read: Callable[[object, int], list[Score]],
-        *,
         size: int,
         workers: int,
         wait_seconds: float,
@@ -81,6 +84,9 @@ class Batches:
         self._predict, self._read = predict, read
         self._size, self._workers, self._wait_seconds = size, workers, wait_seconds
         self._start_empty()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Batches, (self._predict, self._read, self._size, self._workers, self._wait_seconds)
 
     def _start_empty(self) -> None:
         self._process = os.getpid()

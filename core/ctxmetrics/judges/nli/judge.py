@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from typing import Any, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
+from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.nli.batches import Batches, Pair
+from ctxmetrics.judges.nli.batches import Batches, Memory, Pair
 from ctxmetrics.judges.nli.scores import Activation, Score, read_scores
 from ctxmetrics.judges.nli.windows import Window, Windows, joined
 from ctxmetrics.text import split_sentences
@@ -134,32 +134,17 @@ class NLIJudge:
                 f"NLIJudge: identity={self.identity!r} must name the model and its version: scores are kept under it."
             )
         for name in _COUNTS:
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ParameterError(f"NLIJudge: {name}={value!r} must be a whole number from 1.")
-        for name, most in (("bar", 1.0), ("wait_seconds", math.inf)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= most:
-                end = f" to {most:g}" if most < math.inf else ""
-                raise ParameterError(f"NLIJudge: {name}={value!r} must be a number from 0{end}.")
-        if self.activation not in (known := get_args(Activation)):
-            raise ParameterError(
-                f"NLIJudge: activation={self.activation!r} is unknown. Choose from: {', '.join(known)}."
-            )
+            check_number(f"NLIJudge: {name}", getattr(self, name), 1, whole=True)
+        check_number("NLIJudge: bar", self.bar, 0, 1)
+        check_number("NLIJudge: wait_seconds", self.wait_seconds, 0)
+        check_choice("NLIJudge: activation", self.activation, get_args(Activation))
         if isinstance(self.entailment, bool) or not isinstance(self.entailment, (int, str, type(None))):
             raise ParameterError(
                 f"NLIJudge: entailment={self.entailment!r} must be a number from 0 or a label."
             )
-        object.__setattr__(self, "_batches", self._new_batches())
-
-    def _new_batches(self) -> Batches:
-        return Batches(
-            self.predict,
-            partial(read_scores, entailment=self.entailment, activation=self.activation),
-            size=self.batch_size,
-            workers=self.workers,
-            wait_seconds=self.wait_seconds,
-        )
+        read = partial(read_scores, entailment=self.entailment, activation=self.activation)
+        batches = Batches(self.predict, read, self.batch_size, self.workers, self.wait_seconds)
+        object.__setattr__(self, "_batches", batches)
 
     @property
     def name(self) -> str:
@@ -174,13 +159,6 @@ class NLIJudge:
     def __deepcopy__(self, memo: dict[int, Any]) -> NLIJudge:
         del memo
         return self  # frameworks copy metrics; the model is not copied
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_batches"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        object.__setattr__(self, "_batches", self._new_batches())
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
@@ -290,7 +268,7 @@ class NLIJudge:
         scores = _scores
         if run.memo is not None:
             scores = _scores_of.setdefault(run.memo, Memo(MEMORY, keep=lambda _: True))
-        memory = _Memory(scores, {pair: self._key(pair) for pair in pairs})
+        memory = Memory(scores, {pair: self._key(pair) for pair in pairs})
         missing = set()
         for pair, key in memory.keys.items():
             if memory.get(pair) is None:
@@ -302,8 +280,9 @@ class NLIJudge:
                     memory.put(pair, known)
         found = await asyncio.wrap_future(self._batches.submit(memory.keys, memory))
         for pair in missing if run.cache else ():
+            key = memory.keys[pair]
             if not isinstance(score := found[pair], str) and run.cache:
-                run.cache.put(memory.keys[pair], _encode(memory.keys[pair], score))
+                run.cache.put(key, f"{_seal(key, repr(score))} {score!r}")
         return found, len(missing)
 
     def _key(self, pair: Pair) -> str:
@@ -339,31 +318,13 @@ _scores: Memo[float] = Memo(MEMORY, keep=lambda _: True)
 _scores_of: WeakKeyDictionary[Memo[Any], Memo[float]] = WeakKeyDictionary()
 
 
-class _Memory(NamedTuple):
-    """The remembered scores of some pairs, which have these keys."""
-
-    scores: Memo[float]
-    keys: dict[Pair, str]
-
-    def get(self, pair: Pair) -> float | None:
-        return self.scores.peek(self.keys[pair])
-
-    def put(self, pair: Pair, score: float) -> None:
-        self.scores.remember(self.keys[pair], score)
-
-
 def forget_scores() -> None:
     """Forget every score that this process remembers."""
     _scores.clear()
 
 
-def _encode(key: str, score: float) -> str:
-    """Write a score after a hash that binds it to its key."""
-    return f"{_seal(key, repr(score))} {score!r}"
-
-
 def _decode(key: str, stored: str) -> float | None:
-    """Read a score back; None where the stored text was changed."""
+    """Read a score that stands after a hash that binds it to its key; None where the stored text was changed."""
     seal, _, text = stored.partition(" ")
     if seal != _seal(key, text):
         return None

@@ -105,16 +105,12 @@ def _checked(value: object, activation: Activation, row: Sequence[object] = ()) 
         return f"predict returned {reprlib.repr(value)} for a pair: it must be a number from 0 to 1."
     number = float(value)
     if activation == "sigmoid":
-        return _sigmoid(number)
+        return 1 / (1 + math.exp(-number)) if number >= 0 else math.exp(number) / (1 + math.exp(number))
     if activation == "softmax":
         return _softmax(number, row)
     if not -_ROUNDING <= number <= 1 + _ROUNDING:
         return f"predict returned {number:g} for a pair: it must be a number from 0 to 1. {_LOGITS}"
     return min(max(number, 0.0), 1.0)
-
-
-def _sigmoid(number: float) -> float:
-    return 1 / (1 + math.exp(-number)) if number >= 0 else math.exp(number) / (1 + math.exp(number))
 
 
 def _softmax(number: float, row: Sequence[object]) -> Score:
