@@ -95,4 +95,5 @@ def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
 
 def _kappa(shared: Iterable[dict[str, bool]], one: str, other: str) -> float | None:
     pairs = [(said[one], said[other]) for said in shared if one in said and other in said]
-    return Agreement("", 0, *map(pairs.count, KINDS_OF_PAIR)).kappa
+    both, one_only, other_only, neither = map(pairs.count, KINDS_OF_PAIR)
+    return Agreement("", 0, both, one_only, other_only, neither).kappa
