@@ -8,16 +8,13 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
 from ctxmetrics.errors import InputFileError, ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
-    from typing import TypeAlias
 
 # A sample's id, if it has one, and the hash of the texts that a person sees.
 Key: TypeAlias = "tuple[str | None, str]"

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ctxmetrics.comparison.text import number
+from ctxmetrics.comparison.view import Difference, Findings
 from ctxmetrics.errors import ParameterError
-
-if TYPE_CHECKING:
-    from ctxmetrics.comparison.view import Difference, Findings
 
 
 def metric_in(found: Findings, name: str, margin: float, option: str) -> Difference:

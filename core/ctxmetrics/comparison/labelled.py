@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import SampleError
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
 from ctxmetrics.samples import Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ctxmetrics.metrics.base import Metric
 
 CONTEXTS, UNITS = "context_useful", "unit_supported"
 

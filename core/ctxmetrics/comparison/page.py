@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from ctxmetrics._markup import bar, document, isolated, shown
 from ctxmetrics._wording import clean
 from ctxmetrics.comparison.text import HEADER, TEXT, cells, conclusion, heading, unit_lists, worst_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ctxmetrics.comparison.view import ChangedUnit, Difference, Findings, Held
+from ctxmetrics.comparison.view import ChangedUnit, Difference, Findings, Held
 
 _COLOURS = {"better": "yes", "worse": "no"}
 

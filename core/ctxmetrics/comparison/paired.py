@@ -6,16 +6,14 @@ The unit is the sample, or a cluster of samples that hang together: clusters are
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ctxmetrics._statistics import student_quantile
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # From so many samples, or clusters, on the interval is that of the bootstrap.
 BOOTSTRAP_FROM = 100

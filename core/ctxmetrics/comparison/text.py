@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from ctxmetrics._wording import clean
+from ctxmetrics.comparison.view import ChangedUnit, Difference, Findings
 from ctxmetrics.report.view import aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ctxmetrics.comparison.view import ChangedUnit, Difference, Findings
 
 HEADER = ("metric", "first", "second", "difference", "95 % interval", "p (Holm)", "better", "worse", "equal")
 # How many units and samples are shown of each kind; JSON and the page hold all.

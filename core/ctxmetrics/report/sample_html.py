@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from ctxmetrics._markup import isolated, shown, unit_key, verdict_list
 from ctxmetrics._wording import say
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from ctxmetrics.attribution import Attribution
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
-    from ctxmetrics.verdicts import Verdict
+from ctxmetrics.attribution import Attribution
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
+from ctxmetrics.verdicts import Verdict
 
 # Characters of one context, and cells of one matrix, that are shown.
 _LONGEST_CONTEXT = 20_000
