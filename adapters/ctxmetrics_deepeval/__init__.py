@@ -9,15 +9,13 @@ No model and no key are needed; give ``model=`` any ``DeepEvalBaseLLM`` to judge
 the parameters, and what happens where a score cannot be computed.
 """
 
-from __future__ import annotations
-
 from ctxmetrics import metrics as core
 from ctxmetrics.errors import missing_extra
 
 try:
     from deepeval.test_case import SingleTurnParams as _SingleTurnParams  # noqa: F401 - only newer ones have it
-except ImportError as error:
-    raise missing_extra("deepeval 3.9.9 or newer", "deepeval") from error
+except ImportError as _error:
+    raise missing_extra("deepeval 3.9.9 or newer", "deepeval") from _error
 
 from ctxmetrics_deepeval.model import DeepEvalModel
 from ctxmetrics_deepeval.wrapper import FIELDS, DeepEvalMetric, MissingParamsError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -26,8 +27,6 @@ from ctxmetrics.models.frameworks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-
     from pydantic import BaseModel
 
 # DeepEval's own models that validate a structured reply from its text. The others change the text before.

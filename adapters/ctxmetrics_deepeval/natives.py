@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
 from deepeval.models import DeepEvalBaseLLM
@@ -13,15 +14,11 @@ from deepeval.test_case import LLMTestCase
 
 from ctxmetrics import ContextPrecision, ContextRecall
 from ctxmetrics.adapting import natives
+from ctxmetrics.adapting.natives import Answer
 from ctxmetrics.adapting.runners import aside
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
 from ctxmetrics_deepeval.runners import QUIET
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxmetrics.adapting.natives import Answer
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
 
 # DeepEval counts what runs for its makers and sends that when the process ends.
 os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepeval.evaluate.configs import CacheConfig, DisplayConfig
 from deepeval.evaluate.evaluate import assert_test, evaluate
@@ -11,15 +12,11 @@ from deepeval.test_case import LLMTestCase
 
 import ctxmetrics_deepeval
 from ctxmetrics.adapting.runners import Runner, aside
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
 
 # With a key it uploads what it is given.
-QUIET = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_API_KEY": None}
+QUIET: dict[str, str | None] = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_API_KEY": None}
 
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
 from deepeval.metrics.utils import construct_verbose_logs
+from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 from deepeval.test_run import global_test_run_manager
 from deepeval.utils import get_is_running_deepeval
@@ -22,20 +23,19 @@ from ctxmetrics._version import __version__
 from ctxmetrics.adapting.wrapper import MetricClass, MetricParams, Wrapper, build_metric
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError, SampleError
 from ctxmetrics.fields import SCHEMAS, text_of
+from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import LLMJudge
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.models.frameworks import unique_name
 from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Usage
 from ctxmetrics_deepeval.model import DeepEvalModel
 
 if TYPE_CHECKING:
-    from deepeval.models import DeepEvalBaseLLM
     from typing_extensions import Unpack
 
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.scores import Score
 
 _PLACES = SCHEMAS["deepeval"].places.items()
 # Where each of our fields lives in a test case: retrieval_context, metadata.reference_context_ids ..
@@ -116,14 +116,15 @@ class DeepEvalMetric(MetricClass, BaseMetric):
             raise ParameterError(f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=.")
         self.__dict__.update(_NO_RESULT)
         self.core = core = _with_pass_mark(core, threshold, strict=strict_mode)
-        self.threshold = None if threshold is None and not core.strict else core.pass_mark
-        self.strict_mode, self.include_reason = core.strict, include_reason
-        self.async_mode, self.verbose_mode, self.flaky = async_mode, verbose_mode, flaky
+        self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
+        modes = {"async_mode": async_mode, "verbose_mode": verbose_mode, "flaky": flaky}
+        vars(self).update(modes, strict_mode=core.strict, include_reason=include_reason)
         judge = (core.judge or default_judge()) if isinstance(core, JudgedMetric) else None
-        digest = sha256(repr(judge).encode()).hexdigest()[
-            :8
-        ]  # all options: DeepEval's cache compares the label
-        self.evaluation_model = escape(f"{judge.name}, ctxmetrics {__version__}, {digest}") if judge else None
+        # All options: DeepEval's cache compares the label.
+        digest = sha256(repr(judge).encode()).hexdigest()[:8]
+        self.evaluation_model: str | None = (
+            escape(f"{judge.name}, ctxmetrics {__version__}, {digest}") if judge else None
+        )
         # The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id and string metrics,
         # computed sooner than looked up, and those with a judge that is not ours must never be taken from it. It compares
         # this attribute with the stored configuration, which has no field for it (deepeval/test_run/cache.py, lines 44 and
@@ -157,7 +158,7 @@ class DeepEvalMetric(MetricClass, BaseMetric):
     def is_successful(self) -> bool | None:
         """Whether the last score reaches the threshold; None without a threshold."""
         passed = self.score is not None and (self.threshold is None or self.score >= self.threshold)
-        self.success = None if self.threshold is None else passed
+        self.success: Any = None if self.threshold is None else passed
         return self.success
 
     @property

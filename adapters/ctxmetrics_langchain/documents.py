@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,11 @@ from langsmith.run_helpers import get_tracing_context
 from ctxmetrics.fields import SCHEMAS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from langsmith.schemas import Example, Run
 
 
 # What is shown beside a score with a pass mark, by whether it passed.
-VALUES = {True: "passed", False: "failed", None: None}
+VALUES: dict[bool | None, str | None] = {True: "passed", False: "failed", None: None}
 
 
 def to_record(run: Run, example: Example | None) -> dict[str, Any]:

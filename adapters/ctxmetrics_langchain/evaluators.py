@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from uuid import UUID
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig, RunnableLambda
@@ -14,26 +15,22 @@ from langsmith import EvaluationResult, RunEvaluator, trace
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.background import run_sync
-from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, as_judge, compact
+from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, WrapperParams, as_judge, compact
 from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.fields import KeyParams
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics import Metric
+from ctxmetrics.models.base import Model
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics_langchain.documents import SCHEMA, VALUES, to_record
 from ctxmetrics_langchain.models import ChatModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from uuid import UUID
-
     from langsmith.evaluation.evaluator import EvaluationResults
     from langsmith.schemas import Example, Run
     from typing_extensions import Unpack
 
-    from ctxmetrics.adapting.wrapper import WrapperParams
-    from ctxmetrics.fields import KeyParams
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.metrics import Metric
-    from ctxmetrics.models.base import Model
     from ctxmetrics_langchain.strings import MetricStringEvaluator
 
     JudgeLike: TypeAlias = Judge | Model | BaseChatModel | None
@@ -261,5 +258,5 @@ class MetricEvaluator(MetricClass, RetrievalEvaluator):
     ) -> None:
         judged = as_judge(judge, BaseChatModel, ChatModel)
         wrapper = Wrapper.build(self.core_class, params, SCHEMA, judge=judged)
-        self.metric = wrapper.metric
-        self.wrappers = FrozenDict({key or wrapper.metric.name: wrapper})
+        self.metric: Metric = wrapper.metric
+        self.wrappers: Mapping[str, Wrapper] = FrozenDict({key or wrapper.metric.name: wrapper})

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config
 
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.models.base import Prompt, Reply
 from ctxmetrics.models.frameworks import (
     ForeignModel,
     describe,
@@ -24,12 +26,8 @@ from ctxmetrics.models.frameworks import (
 from ctxmetrics.models.openai.strict_schema import response_format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from langchain_core.messages import BaseMessage
     from pydantic import BaseModel
 
-    from ctxmetrics.models.base import Prompt, Reply
 
 # Statuses of a server that does not take the request.
 _REFUSED = (400, 422)
@@ -57,9 +55,9 @@ class ChatModel(ForeignModel):
                 f"ChatModel: {type(chat_model).__name__} is no BaseChatModel. Give the object itself, with nothing "
                 "around it."
             )
-        self.chat_model = chat_model
+        self.chat_model: BaseChatModel = chat_model
         calls_tools = type(chat_model).bind_tools is not BaseChatModel.bind_tools
-        self.tools = calls_tools if tools is None else tools
+        self.tools: bool = calls_tools if tools is None else tools
         # These send ``response_format`` as OpenAI understands it, and return the text unchanged.
         self._takes_format = tools is None and has_class(chat_model, "BaseChatOpenAI")
         super().__init__(chat_model, describe("langchain", [chat_model]) + ("" if self.tools else " text"))

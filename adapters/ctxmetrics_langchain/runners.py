@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from langchain_core.runnables import Runnable, RunnableLambda
@@ -14,14 +15,10 @@ from langsmith.schemas import Example
 
 from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import MissingFieldError
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
 from ctxmetrics_langchain.documents import SCHEMA
 from ctxmetrics_langchain.evaluators import RetrievalEvaluator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
 
 
 class _Offline(Client):

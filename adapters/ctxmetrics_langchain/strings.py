@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.runnables.config import ensure_config, set_config_context
 
+from ctxmetrics.adapting.wrapper import Wrapper
 from ctxmetrics.errors import missing_extra
+from ctxmetrics.scores import Score
 from ctxmetrics_langchain.documents import VALUES
 
 try:
     from langchain_classic.evaluation import StringEvaluator
-except ModuleNotFoundError as error:
-    raise missing_extra("langchain-classic", "langchain-classic") from error
-
-if TYPE_CHECKING:
-    from ctxmetrics.adapting.wrapper import Wrapper
-    from ctxmetrics.scores import Score
+except ModuleNotFoundError as _error:
+    raise missing_extra("langchain-classic", "langchain-classic") from _error
 
 
 class Grade(dict[str, Any]):
@@ -33,7 +31,8 @@ class Grade(dict[str, Any]):
     def __init__(self, score: Score) -> None:
         value = score.reason if score.value is None else VALUES[score.passed]
         super().__init__(score=score.value, value=value)
-        self.full, self.reasoning = score, score.reason
+        self.full: Score = score
+        self.reasoning: str = score.reason
 
 
 class MetricStringEvaluator(StringEvaluator):

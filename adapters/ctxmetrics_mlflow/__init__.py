@@ -7,17 +7,15 @@
 Contexts come from the outputs, else from the trace's RETRIEVER spans. No model and no key are needed.
 """
 
-from __future__ import annotations
-
 from ctxmetrics import metrics as core
 from ctxmetrics.errors import missing_extra
 
 try:
     from ctxmetrics_mlflow.scorers import MetricScorer, ParameterScorer
-except ImportError as error:
-    if (error.name or "").partition(".")[0] != "mlflow":
+except ImportError as _error:
+    if (_error.name or "").partition(".")[0] != "mlflow":
         raise
-    raise missing_extra("mlflow 3.9 or newer", "mlflow") from error
+    raise missing_extra("mlflow 3.9 or newer", "mlflow") from _error
 
 __all__ = [
     "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer", "IDBasedContextPrecisionScorer",

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mlflow
 from mlflow.genai import evaluate
 
 from ctxmetrics.adapting.runners import Runner, aside
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
 from ctxmetrics_mlflow.scorers import MetricScorer
 from ctxmetrics_mlflow.traces import SCHEMA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
 
 _SETTINGS: dict[str, str | None] = {
     **dict.fromkeys(

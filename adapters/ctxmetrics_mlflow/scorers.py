@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mlflow.entities import AssessmentError, AssessmentSource, Feedback
+from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace
 from mlflow.genai.scorers import Scorer
 from pydantic import PrivateAttr
 
-from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, as_judge, compact
+from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, WrapperParams, as_judge, compact
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.fields import KeyParams
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics import Metric
+from ctxmetrics.models.base import Model
 from ctxmetrics.scores import Score
 from ctxmetrics_mlflow.traces import SCHEMA, to_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from mlflow.entities import Trace
     from typing_extensions import Unpack
 
-    from ctxmetrics.adapting.wrapper import WrapperParams
-    from ctxmetrics.fields import KeyParams
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.metrics import Metric
-    from ctxmetrics.models.base import Model
 
 # Characters with which MLflow refuses to log a metric: at the end of a run, when all judging is paid.
 _NOT_IN_A_NAME = re.compile(r"[^\w.\- ]")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mlflow.entities import SpanType
+from mlflow.entities import Span, SpanType, Trace
 from mlflow.tracing.constant import TraceMetadataKey
 
 from ctxmetrics.fields import SCHEMAS, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from mlflow.entities import Span, Trace
 
 
 def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None) -> dict[str, Any]:

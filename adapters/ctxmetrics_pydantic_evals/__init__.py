@@ -8,18 +8,16 @@
 No model and no key are needed; ``judge=`` takes any model of pydantic-ai, or its name (``"openai:gpt-5.2"``).
 """
 
-from __future__ import annotations
-
 from ctxmetrics import metrics as core
 from ctxmetrics.errors import missing_extra
 
 try:
     from ctxmetrics_pydantic_evals.evaluators import MetricEvaluator, NoScoreError
     from ctxmetrics_pydantic_evals.models import PydanticAIModel
-except ImportError as error:
-    if (error.name or "").partition(".")[0] not in ("pydantic_evals", "pydantic_ai"):
+except ImportError as _error:
+    if (_error.name or "").partition(".")[0] not in ("pydantic_evals", "pydantic_ai"):
         raise
-    raise missing_extra("pydantic-evals 1.32 or newer", "pydantic-evals") from error
+    raise missing_extra("pydantic-evals 1.32 or newer", "pydantic-evals") from _error
 
 __all__ = [
     "EVALUATORS", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",

@@ -6,29 +6,28 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from pydantic_ai.models import Model
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
 
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._version import __version__
-from ctxmetrics.adapting.wrapper import MetricClass, Wrapper
+from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, WrapperParams
 from ctxmetrics.conventions import Unit
 from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics.fields import OPTIONS, Place, Schema
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics import Metric
 from ctxmetrics.metrics.base import Formula, check_parameters
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
+from ctxmetrics.scores import Score
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 if TYPE_CHECKING:
-    from pydantic_ai.models import Model
     from typing_extensions import Unpack
 
-    from ctxmetrics.adapting.wrapper import WrapperParams
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.metrics import Metric
-    from ctxmetrics.scores import Score
 
 # What a data set's file may say for a parameter. In code, ``judge``, ``similarity`` and keys may be objects.
 _IN_FILES: Mapping[str, Any] = {
@@ -87,6 +86,7 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         ParameterError: A parameter is unknown or out of range.
     """
 
+    __signature__: ClassVar[Signature]
     judge: Judge | Model | str | None
     evaluation_name: str | None
 
@@ -96,16 +96,17 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         defaults = {item.name: item.default for item in fields(cls.core_class)}
         types = {name: _IN_FILES[name] for name in defaults}
         names = (*_KEYS, "evaluation_name")
-        cls.__annotations__ = {**types, **dict.fromkeys(names, str | None)}
-        for name, default in {**defaults, **dict.fromkeys(names)}.items():
-            setattr(cls, name, default)
+        annotations = {**types, **dict.fromkeys(names, str | None)}
+        own = {**defaults, **dict.fromkeys(names), "__annotations__": annotations}
+        for name, value in own.items():
+            setattr(cls, name, value)
         dataclass(init=False, repr=False, unsafe_hash=True)(cls)
         parameters = [
             Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
             for item in fields(cls)
         ]
         # pydantic_ai/_spec.py, line 299, takes the parameters that a file may hold from the signature.
-        cls.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # any class may have one
+        cls.__signature__ = Signature(parameters)
 
     def __init__(
         self,

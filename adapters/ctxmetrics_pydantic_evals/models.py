@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelRequest, SystemPromptPart, TextPart, ToolCallPart, UserPromptPart
@@ -14,8 +14,9 @@ from pydantic_ai.tools import ToolDefinition
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.adapting.wrapper import as_judge
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.lexical.judge import LexicalJudge
-from ctxmetrics.models.base import Reply
+from ctxmetrics.models.base import Prompt, Reply
 from ctxmetrics.models.frameworks import (
     ForeignModel,
     check_finished,
@@ -23,12 +24,6 @@ from ctxmetrics.models.frameworks import (
     token_usage,
     unread_reply,
 )
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.models.base import Prompt
 
 
 class PydanticAIModel(ForeignModel):
@@ -43,7 +38,8 @@ class PydanticAIModel(ForeignModel):
     """
 
     def __init__(self, model: Model, *, tools: bool = True) -> None:
-        self.model, self.tools = model, tools
+        self.model: Model = model
+        self.tools: bool = tools
         identity = describe("pydantic-ai", [model], name=model.model_name)
         super().__init__(model, identity if tools else f"{identity} text")
 

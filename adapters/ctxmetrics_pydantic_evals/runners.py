@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic_evals import Case, Dataset
 
 import ctxmetrics_pydantic_evals
 from ctxmetrics.adapting.runners import Runner
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
 from ctxmetrics_pydantic_evals.evaluators import SCHEMA
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
 
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:

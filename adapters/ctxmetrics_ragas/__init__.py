@@ -11,19 +11,17 @@ No LLM and no key are needed; give ``llm=`` any LLM of Ragas, or ``judge="framew
 by default, so that only the import changes.
 """
 
-from __future__ import annotations
-
 from ctxmetrics import metrics as core
 from ctxmetrics.errors import MissingExtraError, install_command, missing_extra
 
 try:
     import ragas as _ragas  # noqa: F401 - by itself, so that its absence is told from a broken one
     from ragas.metrics.collections.base import BaseMetric as _BaseMetric  # noqa: F401 - asks what Ragas this is
-except ImportError as error:
-    if error.name == "ragas":
+except ImportError as _error:
+    if _error.name == "ragas":
         raise missing_extra("ragas", "ragas") from None
-    advice = f"0.3.9 to 0.4.x is needed, with langchain-community<0.4.2: {install_command('ragas')}"
-    raise MissingExtraError(f"The installed Ragas cannot be imported ({error}); {advice}") from None
+    _advice = f"0.3.9 to 0.4.x is needed, with langchain-community<0.4.2: {install_command('ragas')}"
+    raise MissingExtraError(f"The installed Ragas cannot be imported ({_error}); {_advice}") from None
 
 from ctxmetrics_ragas.metrics import ContextResult, JudgedMetric, RagasMetric
 from ctxmetrics_ragas.model import RagasModel
@@ -52,16 +50,12 @@ class ContextUtilization(JudgedMetric, core=core.ContextUtilization):
     """Whether contexts useful for the response stand first; see `ctxmetrics.ContextUtilization`."""
 
 
-class NonLLMContextRecall(RagasMetric, core=core.NonLLMContextRecall):
+class NonLLMContextRecall(RagasMetric, core=core.NonLLMContextRecall, renamed=_CUT):
     """The share of the reference contexts that were retrieved; see `ctxmetrics.NonLLMContextRecall`."""
 
-    renamed = _CUT
 
-
-class NonLLMContextPrecision(RagasMetric, core=core.NonLLMContextPrecision):
+class NonLLMContextPrecision(RagasMetric, core=core.NonLLMContextPrecision, renamed=_CUT):
     """Whether contexts like a reference context stand first; see `ctxmetrics.NonLLMContextPrecision`."""
-
-    renamed = _CUT
 
 
 class IDBasedContextRecall(RagasMetric, core=core.IDBasedContextRecall):
@@ -100,42 +94,40 @@ class SpanBasedContextPrecision(RagasMetric, core=core.SpanBasedContextPrecision
     """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""
 
 
-class LLMContextRecall(ContextRecall):
+class LLMContextRecall(ContextRecall, judged_by="framework"):
     """`ContextRecall`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
 
-    judged_by = "framework"
 
-
-class LLMContextPrecisionWithReference(ContextPrecision):
+class LLMContextPrecisionWithReference(
+    ContextPrecision, judged_by="framework", framework_name="llm_context_precision_with_reference"
+):
     """`ContextPrecision`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
 
-    judged_by, framework_name = "framework", "llm_context_precision_with_reference"
 
-
-class LLMContextPrecisionWithoutReference(ContextUtilization):
+class LLMContextPrecisionWithoutReference(
+    ContextUtilization, judged_by="framework", framework_name="llm_context_precision_without_reference"
+):
     """`ContextUtilization`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
 
-    judged_by, framework_name = "framework", "llm_context_precision_without_reference"
 
-
-class ContextPrecisionWithReference(ContextPrecision):
+class ContextPrecisionWithReference(
+    ContextPrecision, judged_by="framework", framework_name="context_precision_with_reference"
+):
     """`ContextPrecision`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
 
-    judged_by, framework_name = "framework", "context_precision_with_reference"
 
-
-class ContextPrecisionWithoutReference(ContextUtilization):
+class ContextPrecisionWithoutReference(
+    ContextUtilization, judged_by="framework", framework_name="context_precision_without_reference"
+):
     """`ContextUtilization`, judged by the LLM of ``evaluate(llm=..)`` unless ``llm=`` or ``judge=`` is given."""
 
-    judged_by, framework_name = "framework", "context_precision_without_reference"
 
-
-class NonLLMContextPrecisionWithReference(NonLLMContextPrecision):
+class NonLLMContextPrecisionWithReference(
+    NonLLMContextPrecision, framework_name="non_llm_context_precision_with_reference"
+):
     """`NonLLMContextPrecision` under Ragas' name."""
-
-    framework_name = "non_llm_context_precision_with_reference"
 
 
 # Ragas' instances: judged by the LLM of ``evaluate(llm=..)``.
-context_recall = ContextRecall(judge="framework")
-context_precision = ContextPrecision(judge="framework")
+context_recall: ContextRecall = ContextRecall(judge="framework")
+context_precision: ContextPrecision = ContextPrecision(judge="framework")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cache, partial, wraps
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeVar
 
@@ -22,24 +24,21 @@ from ctxmetrics._runtime.run import Run, current_run, using
 from ctxmetrics.adapting.wrapper import FrameworkRun, MetricClass, MetricParams, Wrapper, build_metric
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.evaluation.engine import aevaluate
+from ctxmetrics.evaluation.options import RunOptions
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import SCHEMAS, check_keys
+from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import LLMJudge
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
-    from os import PathLike
-
     from ragas.dataset_schema import SingleTurnSample
     from ragas.run_config import RunConfig
     from typing_extensions import Never, Self, Unpack
 
-    from ctxmetrics.evaluation.options import RunOptions
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.scores import Score
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -110,7 +109,7 @@ class Settings(MetricParams, total=False):
     strict: bool
 
 
-class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):  # type: ignore[misc]  # its bases disagree on a type
+class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     """A core metric as a metric of Ragas; use its subclasses.
 
     Works in ``ragas.evaluate()`` and ``aevaluate()``, by ``single_turn_ascore`` and ``single_turn_score``, and as a
@@ -139,6 +138,12 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):  # type: ignore[mi
     core: Metric
     output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
 
+    def __init_subclass__(cls, **own: Any) -> None:
+        """Take the attributes that the class statement names."""
+        for name in own.keys() & {"framework_name", "renamed", "judged_by"}:
+            setattr(cls, name, own.pop(name))
+        super().__init_subclass__(**own)
+
     def __init__(self, *positional: Never, **settings: Unpack[Settings]) -> None:
         if positional or settings.keys() & self.renamed.keys():
             raise ParameterError(f"{type(self).__name__}: {self._advice()}")
@@ -153,8 +158,8 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):  # type: ignore[mi
             )
         self.core = core
         own_name = (self.framework_name or core.base_name) + core.name.removeprefix(core.base_name)
-        self.name = settings.get("name") or own_name
-        self.allowed_values = (0.0, core.rules.scale)
+        self.name: str = settings.get("name") or own_name
+        self.allowed_values: Any = (0.0, core.rules.scale)
         optional = {f"{column}:optional" for column in core.uses}
         self._required_columns = {MetricType.SINGLE_TURN: {*core.requires, *optional}}
 
@@ -336,8 +341,8 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):  # type: ignore[mi
             run.warn(wrapper, score)
         return [ContextResult(score) for score in scores]
 
-    score = _sync(ascore)  # type: ignore[arg-type]  # mypy expects a function of the base class here, and below
-    batch_score = _sync(abatch_score)  # type: ignore[arg-type]  # as above
+    score: ClassVar[Callable[..., ContextResult]] = _sync(ascore)
+    batch_score: ClassVar[Callable[..., list[MetricResult]]] = _sync(abatch_score)
 
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
         CALLBACKS.set(callbacks)
@@ -401,7 +406,7 @@ class JudgedMetric(RagasMetric):
         return replace(self.core, judge=None if llm is None else LLMJudge(RagasModel(llm)))
 
 
-class _Waiting(JudgedMetric, MetricWithLLM):  # type: ignore[misc]  # as above
+class _Waiting(JudgedMetric, MetricWithLLM):
     """A judged metric that waits for ``evaluate()`` to lend it an LLM.
 
     ``evaluate()`` sets ``llm`` where it is None, calls ``init``, submits ``single_turn_ascore`` for every sample, and

@@ -18,13 +18,12 @@ from ctxmetrics._runtime.failures import classify
 from ctxmetrics._secrets import mask_logs_of
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models import frameworks
-from ctxmetrics.models.base import Reply, checked_usage
+from ctxmetrics.models.base import Prompt, Reply, checked_usage
+from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from ctxmetrics.models.base import Prompt
-    from ctxmetrics.verdicts import Usage
 
 # Where Ragas' wrappers keep the LLM they wrap.
 _WRAPPED = ("langchain_llm", "llm", "generator")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.outputs import Generation, LLMResult
 from ragas import SingleTurnSample
@@ -25,14 +26,10 @@ from ragas.metrics import (
 import ctxmetrics as ours
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.adapting import natives
+from ctxmetrics.adapting.natives import Answer
 from ctxmetrics.adapting.runners import aside
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from ctxmetrics.adapting.natives import Answer
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
 
 
 class _Answers(BaseRagasLLM):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ragas import EvaluationDataset, SingleTurnSample, evaluate
 
 import ctxmetrics_ragas
 from ctxmetrics.adapting.runners import Runner, aside
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
 
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:

@@ -7,18 +7,16 @@ client serves the whole process. A forked child, which has no threads of its par
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from ctxmetrics.errors import CtxMetricsError
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Coroutine
-    from concurrent.futures import Future
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,8 +33,6 @@ _loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 def background_loop() -> asyncio.AbstractEventLoop:
     """Return the library's loop of this process; it is running."""
-    import asyncio
-
     loop = _loops.get(os.getpid())
     if loop is None:
         new = asyncio.new_event_loop()
@@ -52,8 +48,6 @@ def background_loop() -> asyncio.AbstractEventLoop:
 
 def on_background_loop() -> bool:
     """Whether the running loop is the library's."""
-    import asyncio
-
     try:
         return asyncio.get_running_loop() is _loops.get(os.getpid())
     except RuntimeError:
@@ -68,8 +62,6 @@ def start(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> Future
     Raises:
         CtxMetricsError: Called in the library's loop itself, where waiting for the result would never end.
     """
-    import asyncio
-
     if on_background_loop():
         raise CtxMetricsError(
             "A sync call inside the library's own event loop would wait for itself. Use await."
@@ -96,8 +88,6 @@ def wait_for(future: Future[T]) -> T:
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    from concurrent.futures import wait
-
     before = cancellations()
     while not wait((future,), timeout=WAKE_SECONDS).done:
         if cancellations() > before:
@@ -111,8 +101,6 @@ def cancellations() -> int:
     Where this grows while a thread waits, Ctrl-C was pressed: `asyncio.run` takes the first Ctrl-C as a request to
     cancel its main task, which a sync call in that task would never see.
     """
-    import asyncio
-
     try:
         task = asyncio.current_task()
     except RuntimeError:  # no loop runs in this thread
@@ -124,8 +112,6 @@ async def on_background(
     function: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Await a coroutine function on the library's loop, from any loop."""
-    import asyncio
-
     coroutine = function(*args, **kwargs)
     if on_background_loop():
         return await coroutine
@@ -133,8 +119,6 @@ async def on_background(
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    import asyncio
-
     loop.run_forever()
     if not asyncio.all_tasks(loop):  # else what did not end in time would be reported as destroyed
         loop.close()
@@ -142,7 +126,6 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thread) -> None:
     """Cancel what still runs, unless a blocking call holds the loop; a forked child leaves its parent's loop alone."""
-    import asyncio
 
     async def cancel_all() -> None:
         tasks = asyncio.all_tasks() - {asyncio.current_task()}

@@ -15,15 +15,13 @@ import stat
 import threading
 import time
 import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from ctxmetrics.errors import InputFileError, ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 
@@ -53,11 +51,9 @@ class Store(Protocol):
 
     def get(self, key: str) -> str | None:
         """Return a value or None."""
-        ...
 
     def put(self, key: str, value: str) -> None:
         """Keep a value."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator
 
 # Seconds until the next attempt after a refusal: doubled each time, up to the longest.
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0

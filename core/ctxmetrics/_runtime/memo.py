@@ -9,13 +9,13 @@ wait without end when that loop is blocked by a sync call.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Hashable
 
 T = TypeVar("T")
 
@@ -36,8 +36,7 @@ class Memo(Generic[T]):
         self._finished: OrderedDict[Hashable, T] = OrderedDict()
         self._in_flight: WeakKeyDictionary[
             asyncio.AbstractEventLoop, dict[Hashable, asyncio.Future[T | None]]
-        ]
-        self._in_flight = WeakKeyDictionary()
+        ] = WeakKeyDictionary()
 
     def clear(self) -> None:
         """Forget every finished answer."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from weakref import WeakKeyDictionary
-
-if TYPE_CHECKING:
-    import asyncio
-    from asyncio import AbstractEventLoop
 
 # The span of the limits by the minute, and what a lease lasts beyond the time that its request is given.
 MINUTE = 60.0
@@ -39,11 +36,9 @@ class Gate(Protocol):
 
     async def enter(self, seconds: float, tokens: int) -> int | Refusal:
         """Wait for a lease."""
-        ...
 
     def leave(self, lease: int, tokens: int, down: str | None) -> None:
         """Return it."""
-        ...
 
 
 class Quota:
@@ -82,7 +77,7 @@ class Quota:
         self._requests = self._used = 0
         self._refusal: Refusal | None = None
         self._state = Lock()
-        self._lines: WeakKeyDictionary[AbstractEventLoop, tuple[asyncio.Lock, asyncio.Event]] = (
+        self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[asyncio.Lock, asyncio.Event]] = (
             WeakKeyDictionary()
         )
 
@@ -96,8 +91,6 @@ class Quota:
         Returns:
             The number of the lease; or why there is none any more.
         """
-        import asyncio
-
         from anyio import move_on_after
 
         loop = asyncio.get_running_loop()

@@ -11,6 +11,7 @@ import logging
 import random
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,6 @@ from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator
 
     from pydantic import BaseModel
 
@@ -68,8 +68,6 @@ class Run:
         ends: Whether it is one run. False: it serves what is part of no run, and a judge that is down is tried again
             after `COOL_DOWN`.
         max_failures: See `Breaker`.
-        quota: Where each request asks for its lease, beside the bound of this run: limits by the minute, and those that
-            hold for several runs together.
         quota: Where each request asks for a lease, beside this run's own bound: limits by the minute, and limits that
             several runs share.
         attempts: How often one request is sent at most, but at least once; without an answer in time,

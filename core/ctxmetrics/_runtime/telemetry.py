@@ -5,6 +5,7 @@ Spans hold names, counts and error codes; never a prompt, a reply, an error's te
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics.errors import JudgeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ctxmetrics.models.base import Model, Prompt
     from ctxmetrics.verdicts import Usage
 

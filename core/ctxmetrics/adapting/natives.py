@@ -9,29 +9,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
 from ctxmetrics._secrets import safe_text
 from ctxmetrics._version import __version__
 from ctxmetrics._wording import clean
 from ctxmetrics.adapting.runners import aside
-from ctxmetrics.conventions import get_convention
+from ctxmetrics.conventions import Family, get_convention
 from ctxmetrics.errors import MissingExtraError, ParameterError
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.report.view import WIDTH, aligned, folded
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 from ctxmetrics.text import has_content
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from ctxmetrics.conventions import Family
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
-    from ctxmetrics.verdicts import Verdict
+from ctxmetrics.verdicts import Verdict
 
 GROUP = "ctxmetrics.natives"
 # What a judge answers about one unit or context: yes or no, nothing that can be read, or a word of its own.

@@ -6,6 +6,7 @@ An adapter offers its runners under the entry point group ``ctxmetrics.runners``
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -17,8 +18,6 @@ from typing import TYPE_CHECKING
 from ctxmetrics.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,25 +17,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 from ctxmetrics._frozen import FrozenDict, plain
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import safe_text
+from ctxmetrics.conventions import Unit
 from ctxmetrics.errors import EmbeddedJudgeWarning, MissingFieldError, NotTextError, ParameterError
-from ctxmetrics.fields import KeyParams
+from ctxmetrics.fields import KeyParams, Schema
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.judge import LLMJudge
-from ctxmetrics.metrics.base import check_parameters
+from ctxmetrics.metrics.base import Formula, Metric, check_parameters
 from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics.models.base import Model
 from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from ctxmetrics.conventions import Unit
-    from ctxmetrics.fields import Schema
-    from ctxmetrics.metrics.base import Formula, Metric
     from ctxmetrics.metrics.similarity import Measure
-    from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
-    from ctxmetrics.scores import Score
 
 _KEYS = KeyParams.__optional_keys__
 _TOLD = (

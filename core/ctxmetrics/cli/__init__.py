@@ -4,8 +4,6 @@ Results go to stdout, progress and messages to stderr. The exit status is 0 done
 3 stopped early or a result could not be written, 130 interrupted (`ctxmetrics.cli._status`).
 """
 
-from __future__ import annotations
-
 from ctxmetrics.cli._app import app, main
 
 __all__ = ["app", "main"]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from ctxmetrics._display import visible
 from ctxmetrics.cli._terminal import message
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # GitHub's name of the file whose Markdown it shows with a step.
 _SUMMARY = "GITHUB_STEP_SUMMARY"

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ctxmetrics._wording import TEXT, clean
 from ctxmetrics.cli._ci import Outcome
 from ctxmetrics.cli._terminal import message
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.results import Results
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.report.view import shown_doubt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ctxmetrics.evaluation.results import Results
-    from ctxmetrics.metrics.base import Metric
 
 # So many failing samples are named.
 _MOST_SAMPLES = 10

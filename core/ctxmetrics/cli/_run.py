@@ -6,20 +6,19 @@ import difflib
 import re
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxmetrics.cli._terminal import message
+from ctxmetrics.cli._terminal import collected_warnings, message
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from ctxmetrics.files import SampleFile
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
 
 _LLM = "with --judge openai/MODEL"
 # The entry point group under which adapters offer models to ``--judge``.
@@ -57,8 +56,6 @@ def samples_of(file: Path, schema: str, columns: Sequence[str] | None) -> list[S
         schema: The value of ``--schema``.
         columns: The values of ``--map``.
     """
-    from ctxmetrics.cli._terminal import collected_warnings
-
     with collected_warnings():
         return list(sample_file(file, schema, columns))
 

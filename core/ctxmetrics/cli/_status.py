@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import typer
 
 from ctxmetrics.cli._terminal import message
 from ctxmetrics.evaluation.engine import INTERRUPTED as BY_USER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from ctxmetrics.evaluation.results import Results
-    from ctxmetrics.judges.base import Judge
+from ctxmetrics.evaluation.results import Results
+from ctxmetrics.judges.base import Judge
 
 GATE_FAILED = 1
 BAD_INPUT = 2

@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING
 
 import typer
 
 from ctxmetrics._display import visible
 from ctxmetrics.errors import OutputFileError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def print_result(text: str | None) -> None:
@@ -29,15 +26,10 @@ def print_result(text: str | None) -> None:
         if text is not None:
             typer.echo(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        _give_up_stdout()
     except OSError as error:
-        _give_up_stdout()
-        raise OutputFileError(f"stdout cannot be written: {error.strerror or error}.") from None
-
-
-def _give_up_stdout() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OutputFileError(f"stdout cannot be written: {error.strerror or error}.") from None
 
 
 def message(text: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 import typer
 
@@ -24,40 +25,29 @@ from ctxmetrics.cli._status import leave
 from ctxmetrics.cli._terminal import collected_warnings, print_result
 
 
-class _About(TypedDict):
-    labels: Path | None
-    annotator: str | None
-    system: str | None
-    cluster: str | None
-
-
-_Judges = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judge",
-        help="lexical (the default), or openai/MODEL (key: OPENAI_API_KEY). Repeatable: side by side.",
-    ),
-]
-_Results = Annotated[
-    list[Path] | None,
-    typer.Option("--results", help="Verdicts of a run over FILE, by --out, in place of a judge. Repeatable."),
-]
-_System = Annotated[
-    str | None, typer.Option("--system", help="Also for each system: metadata.KEY says which one.")
-]
-_Cluster = Annotated[
-    str | None, typer.Option("--cluster", help="Samples that belong together have the same metadata.KEY.")
-]
-
-
 def agree(
     file: File,
     labels: LabelsPath = None,
     annotator: AnnotatorName = None,
-    judge: _Judges = None,
-    results: _Results = None,
-    system: _System = None,
-    cluster: _Cluster = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge",
+            help="lexical (the default), or openai/MODEL (key: OPENAI_API_KEY). Repeatable: side by side.",
+        ),
+    ] = None,
+    results: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--results", help="Verdicts of a run over FILE, by --out, in place of a judge. Repeatable."
+        ),
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option("--system", help="Also for each system: metadata.KEY says which one.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", help="Samples that belong together have the same metadata.KEY.")
+    ] = None,
     base_url: BaseUrl = None,
     convention: ConventionName = None,
     schema: SchemaName = None,
@@ -76,18 +66,11 @@ def agree(
     names = judge or ([] if results else ["lexical"])
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
     samples = samples_of(file, schema, columns)
-    about: _About = {"labels": labels, "annotator": annotator, "system": system, "cluster": cluster}
-    reports = [compare(samples, results=path, **about) for path in results or ()]
+    measured = partial(compare, samples, labels=labels, annotator=annotator, system=system, cluster=cluster)
+    reports = [measured(results=path) for path in results or ()]
     with collected_warnings() as warnings:
         reports += [
-            compare(
-                samples,
-                judge=judging,
-                convention=convention,
-                cache=cache,
-                max_concurrency=max_concurrency,
-                **about,
-            )
+            measured(judge=judging, convention=convention, cache=cache, max_concurrency=max_concurrency)
             for judging in judges
         ]
         if any(report.results.stopped or report.results.unanswered for report in reports):

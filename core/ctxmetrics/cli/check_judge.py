@@ -13,23 +13,19 @@ from ctxmetrics.cli._status import STOPPED
 from ctxmetrics.cli._terminal import collected_warnings, message, print_result
 from ctxmetrics.errors import JudgeError
 
-CheckedJudge = Annotated[
-    str,
-    typer.Argument(
-        help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list), or MODULE:NAME."
-    ),
-]
-Repetitions = Annotated[int, typer.Option("--repetitions", help="How often each sample is judged.")]
-Format = Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")]
-
 
 def check_judge(
-    judge: CheckedJudge,
+    judge: Annotated[
+        str,
+        typer.Argument(
+            help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list), or MODULE:NAME."
+        ),
+    ],
     base_url: BaseUrl = None,
-    repetitions: Repetitions = 3,
+    repetitions: Annotated[int, typer.Option("--repetitions", help="How often each sample is judged.")] = 3,
     max_concurrency: Concurrency = 16,
     timeout: Timeout = 120.0,
-    format: Format = "text",  # noqa: A002 - the option's name
+    format: Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")] = "text",  # noqa: A002 - the option's name
 ) -> None:
     """Judge labelled samples that come with the library, and say what the judge is fit for."""
     from ctxmetrics.agreement.checking.check import check_judge as check

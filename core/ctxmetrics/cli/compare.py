@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,53 +16,46 @@ from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import print_result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ctxmetrics.comparison.compare import Comparison
 
 _Run = Annotated[Path, typer.Argument(help="Results that --out wrote.", show_default=False)]
-_By = Annotated[str | None, typer.Option("--by", help="Also by groups of samples: metadata.KEY.")]
-_Cluster = Annotated[
-    str | None, typer.Option("--cluster", help="Samples that hang together have the same metadata.KEY.")
-]
-_Allowed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-different",
-        help="judge, prompt, convention, formula, unit or question may differ. Repeatable.",
-    ),
-]
-_Labels = Annotated[
-    list[Path] | None,
-    typer.Option("--labels", help="People's answers about either run, by `ctxmetrics label`. Repeatable."),
-]
-_Page = Annotated[Path | None, typer.Option("--page", help="A page to read: FILE.html.")]
-_MaxDrop = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--max-drop",
-        help="NAME=MARGIN: exit 1 if the mean fell by more and the interval excludes zero. Repeatable.",
-    ),
-]
-_NotWorse = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--not-worse", help="NAME=MARGIN: exit 1 unless the interval shows at most that loss. Repeatable."
-    ),
-]
 
 
 def compare(
     first: _Run,
     second: _Run,
-    by: _By = None,
-    cluster: _Cluster = None,
-    allow_different: _Allowed = None,
-    labels: _Labels = None,
+    by: Annotated[str | None, typer.Option("--by", help="Also by groups of samples: metadata.KEY.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", help="Samples that hang together have the same metadata.KEY.")
+    ] = None,
+    allow_different: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-different",
+            help="judge, prompt, convention, formula, unit or question may differ. Repeatable.",
+        ),
+    ] = None,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--labels", help="People's answers about either run, by `ctxmetrics label`. Repeatable."
+        ),
+    ] = None,
     format: OutputFormat = "text",  # noqa: A002 - the option is named so
-    page: _Page = None,
-    max_drop: _MaxDrop = None,
-    not_worse: _NotWorse = None,
+    page: Annotated[Path | None, typer.Option("--page", help="A page to read: FILE.html.")] = None,
+    max_drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max-drop",
+            help="NAME=MARGIN: exit 1 if the mean fell by more and the interval excludes zero. Repeatable.",
+        ),
+    ] = None,
+    not_worse: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--not-worse", help="NAME=MARGIN: exit 1 unless the interval shows at most that loss. Repeatable."
+        ),
+    ] = None,
     junit: JUnitFile = None,
 ) -> None:
     """Compare two runs on the same samples: is the second better, and what was lost?"""

@@ -21,14 +21,6 @@ from ctxmetrics.cli._run import judge_of, metrics_of, samples_of, schema_and_con
 from ctxmetrics.cli._terminal import print_result
 from ctxmetrics.errors import ParameterError
 
-_PriceIn = Annotated[
-    float | None, typer.Option("--price-in", min=0, help="Dollars for a million tokens that are sent.")
-]
-_PriceOut = Annotated[
-    float | None, typer.Option("--price-out", min=0, help="Dollars for a million tokens that are received.")
-]
-_Seconds = Annotated[float, typer.Option("--request-seconds", min=0, help="How long one request takes.")]
-
 
 def estimate(
     file: File,
@@ -40,9 +32,16 @@ def estimate(
     columns: Columns = None,
     cache: CacheDir = None,
     max_concurrency: Concurrency = 16,
-    request_seconds: _Seconds = 3.0,
-    price_in: _PriceIn = None,
-    price_out: _PriceOut = None,
+    request_seconds: Annotated[
+        float, typer.Option("--request-seconds", min=0, help="How long one request takes.")
+    ] = 3.0,
+    price_in: Annotated[
+        float | None, typer.Option("--price-in", min=0, help="Dollars for a million tokens that are sent.")
+    ] = None,
+    price_out: Annotated[
+        float | None,
+        typer.Option("--price-out", min=0, help="Dollars for a million tokens that are received."),
+    ] = None,
 ) -> None:
     """Count the calls and tokens of a run before it is paid."""
     from ctxmetrics._runtime.cache import FILE_NAME

@@ -27,12 +27,10 @@ from ctxmetrics.cli._run import judge_of, metrics_of, samples_of, schema_and_con
 from ctxmetrics.cli._terminal import print_result
 from ctxmetrics.cli.parity import UPLOADS
 
-_Against = Annotated[str, typer.Option("--against", help="ragas or deepeval.", show_default=False)]
-
 
 def explain_difference(
     file: File,
-    against: _Against,
+    against: Annotated[str, typer.Option("--against", help="ragas or deepeval.", show_default=False)],
     metric: MetricNames = None,
     judge: JudgeName = "lexical",
     base_url: BaseUrl = None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,62 +15,59 @@ import typer
 from ctxmetrics.cli._options import Columns, File, LabelsPath, SchemaName
 from ctxmetrics.cli._run import samples_of
 from ctxmetrics.cli._terminal import message, print_result
+from ctxmetrics.comparison.answers import Key
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ctxmetrics.agreement.labelling.labels_file import LabelsFile
     from ctxmetrics.agreement.labelling.session import Session
-    from ctxmetrics.comparison.answers import Key
-    from ctxmetrics.samples import Sample
 
 _SEEDS = 2**32
 _MOST = 50
 
-Number = Annotated[
-    int | None, typer.Option("--n", help="How many samples to draw: 50, or as many as were drawn before.")
-]
-Seed = Annotated[
-    int | None,
-    typer.Option("--seed", help="Where the random numbers begin. Without it: a random one, which is kept."),
-]
-By = Annotated[
-    str | None,
-    typer.Option(
-        "--by", help="Draw as many of each value of this key, such as metadata.topic, and keep weights."
-    ),
-]
-Ask = Annotated[
-    list[str] | None,
-    typer.Option("--ask", help="unit_supported or context_useful; without it, both. Repeatable."),
-]
-Annotator = Annotated[str, typer.Option("--annotator", help="Who answers, where several people do.")]
-VerdictsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--verdicts", help="Verdicts to show on request: a file of --out. Without it: the embedded judge's."
-    ),
-]
-Terminal = Annotated[bool, typer.Option("--terminal", help="Ask in the terminal: no browser, no server.")]
-Port = Annotated[int, typer.Option("--port", help="Of the page on 127.0.0.1; 0: a free one.")]
-NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the page's address and open nothing.")]
-
 
 def label(
     file: File,
-    n: Number = None,
-    seed: Seed = None,
-    by: By = None,
-    ask: Ask = None,
-    annotator: Annotator = "anonymous",
+    n: Annotated[
+        int | None, typer.Option("--n", help="How many samples to draw: 50, or as many as were drawn before.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", help="Where the random numbers begin. Without it: a random one, which is kept."
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", help="Draw as many of each value of this key, such as metadata.topic, and keep weights."
+        ),
+    ] = None,
+    ask: Annotated[
+        list[str] | None,
+        typer.Option("--ask", help="unit_supported or context_useful; without it, both. Repeatable."),
+    ] = None,
+    annotator: Annotated[
+        str, typer.Option("--annotator", help="Who answers, where several people do.")
+    ] = "anonymous",
     labels: LabelsPath = None,
-    verdicts: VerdictsFile = None,
+    verdicts: Annotated[
+        Path | None,
+        typer.Option(
+            "--verdicts",
+            help="Verdicts to show on request: a file of --out. Without it: the embedded judge's.",
+        ),
+    ] = None,
     schema: SchemaName = None,
     columns: Columns = None,
-    terminal: Terminal = False,
-    port: Port = 0,
-    no_browser: NoBrowser = False,
+    terminal: Annotated[
+        bool, typer.Option("--terminal", help="Ask in the terminal: no browser, no server.")
+    ] = False,
+    port: Annotated[int, typer.Option("--port", help="Of the page on 127.0.0.1; 0: a free one.")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the page's address and open nothing.")
+    ] = False,
 ) -> None:
     """Label a random part of the samples by hand, on a page of this machine; agree reads the answers."""
     from ctxmetrics.agreement.labelling.draw import samples_by_key
@@ -78,9 +77,8 @@ def label(
     from ctxmetrics.comparison.answers import ASKED
     from ctxmetrics.evaluation.results import Results
 
-    for name in ask or ():
-        if name not in ASKED:
-            raise ParameterError(f"--ask {name!r} must be one of {', '.join(ASKED)}.")
+    if wrong := [name for name in ask or () if name not in ASKED]:
+        raise ParameterError(f"--ask {wrong[0]!r} must be one of {', '.join(ASKED)}.")
     samples = samples_by_key(samples_of(file, schema or "auto", columns))
     path = labels or file.with_name(file.name + ".labels.jsonl")
     answers = LabelsFile(path)
@@ -88,19 +86,23 @@ def label(
     _draw(answers, samples, n=n, seed=seed, by=by)
     then = f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}"
     session = Session(samples, answers, annotator=annotator, verdicts=judged, labels=ask or ASKED, then=then)
-    try:
+    with _counted(session, f"{path}: {annotator}"):
         if terminal:
             _in_terminal(session)
         else:
             _on_page(session, port, browser=not no_browser)
+
+
+@contextmanager
+def _counted(session: Session, who: str) -> Iterator[None]:
+    """Print what was answered when the session ends, however it ends."""
+    try:
+        yield
     finally:
         found = session.counts()
-        said = ", ".join(
-            f"{found[name]} {name.replace('_', ' ')}" for name in ("yes", "no", "cannot_say", "skipped")
-        )
-        print_result(
-            f"{path}: {annotator} answered {said}; {found['open']} of {found['questions']} questions are open"
-        )
+        names = ("yes", "no", "cannot_say", "skipped")
+        said = ", ".join(f"{found[name]} {name.replace('_', ' ')}" for name in names)
+        print_result(f"{who} answered {said}; {found['open']} of {found['questions']} questions are open")
 
 
 def _draw(
@@ -126,11 +128,8 @@ def _draw(
                 answers.begin(more)
     drawn = answers.draw.drawn if answers.draw else ()
     if n is not None and len(drawn) != n:
-        message(f"note: {len(drawn)} samples are drawn, not {n}: {_why(len(drawn), n)}")
-
-
-def _why(drawn: int, wanted: int) -> str:
-    return "there are no more that can be labelled" if drawn < wanted else "an earlier draw goes on"
+        why = "there are no more that can be labelled" if len(drawn) < n else "an earlier draw goes on"
+        message(f"note: {len(drawn)} samples are drawn, not {n}: {why}")
 
 
 def _in_terminal(session: Session) -> None:

@@ -16,7 +16,6 @@ from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import hint, print_result
 from ctxmetrics.errors import InputFileError, install_command
 
-_Numbers = Annotated[bool, typer.Option("--numbers", help="Also print every value.")]
 # Variables with which a framework uploads what it is given. A comparison needs none of them.
 UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
 
@@ -27,7 +26,7 @@ def parity(
     convention: ConventionName = None,
     schema: SchemaName = None,
     columns: Columns = None,
-    numbers: _Numbers = False,
+    numbers: Annotated[bool, typer.Option("--numbers", help="Also print every value.")] = False,
 ) -> None:
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.parity import compare

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxmetrics.cli._ci import Outcome, fenced, tell_ci
+from ctxmetrics.cli._ci import fenced, tell_ci
 from ctxmetrics.cli._gates import Gate, doubtful, gates_of, outcomes_of
 from ctxmetrics.cli._options import (
     BaseUrl,
@@ -41,15 +45,14 @@ from ctxmetrics.cli._run import (
 from ctxmetrics.cli._status import leave
 from ctxmetrics.cli._terminal import collected_warnings, colored, message, print_result
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.engine import Evaluation
+from ctxmetrics.evaluation.options import RunOptions
+from ctxmetrics.evaluation.results import Results
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics.base import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from ctxmetrics.aegis_payload import Payload
-    from ctxmetrics.evaluation.engine import Evaluation
-    from ctxmetrics.evaluation.results import Results
-    from ctxmetrics.metrics.base import Metric
 
 
 def score(
@@ -77,76 +80,89 @@ def score(
     workers: Workers = 1,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.report.text import render_text
 
     schema, convention = schema_and_convention(schema, convention)
     verdicts = {"--report": report, "--cache": cache, "--show": show, "--max-doubtful": max_doubtful}
-    cache = _cache_of(file, {"--out": out, "--report": report, "--junit": junit}, cache, judge, resume=resume)
-    if out is not None and out.suffix.lower() == ".parquet":
-        results, metrics = _in_columns(
-            file,
-            out,
-            metric,
-            convention,
-            schema,
-            columns,
-            keep_texts=keep_texts,
-            resume=resume,
-            not_used=verdicts,
-        )
-        print_result(render_text(results.report(), lowest=0, color=colored()))
-        outcomes = outcomes_of(gates_of(metrics, fail_under, min_pass_rate), results)
-        leave(results, judge_of(judge, base_url), out=out, failed_gates=_tell_ci(outcomes, results, junit))
-        return
-    samples: Any = sample_file(file, schema, columns)
-    payload = samples.payload
+    outputs = {"--out": out, "--report": report, "--junit": junit}
+    cache = _cache_of(file, outputs, cache, judge, resume=resume)
     judging = judge_of(judge, base_url)
-    keep_rows = report is not None or show > 0 or out is None
-    if keep_rows or not metric:
-        with collected_warnings():
-            samples = list(samples)
-    asked = [] if metric else _asked_for(payload, convention)
-    metrics = asked or metrics_of(metric, samples, convention, judging)
-    gates = [*gates_of(metrics, fail_under, min_pass_rate), *_gates_of(payload, metrics, chosen=bool(metric))]
-    _tell_unused(payload, judge, chosen=bool(metric))
-    run = Evaluation(
-        samples,
-        metrics,
-        judge=judging,
-        in_caller=True,
-        cache=cache,
-        max_concurrency=max_concurrency,
-        timeout=timeout,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        out=out,
-        keep_texts=keep_texts,
-        keep=keep_rows,
-        resume=resume,
-        workers=workers,
-    )
-    results = _run(run)
-    results.source = str(file)
+    options: RunOptions = {
+        "out": out,
+        "cache": cache,
+        "max_concurrency": max_concurrency,
+        "timeout": timeout,
+        "max_calls": max_calls,
+        "max_tokens": max_tokens,
+        "keep_texts": keep_texts,
+        "workers": workers,
+    }
+    read = file, schema, columns
+    if out is not None and out.suffix.lower() == ".parquet":
+        plan = _in_columns(*read, metric, convention, out, verdicts, keep_texts=keep_texts, resume=resume)
+    else:
+        keep = report is not None or show > 0 or out is None
+        plan = _in_rows(*read, metric, convention, judge, judging, options, keep=keep, resume=resume)
+    gates = [*gates_of(plan.metrics, fail_under, min_pass_rate), *plan.gates]
+    results = plan.run()
     print_result(render_text(results.report(curves=False), lowest=show, color=colored()))
     _write_report(results, report)
     outcomes = [*outcomes_of(gates, results), *doubtful(max_doubtful, results)]
-    leave(results, judging, out=out, failed_gates=_tell_ci(outcomes, results, junit))
+    failed = tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), junit)
+    leave(results, judging, out=out, failed_gates=failed)
+
+
+class _Plan(NamedTuple):
+    """A run that can begin: its metrics, what does it, and the gates that the file asks for."""
+
+    metrics: Sequence[Metric]
+    run: Callable[[], Results]
+    gates: Sequence[Gate] = ()
+
+
+def _in_rows(
+    file: Path,
+    schema: str,
+    columns: Sequence[str] | None,
+    names: Sequence[str] | None,
+    convention: str,
+    judge: str,
+    judging: Judge,
+    options: RunOptions,
+    *,
+    keep: bool,
+    resume: bool,
+) -> _Plan:
+    """Plan the run of a file whose samples are scored one by one; ``keep``: the rows are needed after the run."""
+    from ctxmetrics.evaluation.engine import Evaluation
+
+    samples: Any = sample_file(file, schema, columns)
+    payload = samples.payload
+    if keep or not names:
+        with collected_warnings():
+            samples = list(samples)
+    chosen = [] if names or payload is None else _asked_for(payload, convention)
+    metrics = chosen or metrics_of(names, samples, convention, judging)
+    gates = [] if names or payload is None else _gates_of(payload, metrics)
+    if payload is not None:
+        _tell_unused(payload, judge, chosen=bool(names))
+    run = Evaluation(samples, metrics, judge=judging, in_caller=True, keep=keep, resume=resume, **options)
+    return _Plan(metrics, partial(_run, run, file), gates)
 
 
 def _in_columns(
     file: Path,
-    out: Path,
+    schema: str,
+    columns: Sequence[str] | None,
     names: Sequence[str] | None,
     convention: str,
-    schema: str,
-    mapped: Sequence[str] | None,
+    out: Path,
+    not_used: Mapping[str, Any],
     *,
     keep_texts: bool,
     resume: bool,
-    not_used: Mapping[str, Any],
-) -> tuple[Results, list[Metric]]:
-    """Score a Parquet file with metrics that ask no judge, and write a Parquet file.
+) -> _Plan:
+    """Plan the run of a Parquet file with metrics that ask no judge, which writes a Parquet file.
 
     Raises:
         ParameterError: The file is of another kind, or an option does not go with it.
@@ -164,17 +180,18 @@ def _in_columns(
             f"{wrong[0]} needs verdicts, which Parquet does not hold. Write --out FILE.jsonl."
         )
     metrics = [metric_of(name, convention) for name in names or ()]
-    reading = reading_of(file, schema, columns_of(mapped))
+    reading = reading_of(file, schema, columns_of(columns))
     for note in reading.notes:
         message(f"note: {file}: {note}")
     if not names:
-        columns, find = column_names(file), reading.column_of
-        fitting = [kind(convention=convention) for kind in METRICS.values()]
-        fitting = [metric for metric in fitting if all(find(name, columns) for name in metric.requires)]
+        there, find = column_names(file), reading.column_of
+        kinds = [kind(convention=convention) for kind in METRICS.values()]
+        fitting = [metric for metric in kinds if all(find(name, there) for name in metric.requires)]
         metrics = [metric for metric in fitting if not isinstance(metric, JudgedMetric)]
         if left := [metric.name for metric in fitting if metric not in metrics]:
             message(f"note: {', '.join(left)}: write --out FILE.jsonl for metrics that ask a judge")
-    return score_parquet(file, out, metrics, schema=reading, keep_texts=keep_texts, resume=resume), metrics
+    run = partial(score_parquet, file, out, metrics, schema=reading, keep_texts=keep_texts, resume=resume)
+    return _Plan(metrics, run)
 
 
 def _cache_of(
@@ -199,7 +216,7 @@ def _cache_of(
     return cache
 
 
-def _run(run: Evaluation) -> Results:
+def _run(run: Evaluation, file: Path) -> Results:
     """Run it, and print the warnings of the library at the end."""
     from ctxmetrics.evaluation.engine import run_in_caller
 
@@ -207,11 +224,8 @@ def _run(run: Evaluation) -> Results:
         results = run_in_caller(run)
         if results.stopped or results.unanswered:  # the last line says what went wrong
             warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
+    results.source = str(file)
     return results
-
-
-def _tell_ci(outcomes: Sequence[Outcome], results: Results, junit: Path | None) -> bool:
-    return tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), junit)
 
 
 def _write_report(results: Results, report: Path | None) -> None:
@@ -230,15 +244,11 @@ def _write_report(results: Results, report: Path | None) -> None:
 # --- a request to Aegis ---
 
 
-def _asked_for(payload: Payload | None, convention: str) -> list[Metric]:
+def _asked_for(payload: Payload, convention: str) -> list[Metric]:
     """Return the metrics that the file asks for, with its pass mark on the convention's scale."""
-    from dataclasses import replace
-
     from ctxmetrics.aegis_payload import SCALE
     from ctxmetrics.metrics.base import on_scale
 
-    if payload is None:
-        return []
     metrics = [metric_of(name, convention) for name in payload.metrics]
     if payload.threshold is None:
         return metrics
@@ -246,20 +256,16 @@ def _asked_for(payload: Payload | None, convention: str) -> list[Metric]:
     return [replace(metric, threshold=on_scale(share, metric.rules.scale)) for metric in metrics]
 
 
-def _gates_of(payload: Payload | None, metrics: Sequence[Metric], *, chosen: bool) -> list[Gate]:
+def _gates_of(payload: Payload, metrics: Sequence[Metric]) -> list[Gate]:
     """Return a gate a metric, where the file says that a mean below the pass mark is a failure."""
-    if chosen or payload is None or not payload.blocking:
-        return []
     return [
         Gate(metric.name, metric.pass_mark, text=f"is_blocking {metric.name}")
         for metric in metrics
-        if metric.pass_mark is not None
+        if payload.blocking and metric.pass_mark is not None
     ]
 
 
-def _tell_unused(payload: Payload | None, judge: str, *, chosen: bool) -> None:
-    if payload is None:
-        return
+def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:
     unused = [f"{key}={value!r}" for key, value in payload.unused.items()]
     if chosen:
         unused.append("metrics, threshold and is_blocking (--metric is given)")

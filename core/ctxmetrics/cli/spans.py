@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,12 +17,10 @@ from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import SPAN_MARK, TEXTS_OF, write_span
+from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from ctxmetrics.locating import Places
-    from ctxmetrics.samples import Sample
 
 _SHOWN = 60
 _SHOWN_PLACES = 3

@@ -5,8 +5,6 @@ What a system calls the fields is data: a `Schema` (``schemas``). Records of fra
 and the id of a document is in ``documents``; lists that a file holds as text are read in ``cells``.
 """
 
-from __future__ import annotations
-
 from ctxmetrics.fields.documents import (
     ID_KEYS,
     SPAN_MARK,

@@ -7,12 +7,9 @@ reference ids are spans (``SOURCE#char=START,END``), the ids of retrieved docume
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any
 
 # Where a document's text is looked for, and its id.
 TEXT_KEYS = ("page_content", "text", "content", "context", "chunk")

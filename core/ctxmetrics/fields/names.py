@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict, Union
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any, TypedDict, Union
 
 # See `KeyParams`.
 Key = Union[str, Callable[[Mapping[str, Any]], Any]]  # noqa: UP007 - a runtime alias; `str | Callable[..]` is none on 3.10

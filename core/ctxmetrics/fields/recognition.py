@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError
 from ctxmetrics.fields.cells import is_list_text, object_in
@@ -12,9 +13,6 @@ from ctxmetrics.fields.documents import look_up
 from ctxmetrics.fields.names import FIELDS, LISTS, OPTIONS, TEXTS, nearest
 from ctxmetrics.fields.rows import Reading, letters_of, rest_of
 from ctxmetrics.fields.schemas import SCHEMAS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 # The schema that is found out.
 AUTO = "auto"

@@ -7,19 +7,16 @@ carried along as metadata. A name that is close to a field that no row has is an
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, SampleError, UnknownFieldError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up
 from ctxmetrics.fields.names import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest
+from ctxmetrics.fields.schema import Schema
 from ctxmetrics.fields.schemas import SCHEMAS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from ctxmetrics.fields.schema import Schema
 
 # Letters of a name, and in how many letters a name of at least that length may differ from a field's.
 _CLOSE = ((8, 2), (5, 1))

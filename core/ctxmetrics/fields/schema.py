@@ -7,10 +7,10 @@ look at the same places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
@@ -24,9 +24,6 @@ from ctxmetrics.fields.documents import (
     unscored,
 )
 from ctxmetrics.fields.names import FIELDS, OPTIONS, TEXTS_OF, KeyParams, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 _SHOWN_KEYS = 10
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from ctxmetrics.fields.documents import ID_KEYS
 from ctxmetrics.fields.schema import Place, Schema
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Where facts stand in every schema.
 _FACTS = "expected_facts"

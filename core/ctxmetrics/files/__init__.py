@@ -3,8 +3,6 @@
 Each kind of file has a module that gives its rows. Every error names the file, the place and the fix.
 """
 
-from __future__ import annotations
-
 from ctxmetrics.files.json_rows import read_records
 from ctxmetrics.files.sample_file import SampleFile, read_samples
 

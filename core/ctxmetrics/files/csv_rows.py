@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.files.texts import ending_of, opened
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 _LARGEST_CELL = 64 * 1024 * 1024
-_DELIMITERS = (",", ";", "\t", "|")
+_DELIMITERS = ",;\t|"
 
 
 def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
@@ -28,13 +26,11 @@ def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
     csv.field_size_limit(_LARGEST_CELL)
     with opened(file) as text:
         header = text.readline()
-        delimiter = (
-            "\t" if ending_of(file) == ".tsv" else max(_DELIMITERS, key=lambda mark: _width(header, mark))
-        )
-        names = [
-            name or f"Unnamed: {number}"  # as pandas calls the index that it wrote
-            for number, name in enumerate(next(csv.reader([header], delimiter=delimiter), []))
-        ]
+        marks = "\t" if ending_of(file) == ".tsv" else _DELIMITERS
+        heads = {mark: next(csv.reader([header], delimiter=mark), []) for mark in marks}
+        delimiter = max(heads, key=lambda mark: len(heads[mark]))
+        # As pandas calls the index that it wrote.
+        names = [name or f"Unnamed: {number}" for number, name in enumerate(heads[delimiter])]
         reader = csv.DictReader(text, names, delimiter=delimiter, strict=True)
         try:
             for row in reader:
@@ -46,7 +42,3 @@ def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
                 yield where, {key: value for key, value in row.items() if value != ""}
         except csv.Error as error:
             raise InputFileError(f"{file}, line {reader.line_num + 1}: not valid CSV: {error}.") from None
-
-
-def _width(header: str, delimiter: str) -> int:
-    return len(next(csv.reader([header], delimiter=delimiter), []))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.fields import OPTIONS, PEEKED, recognise
 from ctxmetrics.fields.recognition import TEXT_NAMES
 from ctxmetrics.files.texts import opened
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
 
 # So deep in an export a list of rows is looked for.
 _DEPTH = 3

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ctxmetrics.aegis_payload import read_payload
+from ctxmetrics.aegis_payload import Payload, read_payload
 from ctxmetrics.errors import AmbiguousFieldError, InputFileError, ParameterError
 from ctxmetrics.fields import AUTO, PEEKED, Reading, recognise
 from ctxmetrics.files.arrow_rows import dataset_files, parquet_rows, stream_rows
@@ -16,12 +17,6 @@ from ctxmetrics.files.csv_rows import cell_rows
 from ctxmetrics.files.json_rows import content_of, line_rows, rows_in
 from ctxmetrics.files.texts import ending_of
 from ctxmetrics.samples import Sample
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from ctxmetrics.aegis_payload import Payload
 
 _LINES, _CELLS = (".jsonl", ".ndjson"), (".csv", ".tsv")
 

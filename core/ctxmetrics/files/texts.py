@@ -6,15 +6,14 @@ import codecs
 import gzip
 import io
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from ctxmetrics.errors import InputFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-    from typing import TextIO
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -33,7 +32,7 @@ def opened(file: Path) -> Iterator[TextIO]:
         InputFileError: It cannot be read, decompressed or decoded.
     """
     try:
-        with _binary(file) as stream:
+        with gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb") as stream:
             encoding = "utf-16" if stream.peek(2)[:2] in _UTF16 else "utf-8-sig"
             with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                 yield text
@@ -43,7 +42,3 @@ def opened(file: Path) -> Iterator[TextIO]:
         raise InputFileError(f"{file}: cannot be read: {error.strerror}. Check the path.") from None
     except UnicodeDecodeError as error:
         raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
-
-
-def _binary(file: Path) -> io.BufferedReader | gzip.GzipFile:
-    return gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb")

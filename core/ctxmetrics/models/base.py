@@ -5,6 +5,7 @@ A model of one's own needs one method and an identity; see ``examples/own_judge.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -12,8 +13,6 @@ from ctxmetrics._secrets import masked
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic import BaseModel
 
 ONE_CALL = Usage(calls=1)
@@ -99,6 +98,17 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
     )
 
 
+def message_text(content: object) -> str:
+    """Return the text of a message, also of one in parts: texts, or objects of which those of the type ``text`` count."""
+    if isinstance(content, str):
+        return content
+    texts = (
+        part.get("type", "text") == "text" and part.get("text") if isinstance(part, dict) else part
+        for part in (content if isinstance(content, list) else ())
+    )
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 def served_name(name: object) -> str | None:
     """Return the model's name as a server gave it, on one line and cut; None for what is no name. It is untrusted."""
     text = " ".join(masked(name).split()) if isinstance(name, str) else ""
@@ -117,7 +127,6 @@ class Model(Protocol):
     @property
     def identity(self) -> str:
         """What tells it from every other model."""
-        ...
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Answer a prompt with JSON of the schema, as text or as an object.
@@ -126,4 +135,3 @@ class Model(Protocol):
             JudgeError: The model could not answer; ``retryable`` and ``retry_after`` say whether to ask again.
                 Any other exception is taken for one of these, by its status code where it has one.
         """
-        ...

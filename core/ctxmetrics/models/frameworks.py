@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import weakref
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -18,12 +19,10 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.models.base import Reply, served_name
+from ctxmetrics.models.base import Reply, message_text, served_name
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     from pydantic import BaseModel
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
@@ -209,7 +208,7 @@ def message_reply(message: Any) -> Reply:
     calls = (*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ()))
     given = [args if isinstance(args := call["args"], str) else json.dumps(args) for call in calls]
     return Reply(
-        content="\n".join(given) or _text(message.content),
+        content="\n".join(given) or message_text(message.content),
         usage=token_usage(getattr(message, "usage_metadata", None)),
         served_model=served_name(told.get("model_name", told.get("model"))),
     )
@@ -242,17 +241,6 @@ def unread_reply(error: Exception) -> Reply:
             "the server's answer is no chat completion", reason_code="server_error", retryable=True
         ) from None
     raise cause
-
-
-def _text(content: Any) -> str:
-    """Return the text of a message's content: a string, or a list of strings and blocks of which some are text."""
-    if isinstance(content, str):
-        return content
-    texts = (
-        block if isinstance(block, str) else block.get("type") == "text" and block.get("text")
-        for block in content
-    )
-    return "".join(filter(None, texts))
 
 
 def _parameters(layer: object, skip: Collection[str]) -> dict[str, Any]:

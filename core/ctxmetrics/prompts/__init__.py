@@ -4,8 +4,6 @@ A pack is the texts of one language. English and Russian come with the library; 
 language without a pack is asked in English.
 """
 
-from __future__ import annotations
-
 from ctxmetrics.prompts.packs import SCHEMAS, Pack, Step, get_pack, is_outdated, register_pack
 from ctxmetrics.prompts.render import render
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,19 +11,16 @@ from ctxmetrics._runtime.failures import CONTENT_CODES
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.llm.checking import check, settle
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
-from ctxmetrics.prompts import SCHEMAS, render
+from ctxmetrics.models.base import Model, Reply
+from ctxmetrics.prompts import SCHEMAS, Pack, Step, render
 from ctxmetrics.verdicts import Usage, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ctxmetrics.judges.base import JudgeRequest
     from ctxmetrics.judges.llm.splitting import Part
-    from ctxmetrics.models.base import Model, Reply
-    from ctxmetrics.prompts import Pack, Step
 
 T = TypeVar("T")
 # A reply about other data is asked again once.

@@ -7,7 +7,7 @@ a plain yes or no, and a yes needs a quote that stands in a context. What a quot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,8 +20,6 @@ from ctxmetrics.text import Effort, EffortExceededError, find_quote, stands_in
 from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from ctxmetrics.judges.llm.splitting import Part
     from ctxmetrics.prompts import Pack
 

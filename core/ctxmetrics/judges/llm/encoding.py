@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from ctxmetrics.text import find_quote
 from ctxmetrics.verdicts import FLAGS, Evidence, Usage, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from ctxmetrics.judges.llm.splitting import Part
     from ctxmetrics.prompts import Pack
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run, forget_failures
@@ -17,15 +20,9 @@ from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.asking import Exchange, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, merge, parts_of
-from ctxmetrics.models.base import Model
-from ctxmetrics.prompts import SCHEMAS, get_pack, render
+from ctxmetrics.models.base import Model, Prompt
+from ctxmetrics.prompts import SCHEMAS, Pack, Step, get_pack, render
 from ctxmetrics.verdicts import Usage, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from ctxmetrics.models.base import Prompt
-    from ctxmetrics.prompts import Pack, Step
 
 # Characters of units and contexts in one request; more is split over several.
 MAX_CHARACTERS = 60_000
@@ -87,9 +84,7 @@ class LLMJudge:
                 + (f"Write {write}." if write else "Wrap a framework's LLM with its adapter's model class.")
             )
         for name, least in (("votes", 1), ("max_characters", 1000), ("max_repairs", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ParameterError(f"LLMJudge: {name}={value!r} must be a whole number from {least}.")
+            check_number(f"LLMJudge: {name}", getattr(self, name), least, whole=True)
         if self.evidence not in ("flag", "strict"):
             raise ParameterError(f"LLMJudge: evidence={self.evidence!r} must be 'flag' or 'strict'.")
         remember_keys_of(self.model)
@@ -115,8 +110,6 @@ class LLMJudge:
         return Claims(claims=answer.claims, code=answer.code, usage=answer.usage, prompt=prompt.version)
 
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
-        import asyncio
-
         pack = get_pack(self.language or request.language)
         cut = partial(
             parts_of, request, per_context=self.per_context, limit=self.max_characters, most=MAX_IDS

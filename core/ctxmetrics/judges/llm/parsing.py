@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._secrets import masked
 from ctxmetrics.errors import JudgeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ctxmetrics.models.base import Reply
 
 _THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)

@@ -6,19 +6,17 @@ alone is the same question whatever its rank.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxmetrics._frozen import EMPTY
-from ctxmetrics.verdicts import FLAGS, Verdict
+from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from ctxmetrics.judges.base import JudgeRequest
     from ctxmetrics.prompts import Step
-    from ctxmetrics.verdicts import Evidence
 
 # Characters of a long context that stand in two pieces of it: a quote of so many is whole in one of them.
 _OVERLAP = 400

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -12,14 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 from ctxmetrics.judges.lexical.vocabulary import denials, negations
 from ctxmetrics.judges.lexical.words import stop_words, words
-from ctxmetrics.text import has_content, split_sentences
+from ctxmetrics.text import Span, has_content, split_sentences
+from ctxmetrics.verdicts import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ctxmetrics.judges.llm.splitting import Part
-    from ctxmetrics.text import Span
-    from ctxmetrics.verdicts import Evidence
 
 # Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial.
 DOUBTS = frozenset({"fragment", "whole_context", "unrelated", "heading", "another_context", "broken_quote"})

@@ -10,11 +10,9 @@ import asyncio
 import logging
 import os
 import re
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+from typing import Any, Literal
 
 Form = Literal["json_schema", "json_object", "text"]
 

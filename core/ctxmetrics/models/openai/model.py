@@ -18,7 +18,7 @@ from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer, classif
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
-from ctxmetrics.models.base import Reply, checked_usage, served_name
+from ctxmetrics.models.base import Prompt, Reply, checked_usage, message_text, served_name
 from ctxmetrics.models.openai.capabilities import FORMS, Capabilities, Form, capabilities_of
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.providers import PROVIDERS
@@ -28,7 +28,6 @@ from ctxmetrics.verdicts import Usage
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from ctxmetrics.models.base import Prompt
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -290,7 +289,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
         raise bad_answer("the server's answer holds no choices", calls)
     given = first.get("message")
     message = given if isinstance(given, dict) else {}
-    content = _content(message.get("content"))
+    content = message_text(message.get("content"))
     counts = counted if isinstance(counted, dict) else {}
     sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
     usage = Usage(calls=calls, prompt_tokens=sent, completion_tokens=received, cost=counts.get("cost"))  # type: ignore[arg-type]  # unchecked
@@ -324,17 +323,6 @@ def _late_error(error: Mapping[str, Any], calls: int) -> JudgeError:
     if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
         return from_status(status, message)
     return bad_answer(message, calls)
-
-
-def _content(content: object) -> str:
-    """Return the text of a message, also of one in parts; thoughts are parts of another type."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    texts = (
-        part.get("text") for part in parts if isinstance(part, dict) and part.get("type", "text") == "text"
-    )
-    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _special(error: Exception) -> JudgeError | None:

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _VARIABLE = re.compile(r"\{(\w+)\}")
 
