@@ -12,7 +12,7 @@ import pytest
 from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
 from ctxmetrics.agreement.labelling.draw import draw, samples_by_key
 from ctxmetrics.agreement.labelling.labels_file import LabelsFile
-from ctxmetrics.agreement.labelling.questions import questions_of
+from ctxmetrics.agreement.labelling.reading import questions_of
 from ctxmetrics.comparison.answers import Answer
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.files import read_samples

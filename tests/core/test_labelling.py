@@ -18,8 +18,7 @@ from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.labelling.draw import draw, key_of, samples_by_key
 from ctxmetrics.agreement.labelling.labels_file import LabelsFile
-from ctxmetrics.agreement.labelling.questions import questions_of
-from ctxmetrics.agreement.labelling.reading import read_labelled
+from ctxmetrics.agreement.labelling.reading import questions_of, read_labelled
 from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.agreement.labelling.verdicts import Verdicts
 from ctxmetrics.cli import app

@@ -49,11 +49,10 @@ def label_spans(
     """
     if (chunks is None) == (labels is None):
         raise ParameterError("label_spans: give chunks= or labels=, one of them.")
-    known = None if chunks is None else spans_of_chunks(chunks)
     found = (
-        from_chunks(samples, known, "chunks")
-        if known is not None
-        else from_answers(samples, Path(labels or ""))
+        from_answers(samples, Path(labels or ""))
+        if chunks is None
+        else from_chunks(samples, spans_of_chunks(chunks), "chunks")
     )
     labelled = []
     for sample, problems in found:

@@ -93,9 +93,9 @@ def corrected(
         terms[:n] = shares * (errors - centre)
         if trust:
             terms[-len(pool) :] += trust * (pool - pool.mean()) / len(pool)
-        labelled = len(set(clusters[:n]))
+        labelled, squares = len(set(clusters[:n])), np.bincount(numbered(clusters), terms) ** 2
         size = min(size, float(labelled))
-        variance = _sum_of_squares(terms, clusters) * labelled / max(labelled - 1, 1)
+        variance = float(squares.sum()) * labelled / max(labelled - 1, 1)
     mean = centre + (trust * float(pool.mean()) if trust else 0.0)
     return Estimate(mean, math.sqrt(variance), round(size, 9), trust)
 
@@ -109,11 +109,10 @@ def _trust(people: Any, judge: Any, others: Any) -> float:
     return together / ((1 + len(people) / len(others)) * spread) if spread else 0.0
 
 
-def _sum_of_squares(terms: Any, clusters: Sequence[object]) -> float:
-    """Return the sum over the clusters of their terms' sum, squared."""
+def numbered(clusters: Sequence[object]) -> list[int]:
+    """Return clusters as numbers from 0, in the order in which they occur."""
     numbers: dict[object, int] = {}
-    places = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
-    return float((np.bincount(places, terms) ** 2).sum())
+    return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
 
 
 def _covariance(shares: Any, one: Any, other: Any) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ctxmetrics._statistics import student_quantile
+from ctxmetrics.comparison.corrected import numbered
 
 # From so many samples, or clusters, on the interval is that of the bootstrap.
 BOOTSTRAP_FROM = 100
@@ -89,8 +90,7 @@ def _by_cluster(values: Sequence[float], clusters: Sequence[object] | None) -> t
     data = np.asarray(values, dtype=float)
     if clusters is None:
         return data, np.ones(len(data))
-    numbers: dict[object, int] = {}
-    places = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    places = numbered(clusters)
     return np.bincount(places, data), np.bincount(places).astype(float)
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ctxmetrics._frozen import Plain
+
 # A difference counts as shown when its adjusted p value is not higher.
 _LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(Plain):
     """A difference of means, corrected by the samples that people labelled in both runs (PPI++).
 
     Attributes:
@@ -26,18 +28,9 @@ class Corrected:
     difference: float
     interval: tuple[float, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON-ready data."""
-        return {
-            "labelled": self.labelled,
-            "people": self.people,
-            "difference": self.difference,
-            "interval": list(self.interval),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Plain):
     """One metric in both runs, on the samples that have a value in both. Differences are second minus first.
 
     Attributes:
@@ -85,17 +78,11 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        figures = {name: getattr(self, name) for name in self.__slots__}
-        return {
-            **figures,
-            "interval": None if self.interval is None else list(self.interval),
-            "corrected": None if self.corrected is None else self.corrected.to_dict(),
-            "verdict": self.verdict,
-        }
+        return {**Plain.to_dict(self), "verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Held(Plain):
     """A context that supported a unit.
 
     Attributes:
@@ -112,13 +99,9 @@ class Held:
     text: str | None
     retrieved_by_both: bool | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON-ready data."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
-class ChangedUnit:
+class ChangedUnit(Plain):
     """A unit of a reference that one run supports and the other does not.
 
     Attributes:
@@ -137,20 +120,9 @@ class ChangedUnit:
     metrics: tuple[str, ...]
     contexts: tuple[Held, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON-ready data."""
-        return {
-            "sample_id": self.sample_id,
-            "id": self.id,
-            "text": self.text,
-            "user_input": self.user_input,
-            "metrics": list(self.metrics),
-            "contexts": [item.to_dict() for item in self.contexts],
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Worse:
+class Worse(Plain):
     """A sample whose score became lower.
 
     Attributes:
@@ -166,10 +138,6 @@ class Worse:
     user_input: str | None
     before: float
     after: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON-ready data."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

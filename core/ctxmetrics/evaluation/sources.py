@@ -55,10 +55,9 @@ class Source:
         self.total: int | None = len(samples) if isinstance(samples, Sized) else None
         self._listed = isinstance(samples, (list, tuple))
         self._reading: Reading | None = None
-        if self._listed:
-            self._recognise(samples)
         self._samples: Iterator[Any] = iter(samples)
         if self._listed:
+            self._recognise(samples)
             self._samples = iter([self._checked(sample) for sample in samples])
             self.check_fields()
 

@@ -35,6 +35,7 @@ class JudgedMetric(Metric):
         language: ISO 639 code of the answer; detected from the script where None.
     """
 
+    requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
     answer_field: ClassVar[str] = "reference"
     uses: ClassVar[tuple[str, ...]] = ("user_input",)
     counts_units: ClassVar[bool] = False
@@ -181,7 +182,6 @@ class ContextRecall(JudgedMetric):
     base_name: ClassVar[str] = "context_recall"
     family: ClassVar[Family] = "recall"
     formula_name: ClassVar[str] = "share"
-    requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
     counts: ClassVar[tuple[str, str]] = ("sentence", "supported")
     banded: ClassVar[bool] = True
     counts_units: ClassVar[bool] = True
@@ -211,7 +211,6 @@ class ContextPrecision(_RatedPrecision):
     """
 
     base_name: ClassVar[str] = "context_precision"
-    requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
 
     relevance: Relevance = field(default="useful", metadata=named_choice(Relevance))
 

@@ -1,4 +1,4 @@
-"""Samples with the labels that people's answers give, for a comparison with a judge."""
+"""What a person is asked about a sample, and samples with the labels that the answers give."""
 
 from __future__ import annotations
 
@@ -7,11 +7,31 @@ from dataclasses import replace
 from pathlib import Path
 
 from ctxmetrics.agreement.labelling.draw import key_of, samples_by_key
-from ctxmetrics.agreement.labelling.questions import questions_of
 from ctxmetrics.agreement.labels import KINDS
-from ctxmetrics.comparison.answers import Key, Question, labels_by_key
+from ctxmetrics.comparison.answers import ASKED, Key, Question, labels_by_key
+from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.samples import Sample
+from ctxmetrics.text import Span, detect_language, sentence_spans
+
+
+def units_of(sample: Sample) -> tuple[Span, ...]:
+    """Return where the sentences stand that the metric counts, in the reference."""
+    reference = sample.reference or ""
+    return sentence_spans(reference, detect_language(reference))
+
+
+def questions_of(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> list[Question]:
+    """Return the questions about a sample: about each sentence of the reference, as the metric cuts it, then each context."""
+    reference = sample.reference or ""
+    asked = [
+        Question(key, UNITS, f"s{number}", reference[start:end])
+        for number, (start, end) in enumerate(units_of(sample), 1)
+    ]
+    asked += [
+        Question(key, CONTEXTS, f"c{number}") for number in range(1, len(sample.retrieved_contexts or ()) + 1)
+    ]
+    return [question for question in asked if question.label in labels]
 
 
 def read_labelled(samples: Iterable[Sample], path: Path, *, annotator: str | None = None) -> list[Sample]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmetrics._display import visible_on_page as shown
 from ctxmetrics.agreement.labelling.labels_file import LabelsFile
-from ctxmetrics.agreement.labelling.questions import questions_of, units_of
+from ctxmetrics.agreement.labelling.reading import questions_of, units_of
 from ctxmetrics.agreement.labelling.verdicts import Verdicts
 from ctxmetrics.comparison.answers import ANSWERS, ASKED, SKIPPED, Answer, Key, Question
 from ctxmetrics.comparison.labelled import UNITS
