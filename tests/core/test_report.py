@@ -188,7 +188,7 @@ def test_a_large_page_keeps_the_texts_of_the_worst_samples(monkeypatch: pytest.M
     assert f"texts are kept of the worst samples only: {kept} of 20" in page
     assert 0 < kept < 10
     assert page.count("Rain. Rain.") > 0
-    assert page.count('<details class="s"') == 20
+    assert page.count('<details class="s" id=') == 20
 
 
 def test_the_notebook_shows_results_rows_and_scores() -> None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # A page that would be larger keeps the texts of the worst samples only, so many bytes of them.
 MOST_BYTES = 20_000_000
 KEPT_BYTES = 12_000_000
-# Up to so many samples the browser gets all as elements; of more, it reads a sample's part when it is opened.
-_ELEMENTS = 300
+# So many of the worst samples are elements from the beginning; the script makes elements of the others when they are shown.
+_AT_ONCE = 200
 _IN_NOTEBOOK = 20
 # Characters of a question.
 _QUESTION = 20_000
@@ -170,17 +170,18 @@ def _samples(report: Report) -> Iterator[str]:
     yield f"<h2>{say('samples', language).capitalize()}: {say('worst first', language)}</h2>"
     yield _tools(report)
     details, kept = _details(report, sum(map(len, lines)))
-    late = len(lines) > _ELEMENTS
     if kept < len(lines):
         yield f'<p class="note">{say("texts are kept of the worst samples only", language)}: {kept} '
         yield f"{say('of', language)} {len(lines)}.</p>"
-    yield '<div id="samples">'
     without = f"<p>{say('its texts are not kept in this page', language)}</p>"
+    yield '<div id="samples">'
     for place, (sample, line) in enumerate(zip(report.samples, lines, strict=True)):
-        inner = details[place] if place < kept else without
-        inner = f'<div class="body">{_link(sample, language)}{inner}</div>'
-        yield f"{_opening(sample, place)}{line}{f'<noscript>{inner}</noscript>' if late else inner}</details>"
-    yield "</div>"
+        yield (
+            "<noscript>" if place == _AT_ONCE else ""
+        )  # a text where scripts run, and elements where they do not
+        yield f'{_opening(sample)}{line}<div class="body">{_link(sample, language)}'
+        yield f"{details[place] if place < kept else without}</div></details>"
+    yield "</noscript></div>" if len(lines) > _AT_ONCE else "</div>"
 
 
 def _details(report: Report, size: int) -> tuple[list[str], int]:
@@ -196,7 +197,7 @@ def _details(report: Report, size: int) -> tuple[list[str], int]:
     return details, len(details)
 
 
-def _opening(sample: ShownSample, place: int) -> str:
+def _opening(sample: ShownSample) -> str:
     values = "|".join("" if item.share is None else f"{item.share:.6g}" for item in sample.scores)
     kinds = {
         "missed": any(item.missed for item in sample.scores) or (sample.share or 0) < 1,
@@ -205,8 +206,7 @@ def _opening(sample: ShownSample, place: int) -> str:
         "below": any(item.score.passed is False for item in sample.scores),
     }
     flags = " ".join(name for name, holds in kinds.items() if holds)
-    index = sample.row.index
-    return f'<details class="s" id="n{index}" data-i="{index}" data-w="{place}" data-v="{values}" data-f="{flags}">'
+    return f'<details class="s" id="n{sample.row.index}" data-v="{values}" data-f="{flags}">'
 
 
 def _line(sample: ShownSample) -> str:
@@ -234,12 +234,13 @@ def _tools(report: Report) -> str:
     kinds += [("below", "below the pass mark")]
     sorts = "".join(f'<option value="{value}">{word}</option>' for value, word in orders)
     filters = "".join(f'<option value="{value}">{say(word, language)}</option>' for value, word in kinds)
-    text = f"{{n}} {say('of', language)} {{all}} {say('samples', language)}"
+    count = len(report.samples)
+    text = f"{say('of', language)} {count} {say('samples', language)}"
     return (
         '<form id="tools" hidden>'
         f'<label>{say("search", language)}<input id="search" type="search"></label>'
         f'<label>{say("order", language)}<select id="sort">{sorts}</select></label>'
         f'<label>{say("show", language)}<select id="filter">{filters}</select></label>'
         f'<button id="open" type="button">{say("open or close all", language)}</button>'
-        f'<output id="shown" data-text="{text}" for="search filter"></output></form>'
+        f'<output id="shown" data-text="{{n}} {text}" for="search filter">{count} {text}</output></form>'
     )

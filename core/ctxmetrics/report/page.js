@@ -1,66 +1,87 @@
 "use strict";
-// Sorts, filters, searches and opens the samples of a report. The page can be read without it: what a large report
-// keeps in <noscript>, the browser shows by itself where scripts are off, and here it is put in when a sample is opened.
+// Sorts, filters, searches and opens the samples of a report. The page can be read without it: of a large report, all
+// samples but the worst stand in <noscript>, which the browser shows by itself where scripts are off. Here, elements are
+// made of them when they come near the screen, and of what is below a sample's line when the sample is opened.
 (() => {
   const list = document.getElementById("samples");
   const tools = document.getElementById("tools");
   if (!list || !tools) return;
-  const rows = [...list.querySelectorAll(":scope > details.s")];
   const status = document.getElementById("shown");
   const search = document.getElementById("search");
   const sort = document.getElementById("sort");
   const filter = document.getElementById("filter");
+  const footer = document.querySelector("footer");
+  const ADDED_AT_A_TIME = 200;
   const MOST_OPENED = 300;
 
-  const kept = (row) => row.querySelector(":scope > noscript");
-  const fill = (row) => {
-    const place = kept(row);
-    if (!place) return;
+  // --- the samples, the worst first, as markup, and as elements where these were made ---
+  const sampleOf = (markup, element) => {
+    const [, id, values, flags] = /id="(n\d+)" data-v="([^"]*)" data-f="([^"]*)"/.exec(markup);
+    return { id, values: values.split("|"), flags: flags.split(" "), markup, element };
+  };
+  const later = list.querySelector(":scope > noscript");
+  const markups = later ? later.textContent.split(/(?=<details class="s")/) : [];
+  if (later) later.remove();
+  const samples = [...list.children].map((element) => sampleOf(element.outerHTML, element));
+  for (const markup of markups) samples.push(sampleOf(markup));
+  const byId = new Map(samples.map((sample) => [sample.id, sample]));
+
+  const made = (markup) => {
     const template = document.createElement("template");
-    template.innerHTML = place.textContent; // markup of the library's own; every text in it is escaped
-    place.replaceWith(template.content);
+    template.innerHTML = markup; // markup of the library's own; every text in it is escaped
+    return template.content.firstElementChild;
+  };
+  const bodyAt = (markup) => markup.indexOf("</summary>") + "</summary>".length;
+  const elementOf = (sample) => {
+    sample.element ||= made(`${sample.markup.slice(0, bodyAt(sample.markup))}</details>`);
+    return sample.element;
+  };
+  const opened = (sample) => {
+    const element = elementOf(sample);
+    if (element.childElementCount === 1)
+      element.append(made(sample.markup.slice(bodyAt(sample.markup), -"</details>".length)));
+    element.open = true;
+    return element;
   };
 
-  // --- search ---
-  const entities = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&" };
+  // --- what is shown, in which order, and how much of it is in the list ---
+  let shown = samples;
+  let listed = list.childElementCount;
+  const more = () => {
+    const added = shown.slice(listed, listed + ADDED_AT_A_TIME).map(elementOf);
+    listed += added.length;
+    list.append(...added.filter((element) => !element.isConnected)); // a sample that a link names may stand there
+    near.disconnect();
+    if (listed < shown.length) near.observe(footer);
+  };
+  const near = new IntersectionObserver(([end]) => end.isIntersecting && more(), { rootMargin: "1500px" });
+
+  const entities = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&", "&nbsp;": " " };
   const plain = (markup) =>
     markup
       .replace(/<a class="u"[^>]*>[^<]*<\/a>|<\/?mark[^>]*>/g, "")
       .replace(/<[^>]*>/g, " ")
-      .replace(/&(?:lt|gt|quot|#x27|amp);/g, (found) => entities[found]);
-  const texts = new Map();
-  const textOf = (row) => {
-    if (!texts.has(row)) {
-      const place = kept(row);
-      const rest = place ? plain(place.textContent) : plain(row.innerHTML);
-      texts.set(row, `${row.firstElementChild.textContent} ${rest}`.toLowerCase().replace(/\s+/g, " "));
-    }
-    return texts.get(row);
+      .replace(/&(?:lt|gt|quot|#x27|amp|nbsp);/g, (found) => entities[found]);
+  const comparable = (text) => text.toLowerCase().replace(/\s+/g, " ");
+  const textOf = (sample) => {
+    sample.text ||= comparable(plain(sample.markup));
+    return sample.text;
   };
-
-  // --- what is shown, and in which order ---
-  const values = (row) => row.dataset.v.split("|");
-  const compare = {
-    worst: (a, b) => a.dataset.w - b.dataset.w,
-    file: (a, b) => a.dataset.i - b.dataset.i,
-  };
+  const byFile = (a, b) => a.id.slice(1) - b.id.slice(1);
   const byMetric = (place) => (a, b) => {
-    const [one, other] = [values(a)[place], values(b)[place]];
-    return (one === "") - (other === "") || one - other || a.dataset.w - b.dataset.w;
+    const [one, other] = [a.values[place], b.values[place]];
+    return (one === "") - (other === "") || one - other;
   };
   const show = () => {
-    const wanted = search.value.trim().toLowerCase().replace(/\s+/g, " ");
-    let count = 0;
-    for (const row of rows) {
-      const fits = !filter.value || row.dataset.f.split(" ").includes(filter.value);
-      row.hidden = !(fits && (!wanted || textOf(row).includes(wanted)));
-      count += !row.hidden;
-    }
-    status.textContent = status.dataset.text.replace("{n}", count).replace("{all}", rows.length);
-  };
-  const order = () => {
-    rows.sort(compare[sort.value] || byMetric(Number(sort.value)));
-    list.append(...rows);
+    const wanted = comparable(search.value.trim());
+    shown = samples.filter(
+      (sample) => (!filter.value || sample.flags.includes(filter.value)) && (!wanted || textOf(sample).includes(wanted)),
+    );
+    if (sort.value !== "worst") shown.sort(sort.value === "file" ? byFile : byMetric(Number(sort.value)));
+    status.textContent = status.dataset.text.replace("{n}", shown.length);
+    list.replaceChildren();
+    listed = 0;
+    more();
   };
 
   let waiting = 0;
@@ -69,27 +90,29 @@
     waiting = setTimeout(show, 150);
   });
   filter.addEventListener("change", show);
-  sort.addEventListener("change", order);
+  sort.addEventListener("change", show);
   tools.addEventListener("submit", (event) => event.preventDefault());
   document.getElementById("open").addEventListener("click", () => {
-    const shown = rows.filter((row) => !row.hidden).slice(0, MOST_OPENED);
-    const open = shown.some((row) => !row.open);
-    for (const row of shown) {
-      fill(row);
-      row.open = open;
+    while (listed < Math.min(shown.length, MOST_OPENED)) more();
+    const elements = [...list.children].slice(0, MOST_OPENED);
+    const open = elements.some((element) => !element.open);
+    for (const element of elements) {
+      if (open) opened(byId.get(element.id));
+      else element.open = false;
     }
   });
-  list.addEventListener("toggle", (event) => event.target.open && fill(event.target), true);
+  list.addEventListener("toggle", (event) => event.target.open && opened(byId.get(event.target.id)), true);
+  addEventListener("beforeprint", () => {
+    while (listed < shown.length) more();
+  });
 
   // --- a link to a sample, a sentence or a piece of evidence ---
   const follow = () => {
-    const found = /^(n\d+)(?:-.*)?$/.exec(location.hash.slice(1));
-    const row = found && document.getElementById(found[1]);
-    if (!row) return;
-    row.hidden = false;
-    fill(row);
-    row.open = true;
-    const target = document.getElementById(found[0]) || row;
+    const [name, id] = /^(n\d+)(?:-.*)?$/.exec(location.hash.slice(1)) || [];
+    if (!byId.has(id)) return;
+    const element = opened(byId.get(id));
+    if (!element.isConnected) list.prepend(element);
+    const target = document.getElementById(name) || element;
     for (const old of list.querySelectorAll(".here")) old.classList.remove("here");
     target.classList.add("here");
     target.scrollIntoView();
@@ -100,15 +123,15 @@
   const light = (event) => {
     const at = event.target.closest("[data-u]");
     for (const old of list.querySelectorAll(".lit")) old.classList.remove("lit");
-    const row = at && at.closest("details.s");
-    if (!row) return;
+    const sample = at && at.closest("details.s");
+    if (!sample) return;
     for (const unit of at.dataset.u.split(" "))
-      for (const part of row.querySelectorAll(`[data-u~="${CSS.escape(unit)}"]`)) part.classList.add("lit");
+      for (const part of sample.querySelectorAll(`[data-u~="${CSS.escape(unit)}"]`)) part.classList.add("lit");
   };
   list.addEventListener("pointerover", light);
   list.addEventListener("focusin", light);
 
   tools.hidden = false;
-  show();
+  if (listed < shown.length) near.observe(footer);
   follow();
 })();

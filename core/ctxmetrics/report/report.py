@@ -82,10 +82,8 @@ class ShownSample:
 
     @property
     def rank(self) -> tuple[bool, bool, float, int]:
-        """The key that sorts the worst first: what failed, then low means, then samples without any value."""
-        share = self.share
-        failed = any(item.failed for item in self.scores)
-        return not failed, share is None, 0.0 if share is None else share, self.row.index
+        """The key that sorts the worst samples first."""
+        return _rank(any(item.failed for item in self.scores), self.share, self.row.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +114,19 @@ class Report:
         """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""
         chosen: dict[int, list[ShownScore]] = {}
         for place in range(len(self.summary)):
-            order = sorted(range(len(self.samples)), key=lambda index: _key(self.samples[index], place))
-            for index in order[:number]:
-                chosen.setdefault(index, []).append(self.samples[index].scores[place])
+            scores = [sample.scores[place] for sample in self.samples]
+            ranks = [
+                _rank(score.failed, score.share, sample.row.index)
+                for score, sample in zip(scores, self.samples, strict=True)
+            ]
+            for index in sorted(range(len(ranks)), key=ranks.__getitem__)[:number]:
+                chosen.setdefault(index, []).append(scores[index])
         return [(self.samples[index], tuple(chosen[index])) for index in sorted(chosen)]
 
 
-def _key(sample: ShownSample, place: int) -> tuple[bool, bool, float, int]:
-    score = sample.scores[place]
-    return not score.failed, score.share is None, score.share or 0.0, sample.row.index
+def _rank(failed: bool, share: float | None, index: int) -> tuple[bool, bool, float, int]:
+    """Return the key that sorts the worst first: what failed, then low shares, then what has no value."""
+    return not failed, share is None, share or 0.0, index
 
 
 def report_of(rows: Iterable[Row], summary: Summary) -> Report:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxmetrics._wording import clean, mark_of, say, why_of
-from ctxmetrics.report.view import WIDTH, aligned, bar, folded
+from ctxmetrics.report.view import NAME, WIDTH, aligned, bar, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 # Verdicts of one score that are shown.
 _MOST = 5
-_NAME = 26
 
 
 def render_text(report: Report, *, lowest: int = 0, color: bool = False) -> str:
@@ -56,10 +55,10 @@ def _sample(
 def _score(item: ShownScore) -> Iterator[str]:
     """Yield the name, the value, a bar and why; what does not fit in the line follows on lines of its own."""
     name, *why = item.score.metric, *filter(None, (item.score.count, item.score.explanation, item.score.band))
-    if len(name) > _NAME:
+    if len(name) > NAME:
         yield from folded(name, "  ")
         name = ""
-    line = f"  {name:<{_NAME}}  {item.score.formatted_value:<6}  {bar(item.share)}"
+    line = f"  {name:<{NAME}}  {item.score.formatted_value:<6}  {bar(item.share)}"
     if why and len(line) + 2 + len(why[0]) <= WIDTH:
         line = f"{line}  {why.pop(0)}"
     yield line.rstrip()

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from ctxmetrics.scores import Provenance
     from ctxmetrics.verdicts import Usage
 
-# Characters of a line: no table of a run is wider.
-WIDTH = 80
-# The longest name of a metric that has no line of its own, and the width of a bar.
-_NAME = 26
+# Characters of a line: no table of a run is wider. The longest name of a metric that has no line of its own.
+WIDTH, NAME = 80, 26
+# Characters of a bar.
 _BAR = 10
 
 
@@ -246,7 +245,7 @@ def _table(items: Sequence[MetricSummary], language: str) -> list[str]:
     ]
     lines = aligned([header, *rows])
     if max(map(len, lines)) > WIDTH:
-        short = [("" if len(row[0]) > _NAME else row[0], *row[1:]) for row in rows]
+        short = [("" if len(row[0]) > NAME else row[0], *row[1:]) for row in rows]
         lines = aligned([header, *short])
     width = max(map(len, lines))
     if width + 2 + _BAR <= WIDTH:
