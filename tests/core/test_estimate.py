@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.llm.judge import forget
 from support import FakeOpenAIServer, answer_from
+from support.command import run_command
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 MTRAG = Path(__file__).parents[3] / "shared" / "data" / "mtragun.jsonl"
@@ -171,8 +173,8 @@ def test_a_generator_is_fine_and_dicts_are():
 def test_what_it_says():
     counted = estimate(handbook(), METRICS, judge=ScriptedJudge(answer_from(), name="x"))
     assert str(counted) == (
-        f"36 samples: 35 calls, about {counted.prompt_tokens} + {counted.completion_tokens} tokens; 35 judgements "
-        "reused (asked for by another metric, or in memory or cache: free)"
+        f"36 samples: 35 calls, about {counted.prompt_tokens} + {counted.completion_tokens} tokens\n"
+        "35 judgements reused, free: another metric, memory or cache has them"
     )
     assert counted.to_dict()["calls"] == 35
     assert counted.total_tokens == counted.prompt_tokens + counted.completion_tokens
@@ -210,3 +212,29 @@ def test_tokens_become_dollars_and_calls_become_seconds() -> None:
     found = Estimate(samples=10, calls=33, prompt_tokens=2_000_000, completion_tokens=500_000, reused=0)
     assert found.cost(0.15, 0.60) == pytest.approx(0.60)  # 2 x 0.15 + 0.5 x 0.60
     assert found.seconds(16, 2.0) == 6.0  # three rounds of 16, 16 and 1
+
+
+def test_the_command_says_what_it_assumes_and_what_it_was_not_given() -> None:
+    run = (
+        "estimate",
+        HANDBOOK,
+        "--metric",
+        "context_recall",
+        "--judge",
+        "openai/m",
+        "--base-url",
+        "http://127.0.0.1:9",
+    )
+    key = {"OPENAI_API_KEY": "sk-none"}
+    forget()
+    bare = run_command(*run, **key).stdout.splitlines()
+    assert bare[2:] == [
+        "about 9 s: 16 requests at a time, 3 s each (assumed; give --request-seconds)",
+        "dollars: give --price-in and --price-out, the prices of a million tokens",
+    ]
+    assert max(map(len, bare)) <= 80
+    options = ("--request-seconds", 2, "--max-concurrency", 5, "--price-in", 1000, "--price-out", 0)
+    given = run_command(*run, *options, **key).stdout.splitlines()
+    sent = int(re.search(r"about (\d+) \+", given[0])[1])
+    assert given[2:] == ["about 14 s: 5 requests at a time, 2 s each", f"about ${sent / 1000:,.4f}"]
+    assert len(run_command("estimate", HANDBOOK).stdout.splitlines()) == 2  # the embedded judge sends nothing

@@ -21,6 +21,8 @@ from ctxmetrics.cli._run import judge_of, metrics_of, samples_of, schema_and_con
 from ctxmetrics.cli._terminal import print_result
 from ctxmetrics.errors import ParameterError
 
+_ASSUMED_SECONDS = 3.0
+
 
 def estimate(
     file: File,
@@ -33,8 +35,9 @@ def estimate(
     cache: CacheDir = None,
     max_concurrency: Concurrency = 16,
     request_seconds: Annotated[
-        float, typer.Option("--request-seconds", min=0, help="How long one request takes.")
-    ] = 3.0,
+        float | None,
+        typer.Option("--request-seconds", min=0, help="How long one request takes; 3 is assumed."),
+    ] = None,
     price_in: Annotated[
         float | None, typer.Option("--price-in", min=0, help="Dollars for a million tokens that are sent.")
     ] = None,
@@ -56,10 +59,13 @@ def estimate(
     kept = cache if cache is not None and (cache / FILE_NAME).is_file() else None  # counting makes no cache
     found = count(samples, metrics, judge=judging, cache=kept)
     print_result(str(found))
-    if found.calls and max_concurrency > 0:
-        seconds = found.seconds(max_concurrency, request_seconds)
-        print_result(
-            f"about {seconds:,.0f} seconds, {max_concurrency} requests at a time of {request_seconds:g} seconds each"
-        )
-    if price_in is not None and price_out is not None:
+    if not found.calls:
+        return
+    each = _ASSUMED_SECONDS if request_seconds is None else request_seconds
+    assumed = " (assumed; give --request-seconds)" if request_seconds is None else ""
+    seconds = found.seconds(max_concurrency, each)
+    print_result(f"about {seconds:,.0f} s: {max_concurrency} requests at a time, {each:g} s each{assumed}")
+    if price_in is None or price_out is None:
+        print_result("dollars: give --price-in and --price-out, the prices of a million tokens")
+    else:
         print_result(f"about ${found.cost(price_in, price_out):,.4f}")

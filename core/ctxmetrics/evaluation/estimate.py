@@ -68,13 +68,19 @@ class Estimate(Plain):
         return (self.prompt_tokens * price_in + self.completion_tokens * price_out) / 1_000_000
 
     def seconds(self, concurrency: int, request_seconds: float) -> float:
-        """Return how long the run takes with so many requests in flight, each of which takes so many seconds."""
+        """Return how long the run takes with so many requests in flight, each of which takes so many seconds.
+
+        Raises:
+            ParameterError: The concurrency is below 1.
+        """
+        if concurrency < 1:
+            raise ParameterError(f"max_concurrency={concurrency} must be at least 1.")
         return -(-self.calls // concurrency) * request_seconds
 
     def __str__(self) -> str:
         return (
-            f"{self.samples} samples: {self.calls} calls, about {self.prompt_tokens} + {self.completion_tokens} "
-            f"tokens; {self.reused} judgements reused (asked for by another metric, or in memory or cache: free)"
+            f"{self.samples} samples: {self.calls} calls, about {self.prompt_tokens} + {self.completion_tokens} tokens\n"
+            f"{self.reused} judgements reused, free: another metric, memory or cache has them"
         )
 
 
