@@ -98,6 +98,9 @@ def test_ids_strings_and_the_embedded_judge_give_what_one_process_gives(engine):
         judged.append_column("retrieved_context_ids", pa.array(ids[0]))
         .append_column("reference_context_ids", pa.array(ids[1]))
         .append_column("reference_contexts", judged["retrieved_contexts"])
+        .rename_columns(
+            {"user_input": "question", "reference": "Ground Truth", "retrieved_contexts": "contexts"}
+        )
     )
     metrics = [
         IDBasedContextRecall(), IDBasedContextPrecision(), NonLLMContextRecall(), ContextRecall(), ContextPrecision(),

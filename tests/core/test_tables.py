@@ -20,6 +20,8 @@ from ctxmetrics.errors import (
     SampleError,
     UnknownFieldError,
 )
+from ctxmetrics.fields import recognise
+from ctxmetrics.tables._workers import rows_like
 
 pytest.importorskip("narwhals", reason="narwhals is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -169,3 +171,23 @@ def test_without_narwhals_the_command_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals", None)
     with pytest.raises(MissingExtraError, match=r"pip install .*\[tables\]'"):
         score_table(pd.DataFrame(IDS), METRICS)
+
+
+def test_columns_are_recognised_by_their_types_where_no_row_was_read():
+    text, texts = pa.string(), pa.list_(pa.string())
+    flat = {"question": text, "ground_truth": text, "contexts": texts, "level": pa.int64()}
+    found = recognise(rows_like(flat, ()))
+    assert found.notes == (
+        "columns read (schema ragas_v1): question -> user_input, ground_truth -> reference, contexts -> retrieved_contexts",
+        "no field, carried along as metadata: level",
+    )
+    nested = {
+        "inputs": pa.struct({"question": text}),
+        "outputs": pa.struct({"documents": pa.list_(pa.struct({"page_content": text}))}),
+    }
+    rows = [{"inputs": {"question": "q"}, "outputs": {"documents": [{"page_content": "c"}]}}]
+    assert recognise(rows_like(nested, ())) == recognise(rows)
+    given = {"vars.question": "user_input"}
+    assert recognise(rows_like({"vars": text, "contexts": texts}, given), columns=given).columns == given
+    with pytest.raises(ParameterError, match=r"no row has 'vars\.question'"):
+        recognise(rows_like({"contexts": texts}, given), columns=given)

@@ -19,6 +19,12 @@ _ROWS, _ROWS_A_REQUEST = 8192, 4
 _CALLS = 10_000
 
 
+def columns_of(dataset: Any) -> dict[str, Any]:
+    """Return the type of each column; where Ray does not know them, it reads a row to find out."""
+    schema = dataset.schema()
+    return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
+
+
 def score_dataset(dataset: Any, scorer: BatchScorer) -> Any:
     """Score the rows of a Ray dataset, when it is read.
 

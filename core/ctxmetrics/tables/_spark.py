@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from ctxmetrics.tables.batches import BatchScorer
 
 
+def columns_of(frame: Any) -> dict[str, Any]:
+    """Return the type of each column; no row is read."""
+    schema = frame.limit(0).toArrow().schema
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
 def score_dataframe(frame: Any, scorer: BatchScorer) -> Any:
     """Score the rows of a Spark data frame, when it is read.
 

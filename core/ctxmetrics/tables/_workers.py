@@ -13,7 +13,7 @@ from ctxmetrics.judges.nli.judge import NLIJudge
 from ctxmetrics.metrics.judged import JudgedMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ctxmetrics._runtime.quota import Gate
     from ctxmetrics.tables.batches import BatchScorer
@@ -65,6 +65,36 @@ def split(scorer: BatchScorer) -> tuple[BatchScorer, Limits]:
     names = [name for name in Limits.__dataclass_fields__ if name in options]
     limits = Limits(**{name: options.pop(name) for name in names})
     return replace(scorer, options=options), limits
+
+
+def rows_like(columns: Mapping[str, Any], given: Iterable[str]) -> list[dict[str, Any]]:
+    """Return rows with the columns of a table, so that these are recognised although no row was read.
+
+    Args:
+        columns: Arrow's type of each column; anything else where it is not known.
+        given: Columns or paths that are said to hold a field; a path may lead into a text, which is JSON then.
+    """
+    row = {name: _value_like(kind) for name, kind in columns.items()}
+    rows = [row]
+    for path in given:
+        head, *inner = path.split(".")
+        if inner and row.get(head) == "":
+            value: Any = ""
+            for name in reversed(inner):
+                value = {name: value}
+            rows.append({head: value})
+    return rows
+
+
+def _value_like(kind: Any) -> Any:
+    """Return an object or a list where the type is one, else a text: no more is looked at."""
+    import pyarrow as pa
+
+    if isinstance(kind, pa.StructType):
+        return {field.name: _value_like(field.type) for field in kind}
+    if isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
+        return [_value_like(kind.value_type)]
+    return ""
 
 
 def asks_a_judge(scorer: BatchScorer) -> bool:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
     from ctxmetrics.evaluation.options import RunOptions
-    from ctxmetrics.fields import Reading
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
 
@@ -61,8 +60,8 @@ def score_table(
 
     A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read: the limits of
     ``options`` hold for all workers together, rows keep the order that the engine keeps, and a field that no row has is
-    a gap like any other. Ids are compared within a batch. ``out``, ``deadline``, ``progress`` and ``workers`` are
-    refused.
+    a gap like any other. Ids are compared within a batch. Columns are recognised by their names and types: where fields
+    stand in JSON inside a text, name the schema. ``out``, ``deadline``, ``progress`` and ``workers`` are refused.
 
     Args:
         table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, a Ray dataset or a Spark data
@@ -86,9 +85,13 @@ def score_table(
     from ctxmetrics.evaluation.sources import check_present
     from ctxmetrics.fields import PEEKED, recognise
     from ctxmetrics.tables._frames import frame_of
+    from ctxmetrics.tables._workers import rows_like
     from ctxmetrics.tables.batches import BatchScorer, plain_rows
 
-    def scorer_of(reading: Reading) -> BatchScorer:
+    def scorer_of(rows: Iterable[Mapping[str, Any]]) -> BatchScorer:
+        reading = recognise(rows, schema, columns)
+        for note in reading.notes:
+            logging.getLogger("ctxmetrics").warning("score_table: %s", note)
         return BatchScorer(metrics=metrics, schema=reading, judge=judge, options=options)
 
     if is_dataset(table):
@@ -99,18 +102,16 @@ def score_table(
     if engine == "ray" and hasattr(table, "map_batches"):
         from ctxmetrics.tables import _ray
 
-        return cast("Table", _ray.score_dataset(table, scorer_of(recognise([], schema, columns))))
+        rows = rows_like(_ray.columns_of(table), columns or ())
+        return cast("Table", _ray.score_dataset(table, scorer_of(rows)))
     if engine == "pyspark" and hasattr(table, "mapInArrow"):
         from ctxmetrics.tables import _spark
 
-        return cast("Table", _spark.score_dataframe(table, scorer_of(recognise([], schema, columns))))
+        rows = rows_like(_spark.columns_of(table), columns or ())
+        return cast("Table", _spark.score_dataframe(table, scorer_of(rows)))
     frame = frame_of(table)
-    rows = len(frame)
-    reading = recognise(list(plain_rows(frame.head(PEEKED))), schema, columns)
-    for note in reading.notes:
-        logging.getLogger("ctxmetrics").warning("score_table: %s", note)
-    scorer = scorer_of(reading)
+    scorer = scorer_of(plain_rows(frame.head(PEEKED)))
     scored, present = scorer.score_and_look(table)
-    for metric in scorer.metrics if rows else ():
+    for metric in scorer.metrics if len(frame) else ():
         check_present(metric, present)
     return scored
