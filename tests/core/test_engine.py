@@ -26,6 +26,7 @@ from ctxmetrics import (
     LLMJudge,
     NonLLMContextRecall,
     OpenAIModel,
+    Results,
     Sample,
     ScriptedJudge,
     aevaluate,
@@ -40,6 +41,7 @@ from ctxmetrics.errors import (
     ParameterError,
     SampleError,
 )
+from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
 from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
@@ -814,33 +816,41 @@ def test_out_keeps_its_mode_and_its_link(tmp_path):
 
 
 _WRITER = """
-import sys
+import os, signal, sys
 from ctxmetrics import ContextRecall, Sample, evaluate
-def stream():
-    number = 0
-    while True:
-        yield Sample(id=number, reference=f"Number {number} is here. " * 30, retrieved_contexts=["Text. " * 500])
-        number += 1
-evaluate(stream(), [ContextRecall()], out=sys.argv[1])
+samples = [Sample(id=i, reference=f"Number {i} is here.", retrieved_contexts=["Number 1 is here."]) for i in range(6)]
+write = os.write
+def killed(file, data):
+    if b'"sample_id": "3"' not in bytes(data):
+        return write(file, data)
+    write(file, data[: len(data) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+os.write = killed
+evaluate(samples, [ContextRecall()], out=sys.argv[1], progress=False)
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
-def test_out_is_valid_after_kill_9(tmp_path):
-    out = tmp_path / "scores.jsonl"
-    part = tmp_path / "scores.jsonl.part"
-    for delay in (0.01, 0.03, 0.05):
-        part.unlink(missing_ok=True)
-        process = subprocess.Popen([sys.executable, "-c", _WRITER, str(out)])
-        while not part.exists() or part.stat().st_size < 200_000:
-            time.sleep(0.01)
-            assert process.poll() is None
-        time.sleep(delay)
-        process.kill()
-        process.wait()
-        rows = lines(part)
-        assert [row["sample_id"] for row in rows] == [str(number) for number in range(len(rows))]
-        assert not out.exists()
+def test_a_kill_9_costs_the_row_that_is_being_written(tmp_path):
+    out, part = tmp_path / "scores.jsonl", tmp_path / "scores.jsonl.part"
+    done = subprocess.run([sys.executable, "-c", _WRITER, str(out)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not out.exists()
+    *whole, half = part.read_text(encoding="utf-8").split("\n")
+    assert [json.loads(line)["sample_id"] for line in whole] == ["0", "1", "2"]
+    assert half.startswith('{"sample_id": "3"')
+    with pytest.raises(InputFileError, match=r"line 4: the line is cut off.*--resume"):
+        Results.from_jsonl(part)
+    given = [
+        Sample(id=i, reference=f"Number {i} is here.", retrieved_contexts=["Number 1 is here."])
+        for i in range(6)
+    ]
+    run_in_caller(Evaluation(given, [ContextRecall()], out=out, resume=True, progress=False))
+    evaluate(given, [ContextRecall()], out=tmp_path / "other.jsonl", progress=False)
+    assert [(row["sample_id"], row["value"]) for row in lines(out)] == [
+        (row["sample_id"], row["value"]) for row in lines(tmp_path / "other.jsonl")
+    ]
+    assert not part.exists()
 
 
 # --- what the judges see ---

@@ -522,7 +522,7 @@ def test_a_server_with_room_for_eight_loses_nothing():
         results = evaluate(samples(200), METRICS, judge=judge(server), max_concurrency=16, progress=False)
         assert values(results) == {(0.5, 0.5): 200}
         rejected = sum(request.status == 429 for request in server.requests)
-        assert 0 < rejected <= 0.15 * 200
+        assert rejected <= 0.15 * 200  # of a machine so slow that there are never nine at once: none
 
 
 def test_retry_after_is_waited_out():

@@ -1,7 +1,8 @@
 """Files that results are written to: no output replaces an input, and a failure loses nothing that was there.
 
-Rows of a run go to ``OUT.part``, in input order and a sample's rows in one go, so that it is valid after a kill. At the
-end it is renamed to ``OUT``. Everything else is written to a file beside its place and renamed.
+Rows of a run go to ``OUT.part``, in input order and a sample's rows in one go, so that a kill costs the sample at most that
+is being written: its last line may be cut off then, and a run that is resumed drops it. At the end the file is renamed to
+``OUT``. Everything else is written to a file beside its place and renamed.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # What a row says about its sample beside the sample's own fields.
 _HASHES = ("hash", "context_hashes", "content_hash")
 _NO_RESULTS = "this is no line of results. Give a file that --out or to_jsonl wrote."
+_CUT_OFF = "the line is cut off, as a run leaves it that is killed. Finish the run with --resume, or delete the line."
 
 
 def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
@@ -124,8 +125,10 @@ def read_lines(
             begins = (
                 metric in seen or data["sample_id"] != first["sample_id"] or data["sample"] != first["sample"]
             )
-        except (ValueError, KeyError, TypeError):
-            raise InputFileError(f"{name}, line {number}: {_NO_RESULTS}") from None
+        except (ValueError, KeyError, TypeError) as error:
+            cut_off = isinstance(error, ValueError) and not line.endswith(b"\n")
+            problem = _CUT_OFF if cut_off else _NO_RESULTS
+            raise InputFileError(f"{name}, line {number}: {problem}") from None
         if begins:
             yield _whole(group, metrics, place)
             group, seen = [], set()
