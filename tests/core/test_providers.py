@@ -45,19 +45,22 @@ def recipes() -> Iterator[Any]:
 def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FakeOpenAIServer, list[str]]]:
     """A server that gets every request of the client in place of its own, and the addresses that were meant."""
     addresses: list[str] = []
-    bounded = clients._bounded
+    made = clients._http_client
 
-    def redirected(parent: type[Any]) -> type[Any]:
-        class Redirected(bounded(parent)):  # type: ignore[misc]
+    def redirected() -> Any:
+        http = made()
+
+        class Redirected(type(http)):  # type: ignore[misc]
             async def send(self, request: Any, **options: Any) -> Any:
                 addresses.append(str(request.url))
                 port = urlsplit(server.base_url).port
                 request.url = request.url.copy_with(scheme="http", host="127.0.0.1", port=port)
                 return await super().send(request, **options)
 
-        return Redirected
+        http.__class__ = Redirected
+        return http
 
-    monkeypatch.setattr(clients, "_bounded", redirected)
+    monkeypatch.setattr(clients, "_http_client", redirected)
     for name in ("OPENAI_BASE_URL", *(provider.key for provider in PROVIDERS.values())):
         monkeypatch.delenv(name, raising=False)
     with FakeOpenAIServer(answer_from()) as server:

@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -34,6 +35,8 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
 # What is sent to a server of one's own that asks for no key: the client insists on one.
 _NO_KEY = "no-key"
+# The parameters that are no part of the identity with these values; the others are none without a value.
+_USUAL = {"temperature": 0.0, "seed": 0, "reply_format": "auto"}
 # Requests for one reply at most: there are no more things to leave out.
 _MOST_LESSONS = 8
 # Fields of a request that ``extra`` may not change.
@@ -169,18 +172,19 @@ class OpenAIModel:
     @property
     def identity(self) -> str:
         """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
-        extra = json.dumps(dict(self.extra or {}), sort_keys=True)
-        digest = hashlib.sha256(extra.encode()).hexdigest()[:12]
-        parameters = {
-            "temperature": (self.temperature, 0.0),
-            "seed": (self.seed, 0),
-            "max_tokens": (self.max_tokens, None),
-            "reply_format": (self.reply_format, "auto"),
-            "extra": (digest if self.extra else None, None),
-        }
-        given = [f"{name}={value}" for name, (value, default) in parameters.items() if value != default]
-        at = "" if self.base_url == OPENAI_URL else f"@{str(self.base_url).partition('://')[2]}"
-        return f"openai/{self.model}{at}{'(' + ', '.join(given) + ')' if given else ''}"
+        extra = None
+        if self.extra:
+            written = json.dumps(dict(self.extra), sort_keys=True)
+            extra = hashlib.sha256(written.encode()).hexdigest()[:12]
+        return _identity(
+            self.model,
+            str(self.base_url),
+            temperature=self.temperature,
+            seed=self.seed,
+            max_tokens=self.max_tokens,
+            reply_format=self.reply_format,
+            extra=extra,
+        )
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the server; see `ctxmetrics.models.base.Model`.
@@ -193,7 +197,7 @@ class OpenAIModel:
 
     async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         capabilities = capabilities_of(str(self.base_url), self.model)
-        async with capabilities.finding_out():
+        async with nullcontext() if capabilities.settled else capabilities.finding_out():
             run, calls = current_run(), 0
             while True:
                 body = request_body(self, prompt, schema, capabilities)
@@ -213,11 +217,7 @@ class OpenAIModel:
         try:
             client = client_for(str(self.base_url), self._key())
             with fail_after(seconds):
-                # Not `chat.completions.create`, which walks the whole body by its types first.
-                text = await client.post(
-                    "/chat/completions", cast_to=str, body={**body, **(self.extra or {})}
-                )
-            return str(text)
+                return await client.post({**body, **(self.extra or {})})
         except ParameterError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
@@ -337,6 +337,14 @@ def _special(error: Exception) -> JudgeError | None:
             f"the server's content filter refused: {safe_text(error)}", reason_code="refused"
         )
     return None
+
+
+@lru_cache(maxsize=64, typed=True)  # asked several times for each request; 1 and 1.0 are written differently
+def _identity(model: str, base_url: str, **parameters: object) -> str:
+    """Return what tells a model from every other one."""
+    given = [f"{name}={value}" for name, value in parameters.items() if value != _USUAL.get(name)]
+    at = "" if base_url == OPENAI_URL else f"@{base_url.partition('://')[2]}"
+    return f"openai/{model}{at}{'(' + ', '.join(given) + ')' if given else ''}"
 
 
 def _address(address: str) -> str:
