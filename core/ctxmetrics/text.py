@@ -153,6 +153,7 @@ def detect_language(text: str) -> str:
     return "en"
 
 
+@lru_cache(maxsize=64)  # the metrics of a sample ask for the same reference
 def split_sentences(text: str, language: str | None = None) -> tuple[str, ...]:
     """Cut a text into sentences, the units of recall.
 

@@ -12,7 +12,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -115,6 +115,16 @@ class Run:
             JudgeError: The model could not answer; ``calls`` says how often it was asked.
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
+        try:
+            return await self._send(model, prompt, schema)
+        except JudgeError as problem:
+            first = problem
+        return await self._call_again(first, model, prompt, schema)
+
+    async def _call_again(
+        self, first: JudgeError | None, model: Model, prompt: Prompt, schema: type[BaseModel]
+    ) -> Reply:
+        """Go on after a first request that failed."""
         from tenacity import (
             AsyncRetrying,
             before_sleep_log,
@@ -142,6 +152,9 @@ class Run:
         async for attempt in again:
             with attempt:
                 try:
+                    if first is not None:
+                        problem, first = first, None
+                        raise problem
                     reply = await self._send(model, prompt, schema)
                     return replace(reply, usage=reply.usage + lost)
                 except JudgeError as problem:
@@ -250,7 +263,7 @@ class Run:
         with model_call(model, prompt) as spent:
             try:
                 # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
-                with fail_after(None if getattr(model, "times_requests", False) else seconds):
+                with nullcontext() if getattr(model, "times_requests", False) else fail_after(seconds):
                     reply = await model.generate(prompt, schema)
             except (BudgetExceededError, ParameterError):
                 raise

@@ -76,8 +76,8 @@ class Column:
         self.values.append(math.nan if score.value is None else score.value)
         self.codes.append(self.names.setdefault(code, len(self.names)))
         missing = unjudged(score.verdicts)
-        self.causes.update(verdict.code or "not judged" for verdict in missing)
         for verdict in missing:
+            self.causes[verdict.code or "not judged"] += 1
             self.words.setdefault(verdict.code or "not judged", verdict.reason or "")
         if code == "metric_error":
             self.words.setdefault(code, score.message or "")

@@ -71,7 +71,8 @@ class Results(Sequence[Row]):
         self._ids.append(row.sample_id)
         for name, column in self._columns.items():
             column.add(row.scores[name])
-            self.usage += Usage(reused=row.scores[name].usage.reused)
+            if reused := row.scores[name].usage.reused:
+                self.usage += Usage(reused=reused)
         if self._rows is not None:
             self._rows.append(row)
 

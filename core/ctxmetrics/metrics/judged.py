@@ -260,12 +260,13 @@ async def ask_judge(judge: Judge, request: JudgeRequest, *, about_units: bool) -
             by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
         else:
             by_id.setdefault(verdict.id, verdict)
-    verdicts = (
-        replace(by_id.get(id_, missing), id=id_, text=text) for id_, text in zip(ids, texts, strict=True)
-    )
-    return replace(
-        judgement, verdicts=tuple(checked_verdict(verdict, request.contexts) for verdict in verdicts)
-    )
+    verdicts = []
+    for id_, text in zip(ids, texts, strict=True):
+        verdict = by_id.get(id_, missing)
+        if (verdict.id, verdict.text) != (id_, text):
+            verdict = replace(verdict, id=id_, text=text)
+        verdicts.append(checked_verdict(verdict, request.contexts))
+    return replace(judgement, verdicts=tuple(verdicts))
 
 
 def failure(error: Exception) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.llm.checking import check, settle
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
-from ctxmetrics.models.base import Model, Reply
+from ctxmetrics.models.base import Model, Prompt, Reply
 from ctxmetrics.prompts import SCHEMAS, Pack, Step, render
 from ctxmetrics.verdicts import Usage, Verdict
 
@@ -116,14 +116,14 @@ class Exchange:
     Args:
         model: The model.
         pack: The prompts' language.
-        vote: Number of the vote.
+        first: The prompt of the first request.
         max_repairs: How often a reply that brings nothing new is asked again.
         keep_raw: Keep the raw replies.
     """
 
     model: Model
     pack: Pack
-    vote: int
+    first: Prompt
     max_repairs: int
     keep_raw: bool
     _attempt: int = 0
@@ -184,7 +184,11 @@ class Exchange:
 
     async def _ask(self, step: Step, data: Mapping[str, Any], read: Callable[[Reply, str], T]) -> T | None:
         """Send one request, and return what was read from the reply; None where it decides nothing."""
-        prompt = render(self.pack, step, data, note=self._note, attempt=self._attempt, vote=self.vote)
+        prompt = self.first
+        if self._attempt:
+            prompt = render(
+                self.pack, step, data, note=self._note, attempt=self._attempt, vote=self.first.vote
+            )
         self._attempt += 1
         self._note = ""
         try:

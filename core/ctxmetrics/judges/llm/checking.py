@@ -199,7 +199,8 @@ def _checked(decided: Mapping[str, _Decided], flag: str | None) -> Checked:
         if isinstance(outcome, str):
             problems[id_] = outcome
             continue
-        verdict = replace(outcome, code=max(outcome.code, flag, key=FLAGS.index))
+        code = max(outcome.code, flag, key=FLAGS.index)
+        verdict = outcome if code == outcome.code else replace(outcome, code=code)
         (repeated if again else verdicts)[id_] = verdict
         if again:
             problems[id_] = str(verdict.code)
@@ -313,13 +314,19 @@ def _context(
 
 
 def _evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, ...]:
-    spans = {replace(hit.span, whole=hit.span.context in whole) for hit in hits}
+    spans = {_as_whole(hit.span, hit.span.context in whole) for hit in hits}
     return tuple(sorted(spans, key=attrgetter("context", "start", "end")))
+
+
+def _as_whole(span: Evidence, whole: bool) -> Evidence:
+    return span if span.whole is whole else replace(span, whole=whole)
 
 
 def _with_doubts(verdict: Verdict, doubts: Iterable[str], details: dict[str, Any]) -> Verdict:
     """Return the verdict, flagged where there are doubts about its evidence."""
     weak = sorted(set(doubts))
+    if not (weak or details):
+        return verdict
     if weak:
         details["weak"] = tuple(weak)
     return replace(verdict, code="weak_evidence" if weak else None, details=FrozenDict(details))

@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cache, partial
-from typing import ClassVar, Literal
+from functools import cache, lru_cache
+from typing import ClassVar, Literal, NamedTuple
 
 from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
@@ -32,6 +32,8 @@ MAX_IDS = 64
 MEMORY = 2048
 # How often a reply that brings nothing new is asked again.
 MAX_REPAIRS = 3
+# The metrics of a sample ask the same questions, one right after the other: so many are kept for the next one.
+_LAST = 64
 
 
 @dataclass(frozen=True)
@@ -104,87 +106,88 @@ class LLMJudge:
 
     async def decompose(self, text: str, *, language: str) -> Claims:
         """Break a text into claims, once a text."""
-        pack = get_pack(self.language or language)
+        pack, part = get_pack(self.language or language), Part({}, {})
         prompt = render(pack, "claims", {"text": text})
-        answer = await self._remembered(prompt, pack, Part({}, {}), (), lambda model: model.claims(text))
+        asked = _Question(part, (), (), prompt, _key(prompt, self._settings))
+        answer = await self._remembered(asked, pack, lambda model: model.claims(text))
         return Claims(claims=answer.claims, code=answer.code, usage=answer.usage, prompt=prompt.version)
 
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
         pack = get_pack(self.language or request.language)
-        cut = partial(
-            parts_of, request, per_context=self.per_context, limit=self.max_characters, most=MAX_IDS
-        )
-        asked, parts = step, cut("joint") if self.joint and request.units else []
-        if parts and all(len(part.units) == len(request.units) for part in parts):
+        asked, questions = step, self._joint(request, pack)
+        if questions:
             asked = "joint"
-        else:  # not asked jointly, or so many units that contexts would be asked about twice
-            parts = cut(step)
-        answers = await asyncio.gather(
-            *(self._part(request, asked, pack, part, vote) for vote in range(self.votes) for part in parts)
-        )
+        else:
+            questions = _questions(request, step, pack, self._settings)
+        answers: Sequence[Answer]
+        if len(questions) == 1:
+            answers = [await self._answer(request, pack, questions[0])]
+        else:
+            answers = await asyncio.gather(*(self._answer(request, pack, item) for item in questions))
         about_units = step == "attribution"
         ids = request.unit_ids if about_units else request.context_ids
         texts = request.units if about_units else request.contexts
-        given = list(zip(parts * self.votes, (answer.verdicts for answer in answers), strict=True))
-        votes = [
-            merge(ids, texts, given[first : first + len(parts)]) for first in range(0, len(given), len(parts))
-        ]
+        parts = len(questions) // self.votes
+        given = [(item.part, answer.verdicts) for item, answer in zip(questions, answers, strict=True)]
+        votes = [merge(ids, texts, given[first : first + parts]) for first in range(0, len(given), parts)]
         if self.evidence == "strict":
             votes = [tuple(map(_strict, vote)) for vote in votes]
         verdicts, stability = (votes[0], None) if len(votes) == 1 else _majority(votes)
         served = sorted({answer.served_model for answer in answers if answer.served_model})
         return Judgement(
             verdicts=verdicts,
-            usage=sum((answer.usage for answer in answers), Usage()),
+            usage=sum((answer.usage for answer in answers[1:]), answers[0].usage),
             prompt=pack.version_of(asked),
             raw=tuple(raw for answer in answers for raw in answer.raw),
             stability=stability,
             served_model=", ".join(served) or None,
         )
 
-    async def _part(self, request: JudgeRequest, step: Step, pack: Pack, part: Part, vote: int) -> Answer:
-        units = () if step == "usefulness" else tuple(part.units)
-        contexts = () if step == "attribution" else tuple(part.contexts)
-        prompt = render(pack, *question(request, part, units, contexts), vote=vote)
+    def _joint(self, request: JudgeRequest, pack: Pack) -> tuple[_Question, ...]:
+        """Return the joint questions; none where both are asked by themselves.
+
+        So they are where there are so many units that contexts would be asked about twice.
+        """
+        if not (self.joint and request.units):
+            return ()
+        questions = _questions(request, "joint", pack, self._settings)
+        whole = all(len(item.part.units) == len(request.units) for item in questions)
+        return questions if whole else ()
+
+    @property
+    def _settings(self) -> _Settings:
+        return _Settings(
+            self.model.identity,
+            self.per_context,
+            self.votes,
+            self.max_characters,
+            self.max_repairs,
+            self.keep_raw,
+        )
+
+    async def _answer(self, request: JudgeRequest, pack: Pack, asked: _Question) -> Answer:
         return await self._remembered(
-            prompt,
+            asked,
             pack,
-            part,
-            (*units, *contexts),
-            lambda model: model.verdicts(request, part, units, contexts),
+            lambda model: model.verdicts(request, asked.part, asked.units, asked.contexts),
         )
 
     async def _remembered(
-        self,
-        prompt: Prompt,
-        pack: Pack,
-        part: Part,
-        ids: Sequence[str],
-        ask: Callable[[Exchange], Awaitable[Answer]],
+        self, asked: _Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]
     ) -> Answer:
         """Answer from the memo, the cache, a judgement in flight, or by asking."""
-        run = current_run()
-        fields = (  # all that may change the answer
-            self.model.identity,
-            prompt.version,
-            _schema_text(prompt.step),
-            prompt.system,
-            prompt.user,
-            str(prompt.vote),
-            str(self.max_repairs),
-            str(self.keep_raw),
-        )
-        key = hashlib.sha256("".join(f"{len(text)}:{text}" for text in fields).encode()).hexdigest()
+        run, key = current_run(), asked.key
 
         async def look_up_or_ask() -> Answer:
             stored = run.cache.get(key) if run.cache else None
-            answer = decode(stored, key, ids, part, pack) if stored is not None else None
-            if answer is not None:
-                return replace(answer, usage=Usage(reused=1))
+            if stored is not None:
+                answer = decode(stored, key, (*asked.units, *asked.contexts), asked.part, pack)
+                if answer is not None:
+                    return replace(answer, usage=Usage(reused=1))
             exchange = Exchange(
                 model=self.model,
                 pack=pack,
-                vote=prompt.vote,
+                first=asked.prompt,
                 max_repairs=self.max_repairs,
                 keep_raw=self.keep_raw,
             )
@@ -202,6 +205,70 @@ class LLMJudge:
                 return answer
             if answer.complete or answer.run == id(run):  # else another run's budget or failure: ask again
                 return replace(answer, usage=Usage(reused=1))
+
+
+class _Settings(NamedTuple):
+    """What of a judge changes its questions, or their answers."""
+
+    identity: str
+    per_context: bool
+    votes: int
+    max_characters: int
+    max_repairs: int
+    keep_raw: bool
+
+
+class _Question(NamedTuple):
+    """One request of a judgement.
+
+    Attributes:
+        part: What it shows.
+        units: Ids of the units that need a verdict.
+        contexts: Ids of the contexts that need one.
+        prompt: The prompt.
+        key: A hash of all that may change the answer.
+    """
+
+    part: Part
+    units: tuple[str, ...]
+    contexts: tuple[str, ...]
+    prompt: Prompt
+    key: str
+
+
+@lru_cache(maxsize=_LAST)
+def _questions(request: JudgeRequest, step: Step, pack: Pack, settings: _Settings) -> tuple[_Question, ...]:
+    """Return the questions of a step, for every vote."""
+    parts = parts_of(
+        request, step, per_context=settings.per_context, limit=settings.max_characters, most=MAX_IDS
+    )
+    questions = []
+    for vote in range(settings.votes):
+        for part in parts:
+            units = () if step == "usefulness" else tuple(part.units)
+            contexts = () if step == "attribution" else tuple(part.contexts)
+            prompt = render(pack, *question(request, part, units, contexts), vote=vote)
+            questions.append(_Question(part, units, contexts, prompt, _key(prompt, settings)))
+    return tuple(questions)
+
+
+def _key(prompt: Prompt, settings: _Settings) -> str:
+    """Return a hash of all that may change the answer to a prompt."""
+    fixed = (settings.identity, prompt.version, _schema_text(prompt.step), prompt.system)
+    digest = _digest_of(*fixed).copy()
+    digest.update(_written(prompt.user, str(prompt.vote), str(settings.max_repairs), str(settings.keep_raw)))
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=_LAST)
+def _digest_of(*texts: str) -> hashlib._Hash:
+    """Return the hash so far of what is equal for all samples of a run; copy it before it is updated."""
+    return hashlib.sha256(_written(*texts))
+
+
+def _written(*texts: str) -> bytes:
+    """Return texts with their lengths, so that no two lists of texts are written alike."""
+    return "".join(f"{len(text)}:{text}" for text in texts).encode()
 
 
 def _strict(verdict: Verdict) -> Verdict:

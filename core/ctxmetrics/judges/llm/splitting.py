@@ -126,25 +126,37 @@ def merge(
     for part, verdicts in answers:
         for id_, verdict in verdicts.items():
             if id_[0] == ids[0][0]:
-                spans = [(*part.places[f"c{span.context + 1}"], span) for span in verdict.evidence]
-                evidence = tuple(
-                    replace(span, context=index, start=first + span.start, end=first + span.end)
-                    for index, first, span in spans
-                )
-                given[part.places[id_][0]].append(replace(verdict, evidence=evidence))
-    merged = []
-    for id_, text, found in zip(ids, texts, given, strict=True):
-        values = [verdict.value for verdict in found]
-        value = True if True in values else False if values and None not in values else None
-        same = [verdict for verdict in found if verdict.value is value]
-        found_at: dict[tuple[int, int, int], Evidence] = {}
-        for span in (span for verdict in found for span in verdict.evidence):
-            place = span.context, span.start, span.end
-            if place not in found_at or span.whole:
-                found_at[place] = span
-        worst = (same or [Verdict(id=id_, value=None, code="missing_id")])[0]
-        if value is not None:
-            worst = max(same, key=lambda verdict: FLAGS.index(verdict.code))
-        evidence = tuple(found_at[place] for place in sorted(found_at))
-        merged.append(replace(worst, id=id_, text=text, evidence=evidence))
-    return tuple(merged)
+                given[part.places[id_][0]].append(_placed(verdict, part.places))
+    return tuple(_merged(found, id_, text) for id_, text, found in zip(ids, texts, given, strict=True))
+
+
+def _placed(verdict: Verdict, places: Mapping[str, tuple[int, int]]) -> Verdict:
+    """Return a part's verdict with its evidence where it stands in the whole request."""
+    evidence = tuple(_moved(span, *places[f"c{span.context + 1}"]) for span in verdict.evidence)
+    return verdict if evidence == verdict.evidence else replace(verdict, evidence=evidence)
+
+
+def _moved(span: Evidence, index: int, first: int) -> Evidence:
+    if (index, first) == (span.context, 0):
+        return span
+    return replace(span, context=index, start=first + span.start, end=first + span.end)
+
+
+def _merged(found: Sequence[Verdict], id_: str, text: str) -> Verdict:
+    """Return the one verdict that the parts' verdicts about an id make."""
+    if len(found) == 1:
+        (verdict,) = found
+        return verdict if (verdict.id, verdict.text) == (id_, text) else replace(verdict, id=id_, text=text)
+    values = [verdict.value for verdict in found]
+    value = True if True in values else False if values and None not in values else None
+    same = [verdict for verdict in found if verdict.value is value]
+    found_at: dict[tuple[int, int, int], Evidence] = {}
+    for span in (span for verdict in found for span in verdict.evidence):
+        place = span.context, span.start, span.end
+        if place not in found_at or span.whole:
+            found_at[place] = span
+    worst = (same or [Verdict(id=id_, value=None, code="missing_id")])[0]
+    if value is not None:
+        worst = max(same, key=lambda verdict: FLAGS.index(verdict.code))
+    evidence = tuple(found_at[place] for place in sorted(found_at))
+    return replace(worst, id=id_, text=text, evidence=evidence)
