@@ -7,12 +7,13 @@ A fake judge in a process of its own answers after a fixed time, honestly, so ev
 
 * ours: `evaluate`, 16 requests in flight, over aiohttp and over httpx;
 * bare: `AsyncOpenAI` over the same transport and a semaphore of 16, sending exactly the same requests and parsing the
-  replies as JSON: what no framework can do without. It has no time limits, as ours has none for the parts of a request:
-  the client's default of 5 s to connect ends in time-outs when hundreds of requests begin at once on a busy machine;
+  replies as JSON. It has no time limits, as ours has none for the parts of a request: the client's default of 5 s to
+  connect ends in time-outs when hundreds of requests begin at once on a busy machine;
+* HTTP: the same requests and JSON over the HTTP client alone, which ours uses as well: what no framework can do without;
 * `ragas.evaluate` (legacy LLM metrics, 16 workers, its default) and `deepeval.evaluate`, both with recall and precision.
 
-Each is warm (imports and one sample before); each transport and each peer is in a process of its own; ours and bare take
-turns and the medians count. Ideal is ceil(requests / at once) times the latency. Bars: wall at most 1.25 x ideal (with
+Each is warm (imports and one sample before); each transport and each peer is in a process of its own; ours, bare and HTTP
+take turns and the medians count. Ideal is ceil(requests / at once) times the latency. Bars: wall at most 1.25 x ideal (with
 16 at once and 0.2 s) and 1.15 x bare; CPU at most 1.5 x bare; at least 5 x faster than either peer.
 """
 
@@ -71,6 +72,19 @@ async def _bare(requests, base_url, at_once, transport):
         return await asyncio.gather(*map(ask, requests))
 
 
+async def _http(requests, base_url, at_once):
+    from ctxmetrics.models.openai.client import client_for
+
+    client, slots = client_for(base_url, "sk-fake"), asyncio.Semaphore(at_once)
+
+    async def ask(body):
+        async with slots:
+            answer = await client.post(body)
+        return json.loads(json.loads(answer)["choices"][0]["message"]["content"])
+
+    return await asyncio.gather(*map(ask, requests))
+
+
 def _bodies(given, base_url):
     """The requests that ours sends for these samples."""
     from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, evaluate, forget
@@ -89,6 +103,7 @@ def _ours_and_bare(transport, options, base_url):
     import openai
 
     from ctxmetrics import ContextPrecision, ContextRecall, evaluate, forget
+    from ctxmetrics._runtime.background import run_sync
 
     if transport == "httpx":  # what ours takes then; the bare loop is told
         del openai.DefaultAioHttpClient
@@ -103,10 +118,13 @@ def _ours_and_bare(transport, options, base_url):
         given = judging.cases(options["samples"], first=turn * options["samples"])
         samples, bodies = judging.samples_of(given), _bodies(given, base_url)
         forget()
-        for name in ("ours", "bare") if turn % 2 else ("bare", "ours"):
+        names = ("bare", "ours", "HTTP")
+        for name in reversed(names) if turn % 2 else names:
             with judging.Clock() as clock:
                 if name == "ours":
                     results = evaluate(samples, metrics, judge=judge, max_concurrency=at_once, progress=False)
+                elif name == "HTTP":
+                    run_sync(_http, bodies, base_url, at_once)
                 else:
                     asyncio.run(_bare(bodies, base_url, at_once, transport))
             row = {
