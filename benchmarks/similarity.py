@@ -2,15 +2,16 @@
 
     python benchmarks/run.py similarity [--data DIR] [--rounds N]
 
-Per sample, recall and precision together, with Levenshtein. The contenders take turns in every round; the
-figures are medians over the rounds, in process time. ``loop`` is rapidfuzz asked once per pair without a cutoff:
-what is left of Ragas' time without Ragas. ``bare`` is one call of rapidfuzz with the cutoff for the pairs that no equal
-text settles. ctxmetrics starts every sample with nothing remembered.
+Per sample, recall and precision together, with Levenshtein. The contenders take turns in every round; the figures are
+medians over the rounds, in process time. ``samples`` are ``Metric.score`` of a `Sample`, with verdicts and evidence, and
+nothing remembered of another sample; ``table`` is ``score_table`` over columns of texts. ``loop`` is rapidfuzz asked once
+per pair without a cutoff: what is left of Ragas' time without Ragas. ``bare`` is rapidfuzz with the cutoff, called once for
+the pairs that no equal text settles. Ragas and ``loop`` run on the first samples of each load.
 
 Text: seeded random words; one reference in five reappears among the retrieved contexts with a tenth of its words
-changed. With ``--data DIR``, also the first 60 samples of ``clapnq-dev.jsonl`` there, one JSON object a line with
-``retrieved_contexts`` and ``reference_contexts`` (CLAPNQ, https://github.com/primeqa/clapnq): every passage split
-into sentences, so that texts are short.
+changed, or as the load's name says. With ``--data DIR``, also the first 60 samples of ``clapnq-dev.jsonl`` there, one
+JSON object a line with ``retrieved_contexts`` and ``reference_contexts`` (CLAPNQ, https://github.com/primeqa/clapnq):
+every passage split into sentences, so that texts are short.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+# Characters, contexts on each side, cutoff, kind; and how many times less than Ragas it must take.
 WORKLOADS = [
     (500, 5, 0.5),
     (500, 20, 0.5),
@@ -33,12 +35,15 @@ WORKLOADS = [
     (2000, 5, 0.5),
     (2000, 20, 0.5),
     (2000, 20, 0.8),
-    (500, 20, 0.5, "all verbatim"),
-    (500, 20, 0.5, "half verbatim"),
-    (500, 20, 0.5, "one near, others verbatim"),
-    (2000, 20, 0.5, "half verbatim"),
-    (2000, 20, 0.5, "one near, others verbatim"),
+    (500, 20, 0.5, "all verbatim", 100),
+    (500, 20, 0.5, "half verbatim", 10),
+    (500, 20, 0.5, "one near, others verbatim", 10),
+    (2000, 20, 0.5, "half verbatim", 6),
+    (2000, 20, 0.5, "one near, others verbatim", 6),
 ]
+# Times the CPU of the comparisons alone, in those loads.
+MOST_OVER_BARE = 1.15
+PEERS = 2
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,12 @@ class Workload:
     name: str
     threshold: float
     samples: list[tuple[list[str], list[str]]]
+    bar: int | None = None
 
 
-def synthetic(characters: int, contexts: int, threshold: float, kind: str = "") -> Workload:
+def synthetic(
+    characters: int, contexts: int, threshold: float, kind: str = "", bar: int | None = None
+) -> Workload:
     source = random.Random(characters * contexts)
     words = ["".join(source.choices("etaoinshrdlucmfw", k=source.randint(2, 9))) for _ in range(3000)]
 
@@ -58,17 +66,22 @@ def synthetic(characters: int, contexts: int, threshold: float, kind: str = "") 
     def nearly(original: str) -> str:
         return " ".join(source.choice(words) if source.random() < 0.1 else word for word in original.split())
 
-    retrieved = [text() for _ in range(contexts)]
-    references = [nearly(retrieved[number]) if number % 5 == 0 else text() for number in range(contexts)]
-    if kind == "all verbatim":
-        references = retrieved[::-1]
-    elif kind == "half verbatim":
-        references = [*retrieved[: contexts // 2], *references[1 : contexts - contexts // 2 + 1]]
-        references[-1] = nearly(retrieved[-1])
-    elif kind:
-        references = [*retrieved[:-1], nearly(retrieved[-1])]
+    def sample() -> tuple[list[str], list[str]]:
+        retrieved = [text() for _ in range(contexts)]
+        references = [nearly(retrieved[number]) if number % 5 == 0 else text() for number in range(contexts)]
+        if kind == "all verbatim":
+            references = retrieved[::-1]
+        elif kind == "half verbatim":
+            references = [*retrieved[: contexts // 2], *references[1 : contexts - contexts // 2 + 1]]
+            references[-1] = nearly(retrieved[-1])
+        elif kind:
+            references = [*retrieved[:-1], nearly(retrieved[-1])]
+        return retrieved, references
+
     name = f"{contexts} x {contexts}, {characters} characters{f', {kind}' if kind else ''}"
-    return Workload(name, threshold, [(retrieved, references)])
+    cheap = kind and kind != "half verbatim"
+    count = max(12, (2_560_000 if cheap else 400_000) // (characters * contexts))
+    return Workload(name, threshold, [sample() for _ in range(count)], bar)
 
 
 def recorded(folder: Path, threshold: float) -> Workload:
@@ -145,14 +158,11 @@ class Bare:
                 )
 
 
-class Ours:
-    name = "ctxmetrics"
+class Samples:
+    name = "samples"
 
     def __init__(self, threshold: float) -> None:
-        from ctxmetrics import NonLLMContextPrecision, NonLLMContextRecall
-
-        options = {"convention": "ragas", "min_similarity": threshold}
-        self.metrics = [NonLLMContextRecall(**options), NonLLMContextPrecision(**options)]
+        self.metrics = our_metrics(threshold)
 
     async def score(self, retrieved: list[str], references: list[str]) -> list[float]:
         from ctxmetrics import Sample
@@ -163,18 +173,43 @@ class Ours:
         return [metric.score(sample).value for metric in self.metrics]
 
 
+def our_metrics(threshold: float) -> list[object]:
+    from ctxmetrics import NonLLMContextPrecision, NonLLMContextRecall
+
+    options = {"convention": "ragas", "min_similarity": threshold}
+    return [NonLLMContextRecall(**options), NonLLMContextPrecision(**options)]
+
+
+def score_columns(table: object, threshold: float) -> list[list[float]]:
+    from ctxmetrics import score_table
+
+    metrics = our_metrics(threshold)
+    scored = score_table(table, metrics, schema="ragas", progress=False)
+    return [list(row) for row in scored.select([metric.name for metric in metrics]).iter_rows()]
+
+
 async def measure(workload: Workload, rounds: int) -> dict[str, list[float]]:
-    """Time every contender once per round, and see that their scores are equal."""
-    contenders = [kind(workload.threshold) for kind in (Ragas, Loop, Bare, Ours)]
-    times: dict[str, list[float]] = {contender.name: [] for contender in contenders}
+    """Time every contender once per round, in seconds a sample, and see that their scores are equal."""
+    import polars as pl
+
+    contenders = [kind(workload.threshold) for kind in (Ragas, Loop, Bare, Samples)]
+    times: dict[str, list[float]] = {contender.name: [] for contender in contenders} | {"table": []}
+    names = ("retrieved_contexts", "reference_contexts")
+    table = pl.DataFrame(workload.samples, schema=dict.fromkeys(names, pl.List(pl.String)), orient="row")
     for round_number in range(rounds + 1):  # the first one warms up
-        scores = []
+        scores = {}
         for contender in contenders:
+            samples = workload.samples[: PEERS if contender.name in ("ragas", "loop") else None]
             start = time.process_time()
-            scores.append([await contender.score(*texts) for texts in workload.samples])
+            scores[contender.name] = [await contender.score(*texts) for texts in samples]
             if round_number:
-                times[contender.name].append(time.process_time() - start)
-        if any(other not in (scores[0], [None] * len(scores[0])) for other in scores[1:]):
+                times[contender.name].append((time.process_time() - start) / len(samples))
+        start = time.process_time()
+        scores["table"] = score_columns(table, workload.threshold)
+        if round_number:
+            times["table"].append((time.process_time() - start) / len(table))
+        peers = scores["ragas"], scores["loop"], scores["samples"][:PEERS]
+        if scores["samples"] != scores["table"] or peers.count(peers[0]) != len(peers):
             raise SystemExit(f"{workload.name}: the scores differ: {scores}")
     return times
 
@@ -190,39 +225,33 @@ def run(argv: list[str]) -> dict[str, object]:
     workloads = [synthetic(*shape) for shape in WORKLOADS]
     if options.data:
         workloads += [recorded(options.data, 0.5), recorded(options.data, 0.8)]
-    print(
-        f"{'workload':52} {'cut':>4} {'ragas ms':>9} {'loop ms':>9} {'bare ms':>9} {'ours ms':>9} {'ours/bare':>10} "
-        f"{'ragas/ours':>11} {'range':>15}"
-    )
-    rows = []
-    for workload in workloads:
-        times = asyncio.run(measure(workload, options.rounds))
-        ms = {
-            name: statistics.median(values) / len(workload.samples) * 1000 for name, values in times.items()
-        }
-        ratios = sorted(
-            theirs / ours for theirs, ours in zip(times["ragas"], times["ctxmetrics"], strict=True)
-        )
-        ratio = statistics.median(ratios)
-        print(
-            f"{workload.name:52} {workload.threshold:4} {ms['ragas']:9.2f} {ms['loop']:9.2f} {ms['bare']:9.2f} "
-            f"{ms['ctxmetrics']:9.2f} {ms['ctxmetrics'] / ms['bare']:10.2f} {ratio:10.1f}x "
-            f"{ratios[0]:6.1f}..{ratios[-1]:.1f}x"
-        )
-        rows.append(
-            {
-                "workload": workload.name,
-                "min_similarity": workload.threshold,
-                "ragas_ms": round(ms["ragas"], 3),
-                "loop_ms": round(ms["loop"], 3),
-                "bare_ms": round(ms["bare"], 3),
-                "ctxmetrics_ms": round(ms["ctxmetrics"], 3),
-                "ratio": round(ratio, 2),
-            }
-        )
+    print("CPU us a sample, and ratios (medians; in brackets the range over the rounds)")
+    rows = [_row(workload, asyncio.run(measure(workload, options.rounds))) for workload in workloads]
     return {
         "benchmark": "similarity",
-        "unit": "CPU ms per sample, recall and precision",
+        "unit": "CPU us per sample, recall and precision",
         "rounds": options.rounds,
         "rows": rows,
     }
+
+
+def _row(workload: Workload, times: dict[str, list[float]]) -> dict[str, object]:
+    """Print the figures of a load, with the bars that hold for it, and return them."""
+    us = {name: statistics.median(values) * 1e6 for name, values in times.items()}
+    print(f"{workload.name}, cut {workload.threshold}")
+    print("   ", "  ".join(f"{name} {value:,.1f}" for name, value in us.items()))
+    figures: dict[str, object] = {"workload": workload.name, "min_similarity": workload.threshold}
+    figures |= {f"{name}_us": round(value, 1) for name, value in us.items()}
+    least = "" if workload.bar is None else f" (at least {workload.bar})"
+    most = "" if workload.bar is None else f" (at most {MOST_OVER_BARE})"
+    for above, below, bar in (
+        ("ragas", "samples", least),
+        ("ragas", "table", least),
+        ("samples", "bare", ""),
+        ("table", "bare", most),
+    ):
+        ratios = sorted(one / other for one, other in zip(times[above], times[below], strict=True))
+        ratio = statistics.median(ratios)
+        figures[f"{above}_over_{below}"] = round(ratio, 3)
+        print(f"    {above} / {below}: {ratio:.2f} [{ratios[0]:.2f} .. {ratios[-1]:.2f}]{bar}")
+    return figures

@@ -11,6 +11,8 @@ from ctxmetrics import (
     ContextRecall,
     IDBasedContextPrecision,
     IDBasedContextRecall,
+    NonLLMContextPrecision,
+    NonLLMContextRecall,
     Sample,
     SpanBasedContextPrecision,
     SpanBasedContextRecall,
@@ -31,7 +33,7 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 pl = pytest.importorskip("polars", reason="polars is not installed")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from ctxmetrics.tables import _hits, _ids
+from ctxmetrics.tables import _hits, _ids, batches
 from ctxmetrics.tables.batches import BatchScorer
 
 KINDS = {"polars": pl.DataFrame, "pyarrow": pa.table, "pandas": pd.DataFrame}
@@ -65,11 +67,11 @@ def cells(rng, rows, make):
 
 def expected(data, metric):
     scores = []
-    for retrieved, reference in zip(*data.values(), strict=True):
-        if retrieved is None or reference is None:
+    for cells in zip(*data.values(), strict=True):
+        if None in cells:
             scores.append((None, "missing_field"))
         else:
-            sample = Sample(retrieved_context_ids=retrieved, reference_context_ids=reference)
+            sample = Sample(**dict(zip(data, cells, strict=True)))
             score = metric.score(sample)
             scores.append((score.value, score.reason_code))
     return scores
@@ -151,6 +153,71 @@ def test_a_row_without_spans_is_an_error_of_its_own(wrong):
     )
     scored = columns(score_table(apart, [SpanBasedContextRecall()]), "span_based_context_recall")
     assert scored == [(None, "metric_error"), (1.0, None)]
+
+
+PICTURES = [
+    "  a/b.png ",
+    "data:image/png;base64,AAAA",
+    f"see [DEEPEVAL:IMAGE:{'a' * 32}] there",
+    "\x1c a.png",
+]
+
+
+def string_metrics(convention):
+    for kind in (NonLLMContextRecall, NonLLMContextPrecision):
+        given = {"convention": convention}
+        yield kind(**given)
+        yield kind(**given, min_similarity=0.0, similarity="hamming")
+        yield kind(**given, min_similarity=1.0, similarity="jaro", strict=True)
+        yield kind(**given, min_similarity=0.75, similarity="jaro_winkler", top_k=2)
+        yield kind(**given, top_k=0)
+    yield NonLLMContextPrecision(**given, formula="share")
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_the_values_of_strings_are_those_of_samples(convention):
+    rng = random.Random(convention)
+
+    def text(number):
+        if number == 0 and rng.random() < 0.1:
+            return rng.choice(PICTURES)
+        return "".join(
+            rng.choices("ab é", k=number % 5 + 1)
+        )  # so short that many similarities are on the cutoff
+
+    data = {
+        name: [cell and cell[:9] for cell in cells(rng, 120, text)]
+        for name in ("retrieved_contexts", "reference_contexts")
+    }
+    asked = list(string_metrics(convention))
+    scored = score_table(pl.DataFrame(data), asked)
+    for metric in asked:
+        assert columns(scored, metric.name) == expected(data, metric), metric.name
+
+
+def test_strings_are_read_as_samples_where_a_run_needs_samples(monkeypatch, tmp_path):
+    table = pl.DataFrame({"retrieved_contexts": [["a b"], ["c"]], "reference_contexts": [["a b"], ["d e"]]})
+    made, whole = [], batches._samples
+    monkeypatch.setattr(batches, "_samples", lambda *given: made.append(given) or whole(*given))
+    asked = [NonLLMContextRecall(), IDBasedContextRecall()]
+    ids = table.with_columns(
+        retrieved_context_ids=pl.Series([["a"]] * 2), reference_context_ids=pl.Series([["a"]] * 2)
+    )
+    found = [score_table(ids, asked)["non_llm_context_recall"].to_list()]
+    assert not made
+    other = {"similarity": lambda one, two: float(one == two)}
+    for metric, options in (
+        (NonLLMContextRecall(), {"out": tmp_path / "x.jsonl"}),
+        (NonLLMContextRecall(), {"deadline": 60}),
+        (NonLLMContextRecall(**other), {}),
+    ):
+        found.append(score_table(table, [metric], **options)[metric.name].to_list())
+    assert len(made) == 3
+    documents = table.with_columns(retrieved_contexts=pl.Series([[{"text": "a b"}], [{"text": "c"}]]))
+    found.append(score_table(documents, asked[:1])["non_llm_context_recall"].to_list())
+    assert found == [[1.0, 0.0]] * 5
+    with pytest.raises(SampleError, match="row 2: field 'retrieved_contexts', item 1"):
+        score_table(table.with_columns(retrieved_contexts=pl.Series([["a"], [None]])), asked[:1])
 
 
 @pytest.mark.parametrize("bits", [0, 1, 3])

@@ -47,8 +47,6 @@ MEASURES = {
 # rapidfuzz's own test against a cutoff is off by some 1e-8, which loses pairs that lie on it. So it is given a
 # cutoff this much lower, and the similarity it returns is compared here.
 _MARGIN = 1e-6
-# Below every cutoff.
-_NOT_COMPARED = -1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,37 +166,71 @@ def similarities(
     return found
 
 
+def deciding_similarities(
+    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
+) -> tuple[list[float], list[float]]:
+    """Find which texts of both sides reach a cutoff, with fewer comparisons than `best_matches` needs.
+
+    A text that is above the cutoff is not compared any further.
+
+    Args:
+        retrieved: The retrieved contexts.
+        references: The reference contexts.
+        measure: A named measure.
+        cutoff: The similarity that matters, 0 to 1.
+
+    Returns:
+        A similarity for each retrieved and for each reference context: above the cutoff, equal to it or below it as the
+        highest one is.
+    """
+    rows, columns = dict.fromkeys(retrieved), dict.fromkeys(references)
+    common = rows.keys() & columns.keys()
+    found = dict.fromkeys(common, 1.0)
+    open_rows = [text for text in rows if text not in common]
+    open_columns = [text for text in columns if text not in common]
+    settled = [*common]
+    for side in (open_rows, open_columns):
+        found |= dict.fromkeys(side, 0.0)
+
+    def compare(these: Sequence[str], those: Sequence[str]) -> None:
+        """Compare each of these with each of those, and keep what is higher than what was known."""
+        if these and those:
+            values = similarities(these, those, measure, cutoff)
+            for texts, highest in ((these, values.max(axis=1)), (those, values.max(axis=0))):
+                for text, value in zip(texts, highest.tolist(), strict=True):
+                    found[text] = max(found[text], value)
+
+    compare(open_rows, open_columns)
+    compare([text for text in open_rows if found[text] <= cutoff], settled)
+    compare(settled, [text for text in open_columns if found[text] <= cutoff])
+    return [found[text] for text in retrieved], [found[text] for text in references]
+
+
 def _compared(
     retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
 ) -> BestMatches:
     """Compare what is open: all pairs but those of two texts that stand on both sides."""
-    import numpy as np
-
     rows, columns = _first_places(retrieved), _first_places(references)
-    if rows.keys() == columns.keys() and not callable(measure):
-        return BestMatches(
-            for_references=tuple(Match(rows[text], 1.0) for text in references),
-            for_retrieved=tuple(Match(columns[text], 1.0) for text in retrieved),
-        )
+    common = frozenset() if callable(measure) else rows.keys() & columns.keys()
+    best_rows: dict[str, Match | None] = {text: Match(columns[text], 1.0) for text in common}
+    best_columns: dict[str, Match | None] = {text: Match(rows[text], 1.0) for text in common}
     if not rows or not columns:
-        return BestMatches(for_references=(None,) * len(references), for_retrieved=(None,) * len(retrieved))
-    one, other = list(rows), list(columns)
-    common = set() if callable(measure) else rows.keys() & columns.keys()
-    values = np.full((len(one), len(other)), _NOT_COMPARED)
-    open_rows = np.array([text not in common for text in one])
-    open_columns = np.array([text not in common for text in other])
-    for row, text in enumerate(one):
-        if text in common:
-            values[row, other.index(text)] = 1.0
-    for this, that in ((open_rows, np.ones(len(other), np.bool_)), (~open_rows, open_columns)):
-        values[np.ix_(this, that)] = similarities(
-            [*compress(one, this)], [*compress(other, that)], measure, cutoff
-        )
-    best_rows = _best(values, rows, list(columns.values()), cutoff)
-    best_columns = _best(values.T, columns, list(rows.values()), cutoff)
+        best_rows, best_columns = dict.fromkeys(rows), dict.fromkeys(columns)
+    elif len(common) < max(len(rows), len(columns)):
+        import numpy as np
+
+        open_row = np.array([text not in common for text in rows])
+        open_column = np.array([text not in common for text in columns])
+        open_rows, open_columns = [*compress(rows, open_row)], [*compress(columns, open_column)]
+        values = similarities(open_rows, [*columns], measure, cutoff)
+        best_rows |= _best(values, open_rows, [*columns.values()], cutoff)
+        in_columns = np.empty((len(rows), len(open_columns)))
+        in_columns[open_row] = values[:, open_column]
+        in_columns[~open_row] = similarities([*compress(rows, ~open_row)], open_columns, measure, cutoff)
+        best_columns |= _best(in_columns.T, open_columns, [*rows.values()], cutoff)
     return BestMatches(
-        for_references=tuple(best_columns[text] for text in references),
-        for_retrieved=tuple(best_rows[text] for text in retrieved),
+        for_references=tuple([best_columns[text] for text in references]),
+        for_retrieved=tuple([best_rows[text] for text in retrieved]),
     )
 
 

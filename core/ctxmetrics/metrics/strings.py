@@ -67,22 +67,27 @@ class StringMetric(Metric):
         ]
         return self.build(sample, self.to_value([verdict.value is True for verdict in verdicts]), verdicts)
 
+    def is_hit(self, similarity: float) -> bool:
+        """Whether the similarity of the best match is a yes."""
+        if self.counts_reference and self.rules.strict_string_recall:
+            return similarity > self.min_similarity
+        return similarity >= self.min_similarity
+
     def _verdict(self, number: int, match: Match | None, text: str, retrieved: tuple[str, ...]) -> Verdict:
         cut = self.min_similarity
         kind, others = ("r", "retrieved context") if self.counts_reference else ("c", "reference context")
-        hit, reached, reason = False, False, f"no {others} reaches a similarity of {cut:g}"
         place = similarity = None
+        hit, reached, reason = False, False, ""
         evidence: tuple[Evidence, ...] = ()
         if match is not None:
             place, similarity = match.index, match.similarity
-            reached = similarity >= cut
-            strict = self.counts_reference and self.rules.strict_string_recall
-            hit = similarity > cut if strict else reached
-            most_like = f"most like {others} {place + 1}, similarity {similarity:.3f}"
-            reason = most_like if reached else f"{reason}; {most_like}"
+            hit, reached = self.is_hit(similarity), similarity >= cut
+            reason = f"most like {others} {place + 1}, similarity {similarity:.3f}"
             if hit:
                 at = place if self.counts_reference else number - 1
                 evidence = (Evidence(at, 0, len(retrieved[at]), retrieved[at]),)
+        if not reached:
+            reason = f"no {others} reaches a similarity of {cut:g}" + (f"; {reason}" if reason else "")
         details = FrozenDict(
             {
                 "best_match": place,

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ctxmetrics.errors import ParameterError, missing_extra
+from ctxmetrics.samples import MAX_CHARACTERS
 
 if TYPE_CHECKING:
     import narwhals.stable.v1 as nw
     import polars as pl
+    from numpy.typing import NDArray
 
     from ctxmetrics.tables._values import Values
+
+
+class Lists(NamedTuple):
+    """A column of lists.
+
+    Attributes:
+        missing: Which rows have none.
+        lengths: How many items each row has.
+        flat: The items of all rows, texts or whole numbers.
+    """
+
+    missing: NDArray[np.bool_]
+    lengths: NDArray[np.int64]
+    flat: pl.Series
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the items of each row begin among all."""
+        starts: NDArray[np.int64] = np.cumsum(self.lengths) - self.lengths
+        return starts
 
 
 def frame_of(table: Any) -> nw.DataFrame[Any]:
@@ -51,6 +73,30 @@ def as_polars(series: nw.Series[Any]) -> pl.Series | None:
         except (ImportError, ValueError, TypeError):  # pyarrow's errors are such too
             return None
     return pl.Series(native)
+
+
+def lists_of(series: pl.Series) -> Lists | None:
+    """Return the lists of a column; None where there is anything but texts or whole numbers in lists."""
+    import polars as pl
+
+    if series.dtype == pl.Null:
+        series = series.cast(pl.List(pl.String))
+    if isinstance(series.dtype, pl.Array):
+        series = series.arr.to_list()
+    if not isinstance(series.dtype, pl.List):
+        return None
+    inner: Any = series.dtype.inner
+    if inner != pl.String and inner != pl.Null and not inner.is_integer():  # noqa: PLR1714 - types of polars
+        return None
+    missing = series.is_null().to_numpy()
+    lengths = series.list.len().fill_null(0).to_numpy().astype(np.int64)
+    filled = series if lengths.all() else series.filter(pl.Series(lengths > 0))
+    flat = filled.explode() if len(filled) else pl.Series(dtype=inner)
+    if flat.null_count():
+        return None
+    if inner == pl.String and len(flat) and flat.str.len_bytes().max() > MAX_CHARACTERS:  # type: ignore[operator]
+        return None
+    return Lists(missing, lengths, flat.rechunk())  # a single piece is read much faster
 
 
 def may_hold_documents(series: nw.Series[Any]) -> bool:

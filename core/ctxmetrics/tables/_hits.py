@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
     Booleans = NDArray[np.bool_]
     Integers = NDArray[np.int64]
+    Places = NDArray[np.int8 | np.int16]
 
 # Longest list that is compared here: the work grows with the square of the length.
 WIDEST = 512
 _NARROWEST = 4
+_SMALL = np.iinfo(np.int8)
 # Cells of a block, so that its numbers stay in the processor's cache.
 _CELLS = 1 << 18
 
@@ -89,10 +91,14 @@ def blocks_of(retrieved: Integers, reference: Integers) -> Iterator[Integers]:
         least, width = width, 2 * width
 
 
-def matrix_of(rows: Integers, lengths: Integers, starts: Integers, count: int) -> tuple[Integers, Booleans]:
-    """Return where the items of some rows stand among all, places x rows, and where there is one."""
+def matrix_of(
+    rows: Integers, lengths: Integers, starts: Integers, *items: NDArray[Any]
+) -> tuple[Booleans, list[NDArray[Any]]]:
+    """Return the items of some rows as matrices, places x rows, and where these hold one; elsewhere they hold any."""
     places = np.arange(lengths[rows].max(initial=0))[:, None]
-    return np.minimum(starts[rows] + places, max(count - 1, 0)), places < lengths[rows]
+    at = starts[rows] + places
+    empty = np.zeros(at.shape, np.int64)
+    return places < lengths[rows], [item.take(at, mode="clip") if item.size else empty for item in items]
 
 
 def different_texts(pairs: Sequence[tuple[Pairs, ...]], retrieved: Ids, reference: Ids) -> Integers:
@@ -117,39 +123,48 @@ class _Lines(NamedTuple):
 
 def _compared(rows: Integers, retrieved: Ids, reference: Ids) -> Block:
     ours, theirs = _lines(rows, retrieved), _lines(rows, reference)
-    again, twice = _repeated(ours), _repeated(theirs)
-    first, different = ours.there & ~again, theirs.there & ~twice
-    relevant = np.zeros(first.shape, np.bool_)
-    for line, there in zip(theirs.codes, theirs.there, strict=True):
-        relevant |= (ours.codes == line) & there
-    relevant &= first
+    again, twice = _earlier(ours), _earlier(theirs)
+    first, different = ours.there & (again == 0), theirs.there & (twice == 0)
+    found = _zeros(ours, theirs)
+    for place, (line, there) in enumerate(zip(theirs.codes, theirs.there, strict=True), 1):
+        _mark((ours.codes == line) & there, place, found)
+    found *= first
     pairs: tuple[Pairs, ...] = ()
     if retrieved.texts is not None:
         pairs = (
             _pairs(rows, again, ours, ours),
             _pairs(rows, twice, theirs, theirs),
-            _pairs(rows, relevant, ours, theirs),
+            _pairs(rows, found, ours, theirs),
         )
-    return Block(rows, first, relevant, different.sum(axis=0), pairs)
+    return Block(rows, first, found > 0, different.sum(axis=0), pairs)
 
 
 def _lines(rows: Integers, ids: Ids) -> _Lines:
-    at, there = matrix_of(rows, ids.lengths, ids.starts, ids.codes.size)
-    return _Lines(ids.codes[at], there, ids.starts[rows])
+    there, (codes,) = matrix_of(rows, ids.lengths, ids.starts, ids.codes)
+    return _Lines(codes, there, ids.starts[rows])
 
 
-def _repeated(lines: _Lines) -> Booleans:
-    """Return where an id stands that stands before it in its row as well."""
-    repeated = np.zeros(lines.codes.shape, np.bool_)
-    for line in range(1, len(repeated)):
-        (lines.codes[:line] == lines.codes[line]).any(axis=0, out=repeated[line])
-    repeated &= lines.there
-    return repeated
+def _zeros(lines: _Lines, others: _Lines) -> Places:
+    """Return a number for each id of the lines; places of the others, from 1, fit in."""
+    return np.zeros(lines.codes.shape, np.int8 if len(others.codes) <= _SMALL.max else np.int16)
 
 
-def _pairs(rows: Integers, marked: Booleans, lines: _Lines, others: _Lines) -> Pairs:
-    """Return each marked id with the first one among the others that has its number."""
-    places, columns = np.nonzero(marked)
-    equal = (others.codes[:, columns] == lines.codes[places, columns]) & others.there[:, columns]
-    line = equal.argmax(axis=0) if columns.size else places
-    return Pairs(rows[columns], lines.starts[columns] + places, others.starts[columns] + line)
+def _mark(equal: Booleans, place: int, found: Places) -> None:
+    """Write a place where something is equal; places come in their order."""
+    np.maximum(found, equal.view(np.int8) * found.dtype.type(place), out=found)
+
+
+def _earlier(lines: _Lines) -> Places:
+    """Return for each id the last place, from 1, where it stands before in its row; 0 where it does not."""
+    earlier = _zeros(lines, lines)
+    for place in range(1, len(earlier)):
+        _mark(lines.codes[place:] == lines.codes[place - 1], place, earlier[place:])
+    earlier *= lines.there
+    return earlier
+
+
+def _pairs(rows: Integers, places: Places, lines: _Lines, others: _Lines) -> Pairs:
+    """Return each id of the lines that has a place among the others, from 1, with the id that stands there."""
+    at = np.flatnonzero(places != 0)
+    line, column = np.divmod(at, max(rows.size, 1))
+    return Pairs(rows[column], lines.starts[column] + line, others.starts[column] + places.ravel()[at] - 1)

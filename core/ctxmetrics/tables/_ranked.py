@@ -24,28 +24,60 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.tables._hits import Booleans, Integers
+    from ctxmetrics.tables._hits import Block, Booleans, Integers
 
     Floats = NDArray[np.float64]
 
 
 class Ranking(NamedTuple):
-    """What the formulas read of some rows.
+    """What the formulas read of some rows. A hit is a place where a reference id stands for the first time.
 
     Attributes:
-        relevant: Places x rows: where a reference id stands for the first time.
-        ranks: The rank of each place among the different ids of its row, from 1; one column where it is the same in
-            every row.
-        found: How many different ids are relevant.
+        relevant: Places x rows: where there is a hit.
+        places: The place of each hit, in rank order, from 0.
+        columns: In which row it is.
+        ranks: Its rank among the different ids of its row, from 1.
+        found: How many hits each row has.
         retrieved: How many different ids were retrieved.
         reference: How many different reference ids there are.
     """
 
     relevant: Booleans
+    places: Integers
+    columns: Integers
     ranks: NDArray[np.int16]
     found: Integers
-    retrieved: Integers
+    retrieved: NDArray[np.int16]
     reference: Integers
+
+
+def ranking_of(block: Block, top_k: int | None) -> Ranking:
+    """Return what the formulas read of a block, of the first k places."""
+    relevant, ranks = block.relevant[:top_k], _running(block.first[:top_k])
+    count = block.rows.size
+    places, columns = np.divmod(np.flatnonzero(relevant), max(count, 1))
+    return Ranking(
+        relevant,
+        places,
+        columns,
+        ranks[places, columns],
+        np.bincount(columns, minlength=count),
+        ranks[-1] if len(ranks) else np.zeros(count, np.int16),
+        block.reference,
+    )
+
+
+def _running(marked: Booleans) -> NDArray[np.int16]:
+    """Return how many places are marked up to each one."""
+    counts = np.array(marked, np.int16)
+    for place in range(1, len(counts)):
+        counts[place] += counts[place - 1]
+    return counts
+
+
+def _sum(ranking: Ranking, values: Floats) -> Floats:
+    """Return the sum of each row's hits, in rank order."""
+    return np.asarray(np.bincount(ranking.columns, values, ranking.found.size), np.float64)
 
 
 def _recall(_: Metric, ranking: Ranking) -> Floats:
@@ -55,11 +87,8 @@ def _recall(_: Metric, ranking: Ranking) -> Floats:
 def _precision(metric: Any, ranking: Ranking) -> Floats:
     if metric.formula == "share":
         return ranking.found / ranking.retrieved
-    hits = np.zeros(ranking.found.size)
-    total = np.zeros(ranking.found.size)
-    for line, ranks in zip(ranking.relevant, ranking.ranks, strict=True):
-        hits += line
-        total += np.where(line, hits / ranks, 0.0)
+    numbers = _running(ranking.relevant)[ranking.places, ranking.columns]
+    total = _sum(ranking, numbers / ranking.ranks.astype(np.float64))
     divisor = ranking.found + metric.rules.epsilon
     precision: Floats = np.divide(total, divisor, out=np.zeros(total.size), where=ranking.found > 0)
     return precision
@@ -70,11 +99,11 @@ def _hit_rate(_: Metric, ranking: Ranking) -> Floats:
 
 
 def _reciprocal_rank(_: Metric, ranking: Ranking) -> Floats:
-    if not len(ranking.relevant):
-        return np.zeros(ranking.found.size)
-    first = ranking.relevant.argmax(axis=0)
-    ranks = np.broadcast_to(ranking.ranks, ranking.relevant.shape)[first, np.arange(first.size)]
-    return np.where(ranking.found > 0, 1 / ranks, 0.0)
+    values = np.zeros(ranking.found.size)
+    values[ranking.columns[::-1]] = 1 / ranking.ranks[::-1].astype(
+        np.float64
+    )  # of a row's hits the first one stays
+    return values
 
 
 def _precision_at_k(metric: Any, ranking: Ranking) -> Floats:
@@ -86,9 +115,7 @@ def _ndcg(metric: Metric, ranking: Ranking) -> Floats:
     most = max(len(ranking.relevant), int(ranking.reference.max(initial=0)))
     discounts = np.array([0.0, *(1.0 / math.log2(rank + 1) for rank in range(1, most + 1))])
     ideal = np.array([*accumulate(discounts)])
-    total: Floats = np.zeros(ranking.found.size)
-    for line, ranks in zip(ranking.relevant, ranking.ranks, strict=True):
-        total += np.where(line, discounts[ranks], 0.0)
+    total = _sum(ranking, discounts[ranking.ranks])
     best = ideal[np.minimum(ranking.reference, most if metric.top_k is None else metric.top_k)]
     gain: Floats = np.minimum(1.0, total / best)
     return gain

@@ -141,10 +141,8 @@ def overlaps(retrieved: Spans, reference: Spans, top_k: int | None) -> Iterator[
 
 
 def _lines(rows: Integers, spans: Spans) -> _Lines:
-    at, there = matrix_of(rows, spans.lengths, spans.starts, spans.begins.size)
-    if not spans.begins.size:
-        return _Lines(np.zeros(at.shape, np.int64), np.zeros(at.shape, np.int64))
-    return _Lines(np.where(there, spans.begins[at], 0), np.where(there, spans.ends[at], 0))
+    there, (begins, ends) = matrix_of(rows, spans.lengths, spans.starts, spans.begins, spans.ends)
+    return _Lines(begins * there, ends * there)
 
 
 def _distinct(lines: _Lines) -> _Lines:

@@ -11,10 +11,10 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.sources import check_id
-from ctxmetrics.fields import TEXTS_OF, Reading, recognise
+from ctxmetrics.fields import Reading, recognise
 from ctxmetrics.samples import Sample
+from ctxmetrics.tables._forms import form_of
 from ctxmetrics.tables._frames import as_polars, frame_of, may_hold_documents, series_of
-from ctxmetrics.tables._ids import in_columns, score_ids
 from ctxmetrics.tables._values import joined, values_of
 
 if TYPE_CHECKING:
@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.tables._forms import Form
     from ctxmetrics.tables._values import Values
 
 Table = TypeVar("Table")
 # Ends the name of the column that says why a value is missing.
 REASON = ".reason_code"
-_IDS = tuple(TEXTS_OF)
-# Rows that are read as columns at a time.
-_ROWS = 1 << 16
 _MISSING_FIELD = "missing_field"
 
 
@@ -41,7 +39,7 @@ class BatchScorer:
 
     Each metric gives two columns, in every batch: ``NAME``, a float on the metric's scale, missing where there is no
     value; and ``NAME.reason_code``, a text that says why there is none, missing where there is one. Where polars is
-    installed, metrics over ids read the columns as they are; all others make a `Sample` of each row.
+    installed, metrics over ids and strings read the columns as they are; all others make a `Sample` of each row.
 
     Attributes:
         metrics: The metrics.
@@ -105,15 +103,17 @@ class BatchScorer:
         frame = frame_of(table)
         if taken := self.columns.keys() & set(frame.columns):
             raise ParameterError(f"score_table: the table already has a column {min(taken)!r}. Rename it.")
-        plain = [metric for metric in self.metrics if self._reads_columns(metric, frame.columns)]
-        others = [metric for metric in self.metrics if metric not in plain]
+        forms = {
+            metric.name: form for metric in self.metrics if (form := self._form_of(metric, frame.columns))
+        }
+        others = [metric for metric in self.metrics if metric.name not in forms]
         scored: dict[str, Values] = {}
         present: set[str] = set()
         if others:
             samples = _samples(frame, self._reading, first_row)
             scored |= self._by_samples(samples, others, present, self.options)
-        if plain:
-            scored |= self._by_columns(frame, plain, present, first_row, progress=not others)
+        if forms:
+            scored |= self._by_columns(frame, forms, present, first_row, progress=not others)
         columns = [
             series
             for metric in self.metrics
@@ -122,18 +122,19 @@ class BatchScorer:
         native: Table = frame.with_columns(*columns).to_native()
         return native, frozenset(present)
 
-    def _reads_columns(self, metric: Metric, columns: Collection[str]) -> bool:
-        """Whether a metric may read the columns: where polars is there, and each field it needs is one column."""
+    def _form_of(self, metric: Metric, columns: Collection[str]) -> Form | None:
+        """Return how a metric reads the columns: where polars is there, and each field it needs is one column."""
         try:
             import polars as pl  # noqa: F401 - asks whether it is installed
         except ImportError:
-            return False
+            return None
+        form = form_of(metric, labelled="labels" in columns)
+        if form is None or self.options.get("out") is not None:
+            return None
+        if form.slow and (self.options.get("workers", 1) > 1 or self.options.get("deadline") is not None):
+            return None
         find = self._reading.column_of
-        return (
-            in_columns(metric, labelled="labels" in columns)
-            and self.options.get("out") is None
-            and all(find(name, columns) for name in _IDS)
-        )
+        return form if all(find(name, columns) for name in form.fields) else None
 
     def _by_samples(
         self,
@@ -156,57 +157,54 @@ class BatchScorer:
                 scored[metric.name] = values_of([(score.value, score.reason_code) for score in found])
         return scored
 
-    @staticmethod
-    def _of_part(
-        frame: nw.DataFrame[Any],
-        names: Sequence[str],
-        texts: Sequence[str],
-        metrics: Sequence[Metric],
-        present: set[str],
-    ) -> dict[str, Values] | None:
-        """Score rows by their columns; None where a cell is no list of ids, or an id may stand elsewhere."""
-        retrieved, reference = (as_polars(frame[name]) for name in names)
-        if retrieved is None or reference is None:
-            return None
-        gaps = retrieved.null_count(), reference.null_count()
-        if any(gaps) and any(may_hold_documents(frame[name]) for name in texts):
-            return None
-        present |= {name for name, missing in zip(_IDS, gaps, strict=True) if missing < len(frame)}
-        return score_ids(retrieved, reference, metrics)
-
     def _by_columns(
         self,
         frame: nw.DataFrame[Any],
-        metrics: Sequence[Metric],
+        forms: Mapping[str, Form],
         present: set[str],
         first_row: int,
         *,
         progress: bool,
     ) -> dict[str, Values]:
-        """Score rows by their columns, and by samples those in which a cell is no list of ids."""
-        reading, count = self._reading, len(frame)
-        names = [str(reading.column_of(name, frame.columns)) for name in _IDS]
-        texts = [
-            key
-            for name in TEXTS_OF.values()
-            for key in reading.schema.flat_keys[name]
-            if key in frame.columns
-        ]
-        unknown = [name for name in frame.columns if name not in reading.schema.known_keys]
-        _check_ids(frame, reading, first_row)
+        """Score rows by their columns, and by samples those in which a cell is of another type."""
+        count = len(frame)
+        unknown = [name for name in frame.columns if name not in self._reading.schema.known_keys]
+        _check_ids(frame, self._reading, first_row)
+        size = min(form.rows for form in forms.values())
         parts: list[dict[str, Values]] = []
         wanted = self.options.get("progress") if progress else False
         with counting_progress(wanted, count, Run()) as advance:
-            for begin in range(0, max(count, 1), _ROWS):
-                part = frame[begin : begin + _ROWS]
-                _check_unknown(part, unknown, reading, first_row + begin)
-                scored = self._of_part(part, names, texts, metrics, present)
-                if scored is None:
-                    samples = _samples(part, reading, first_row + begin)
-                    scored = self._by_samples(samples, metrics, present, {"progress": False})
+            for begin in range(0, max(count, 1), size):
+                part = frame[begin : begin + size]
+                _check_unknown(part, unknown, self._reading, first_row + begin)
+                scored: dict[str, Values] = {}
+                for form in {*forms.values()}:
+                    metrics = [metric for metric in self.metrics if forms.get(metric.name) is form]
+                    found = self._of_part(part, form, metrics, present)
+                    if found is None:
+                        samples = _samples(part, self._reading, first_row + begin)
+                        kept = {"progress": False, "on_error": self.options.get("on_error", "record")}
+                        found = self._by_samples(samples, metrics, present, kept)
+                    scored |= found
                 parts.append(scored)
                 advance(failed=False, samples=len(part))
-        return {metric.name: joined([part[metric.name] for part in parts]) for metric in metrics}
+        return {name: joined([part[name] for part in parts]) for name in forms}
+
+    def _of_part(
+        self, frame: nw.DataFrame[Any], form: Form, metrics: Sequence[Metric], present: set[str]
+    ) -> dict[str, Values] | None:
+        """Score rows by their columns; None where a cell is of another type, or what it lacks may stand elsewhere."""
+        reading = self._reading
+        names = [str(reading.column_of(name, frame.columns)) for name in form.fields]
+        retrieved, reference = (as_polars(frame[name]) for name in names)
+        if retrieved is None or reference is None:
+            return None
+        gaps = retrieved.null_count(), reference.null_count()
+        keys = {key for name in form.elsewhere for key in reading.schema.flat_keys[name]}
+        if any(gaps) and any(may_hold_documents(frame[name]) for name in keys.intersection(frame.columns)):
+            return None
+        present |= {name for name, missing in zip(form.fields, gaps, strict=True) if missing < len(frame)}
+        return form.score(retrieved, reference, metrics)
 
 
 def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError, ParameterError, missing_extra
+from ctxmetrics.evaluation.engine import INTERRUPTED
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.sources import check_id, check_present
@@ -94,18 +95,51 @@ def score_parquet(
         SampleError: A row is malformed, or has the id of another.
         MissingFieldError: No row has a field that a metric needs.
     """
+    _check_no_judge(metrics, out)
+    reading = schema if isinstance(schema, Reading) else reading_of(file, schema)
+    source, scorer = _opened(file), BatchScorer(metrics=metrics, schema=reading, options={"progress": False})
+    names = source.schema_arrow.names
+    ids = reading.column_of("id", names)
+    read = names if keep_texts else _needed(reading, scorer.metrics, names)
+    kept = names if keep_texts else [name for name in names if name == ids]
+    results = Results({metric.name: metric.rules.scale for metric in scorer.metrics}, keep=False)
+    folder = Path(os.path.realpath(out) + ".part")
+    parts: list[Path] = []
+    present: set[str] = set()
+    with ExitStack() as stack:
+        _claim(stack, folder, out, _about(file, scorer, reading, keep_texts=keep_texts), resume=resume)
+        advance = stack.enter_context(counting_progress(progress, source.metadata.num_rows, Run()))
+        try:
+            for number, batch in enumerate(_batches(source, read)):
+                parts.append(folder / f"{number:08}{ENDING}")
+                table, fields = _scored(parts[-1], scorer, batch, number * _ROWS + 1, kept)
+                _add_scores(results, scorer.metrics, table)
+                present |= fields
+                advance(failed=False, samples=len(batch))
+        except KeyboardInterrupt:
+            results.stopped = INTERRUPTED
+            return results
+        _check_whole(file, scorer.metrics, parts, present, ids)
+        _join(parts, out)
+        shutil.rmtree(folder, ignore_errors=True)
+    return results
+
+
+def _check_no_judge(metrics: Sequence[Metric], out: Path) -> None:
+    """Raise if a metric asks a judge.
+
+    Raises:
+        ParameterError: Names those that do.
+    """
     if judged := [metric.name for metric in metrics if isinstance(metric, JudgedMetric)]:
         raise ParameterError(
             f"{out}: Parquet holds the values of metrics that ask no judge. Write --out FILE.jsonl for "
             f"{', '.join(judged)}."
         )
-    reading = schema if isinstance(schema, Reading) else reading_of(file, schema)
-    source, scorer = _opened(file), BatchScorer(metrics=metrics, schema=reading, options={"progress": False})
-    names = source.schema_arrow.names
-    ids = reading.column_of("id", names)
-    results = Results({metric.name: metric.rules.scale for metric in scorer.metrics}, keep=False)
-    present: set[str] = set()
-    folder = Path(os.path.realpath(out) + ".part")
+
+
+def _about(file: Path, scorer: BatchScorer, reading: Reading, *, keep_texts: bool) -> str:
+    """Return what a run is about, as text: a run with another text cannot take over its batches."""
     stat = file.stat()
     about = {
         "library": __version__,
@@ -113,41 +147,34 @@ def score_parquet(
         "metrics": [repr(metric) for metric in scorer.metrics],
         "options": [reading.name, sorted(reading.columns.items()), keep_texts, _ROWS],
     }
-    read = names if keep_texts else _needed(reading, scorer.metrics, names)
-    kept = names if keep_texts else [name for name in (ids,) if name is not None]
-    with ExitStack() as stack:
-        _claim(stack, folder, out, json.dumps(about), resume=resume)
-        advance = stack.enter_context(counting_progress(progress, source.metadata.num_rows, Run()))
-        parts: list[Path] = []
-        first_row = 1
-        try:
-            for number, batch in enumerate(_batches(source, read)):
-                part = folder / f"{number:08}{ENDING}"
-                if not part.exists():
-                    scored, found = scorer.score_and_look(batch, first_row)
-                    _write(part, scored.select([*kept, *scorer.columns]), sorted(found))
-                table, fields = _read(part)
-                present |= fields
-                parts.append(part)
-                for metric in scorer.metrics:
-                    reasons = table[metric.name + REASON].combine_chunks().dictionary_encode()
-                    codes = reasons.indices.fill_null(-1).to_numpy() + 1
-                    names = [None, *reasons.dictionary.to_pylist()]
-                    results.add_values(metric, table[metric.name].to_numpy(), codes, names)
-                first_row += len(batch)
-                advance(failed=False, samples=len(batch))
-        except KeyboardInterrupt:
-            results.stopped = "interrupted"
-            return results
-        if not parts:
-            raise InputFileError(f"{file}: the file is empty. It should hold one sample a row.")
-        for metric in scorer.metrics:
-            check_present(metric, present)
-        if ids is not None:
-            _check_ids(parts, ids)
-        _join(parts, out)
-        shutil.rmtree(folder, ignore_errors=True)
-    return results
+    return json.dumps(about)
+
+
+def _scored(
+    part: Path, scorer: BatchScorer, batch: Any, first_row: int, kept: Sequence[str]
+) -> tuple[Any, frozenset[str]]:
+    """Return what `_read` returns of a batch; it is scored where an earlier run did not.
+
+    Args:
+        part: The file of its scores.
+        scorer: Scores it.
+        batch: Its rows.
+        first_row: The number of the first one, for error messages.
+        kept: The columns that are written with the scores.
+    """
+    if not part.exists():
+        table, present = scorer.score_and_look(batch, first_row)
+        _write(part, table.select([*kept, *scorer.columns]), sorted(present))
+    return _read(part)
+
+
+def _add_scores(results: Results, metrics: Sequence[Metric], table: Any) -> None:
+    """Append the scores of a batch to the results."""
+    for metric in metrics:
+        reasons = table[metric.name + REASON].combine_chunks().dictionary_encode()
+        codes = reasons.indices.fill_null(-1).to_numpy() + 1
+        names = [None, *reasons.dictionary.to_pylist()]
+        results.add_values(metric, table[metric.name].to_numpy(), codes, names)
 
 
 def _opened(file: Path) -> Any:
@@ -241,6 +268,31 @@ def _read(part: Path, columns: Sequence[str] | None = None) -> tuple[Any, frozen
 
     table = parquet.read_table(part, columns=columns)
     return table, frozenset(json.loads(table.schema.metadata[_WROTE]))
+
+
+def _check_whole(
+    file: Path, metrics: Sequence[Metric], parts: Sequence[Path], present: set[str], ids: str | None
+) -> None:
+    """Check what no batch alone shows.
+
+    Args:
+        file: The file.
+        metrics: The metrics.
+        parts: The scores of its batches.
+        present: The fields that some row has.
+        ids: The column of the ids, where there is one.
+
+    Raises:
+        InputFileError: The file has no rows.
+        MissingFieldError: No row has a field that a metric needs.
+        SampleError: Two rows have one id.
+    """
+    if not parts:
+        raise InputFileError(f"{file}: the file is empty. It should hold one sample a row.")
+    for metric in metrics:
+        check_present(metric, present)
+    if ids is not None:
+        _check_ids(parts, ids)
 
 
 def _check_ids(parts: Sequence[Path], name: str) -> None:

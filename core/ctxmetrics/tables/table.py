@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
     from ctxmetrics.evaluation.options import RunOptions
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.tables.batches import BatchScorer
 
 Table = TypeVar("Table")
 
@@ -55,8 +57,8 @@ def score_table(
 ) -> Table:
     """Score the rows of a table.
 
-    Metrics over ids read the columns as they are where polars is installed. Columns that no metric needs are not
-    looked at then, apart from their names.
+    Metrics over ids and strings read the columns as they are where polars is installed. Columns that no metric needs are
+    not looked at then, apart from their names.
 
     A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read: the limits of
     ``options`` hold for all workers together, rows keep the order that the engine keeps, and a field that no row has is
@@ -83,35 +85,51 @@ def score_table(
         CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
     """
     from ctxmetrics.evaluation.sources import check_present
-    from ctxmetrics.fields import PEEKED, recognise
+    from ctxmetrics.fields import PEEKED
     from ctxmetrics.tables._frames import frame_of
     from ctxmetrics.tables._workers import rows_like
-    from ctxmetrics.tables.batches import BatchScorer, plain_rows
+    from ctxmetrics.tables.batches import plain_rows
 
-    def scorer_of(rows: Iterable[Mapping[str, Any]]) -> BatchScorer:
-        reading = recognise(rows, schema, columns)
-        for note in reading.notes:
-            logging.getLogger("ctxmetrics").warning("score_table: %s", note)
-        return BatchScorer(metrics=metrics, schema=reading, judge=judge, options=options)
-
+    scorer_of = partial(_scorer_of, schema, columns, metrics=metrics, judge=judge, options=options)
     if is_dataset(table):
         return cast(
             "Table", score_dataset(table, metrics, schema=schema, columns=columns, judge=judge, **options)
         )
-    engine = type(table).__module__.partition(".")[0]
-    if engine == "ray" and hasattr(table, "map_batches"):
-        from ctxmetrics.tables import _ray
-
-        rows = rows_like(_ray.columns_of(table), columns or ())
-        return cast("Table", _ray.score_dataset(table, scorer_of(rows)))
-    if engine == "pyspark" and hasattr(table, "mapInArrow"):
-        from ctxmetrics.tables import _spark
-
-        rows = rows_like(_spark.columns_of(table), columns or ())
-        return cast("Table", _spark.score_dataframe(table, scorer_of(rows)))
+    if (engine := _engine_of(table)) is not None:
+        columns_of, score = engine
+        return cast("Table", score(table, scorer_of(rows_like(columns_of(table), columns or ()))))
     frame = frame_of(table)
     scorer = scorer_of(plain_rows(frame.head(PEEKED)))
     scored, present = scorer.score_and_look(table)
     for metric in scorer.metrics if len(frame) else ():
         check_present(metric, present)
     return scored
+
+
+def _scorer_of(
+    schema: str, columns: Mapping[str, str] | None, rows: Iterable[Mapping[str, Any]], **given: Any
+) -> BatchScorer:
+    """Return the scorer of a table whose first rows are given, and log how its columns are read."""
+    from ctxmetrics.fields import recognise
+    from ctxmetrics.tables.batches import BatchScorer
+
+    reading = recognise(rows, schema, columns)
+    for note in reading.notes:
+        logging.getLogger("ctxmetrics").warning("score_table: %s", note)
+    return BatchScorer(schema=reading, **given)
+
+
+def _engine_of(
+    table: object,
+) -> tuple[Callable[[Any], dict[str, Any]], Callable[[Any, BatchScorer], Any]] | None:
+    """Return what reads the columns of a table on a cluster, and what scores it; None for any other table."""
+    engine = type(table).__module__.partition(".")[0]
+    if engine == "ray" and hasattr(table, "map_batches"):
+        from ctxmetrics.tables import _ray
+
+        return _ray.columns_of, _ray.score_dataset
+    if engine == "pyspark" and hasattr(table, "mapInArrow"):
+        from ctxmetrics.tables import _spark
+
+        return _spark.columns_of, _spark.score_dataframe
+    return None
