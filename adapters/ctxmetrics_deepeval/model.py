@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
+from pydantic import BaseModel
 
 from ctxmetrics._runtime.background import on_background_loop
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -25,9 +26,6 @@ from ctxmetrics.models.frameworks import (
     unread_reply,
     validated_texts,
 )
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 # DeepEval's own models that validate a structured reply from its text. The others change the text before.
 _VALIDATE_TEXT = frozenset(

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
@@ -16,6 +16,7 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 from deepeval.test_run import global_test_run_manager
 from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
+from typing_extensions import Unpack
 
 from ctxmetrics._pictures import refusal
 from ctxmetrics._runtime.run import part_of
@@ -32,10 +33,6 @@ from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Usage
 from ctxmetrics_deepeval.model import DeepEvalModel
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 _PLACES = SCHEMAS["deepeval"].places.items()
 # Where each of our fields lives in a test case: retrieval_context, metadata.reference_context_ids ..

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langsmith.run_helpers import get_tracing_context
+from langsmith.schemas import Example, Run
 
 from ctxmetrics.fields import SCHEMAS
-
-if TYPE_CHECKING:
-    from langsmith.schemas import Example, Run
-
 
 # What is shown beside a score with a pass mark, by whether it passed.
 VALUES: dict[bool | None, str | None] = {True: "passed", False: "failed", None: None}

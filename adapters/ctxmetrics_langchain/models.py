@@ -6,11 +6,12 @@ import inspect
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config
+from pydantic import BaseModel
 
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -24,10 +25,6 @@ from ctxmetrics.models.frameworks import (
     unread_reply,
 )
 from ctxmetrics.models.openai.strict_schema import response_format
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 
 # Statuses of a server that does not take the request.
 _REFUSED = (400, 422)

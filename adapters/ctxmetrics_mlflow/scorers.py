@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace
 from mlflow.genai.scorers import Scorer
 from pydantic import PrivateAttr
+from typing_extensions import Unpack
 
 from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, WrapperParams, as_judge, compact
 from ctxmetrics.errors import ParameterError
@@ -20,10 +21,6 @@ from ctxmetrics.metrics import Metric
 from ctxmetrics.models.base import Model
 from ctxmetrics.scores import Score
 from ctxmetrics_mlflow.traces import SCHEMA, to_record
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 # Characters with which MLflow refuses to log a metric: at the end of a run, when all judging is paid.
 _NOT_IN_A_NAME = re.compile(r"[^\w.\- ]")

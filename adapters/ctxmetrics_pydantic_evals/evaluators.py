@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic_ai.models import Model
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
+from typing_extensions import Unpack
 
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.run import part_of
@@ -24,10 +25,6 @@ from ctxmetrics.metrics.base import Formula, check_parameters
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics.scores import Score
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 # What a data set's file may say for a parameter. In code, ``judge``, ``similarity`` and keys may be objects.
 _IN_FILES: Mapping[str, Any] = {

@@ -6,11 +6,12 @@ from contextvars import ContextVar
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import Generation, LLMResult
 from langchain_core.prompt_values import StringPromptValue
+from pydantic import BaseModel
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
@@ -20,10 +21,6 @@ from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models import frameworks
 from ctxmetrics.models.base import Prompt, Reply, checked_usage
 from ctxmetrics.verdicts import Usage
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 
 # Where Ragas' wrappers keep the LLM they wrap.
 _WRAPPED = ("langchain_llm", "llm", "generator")

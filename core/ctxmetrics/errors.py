@@ -6,12 +6,10 @@ value, and its ``reason_code`` says why (`ctxmetrics.scores.ReasonCode`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ctxmetrics._secrets import masked
-
-if TYPE_CHECKING:
-    from ctxmetrics.verdicts import Usage
+from ctxmetrics.verdicts import Usage
 
 __all__ = [
     "AmbiguousFieldError",

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics.errors import JudgeError
-
-if TYPE_CHECKING:
-    from ctxmetrics.models.base import Model, Prompt
-    from ctxmetrics.verdicts import Usage
+from ctxmetrics.models.base import Model, Prompt
+from ctxmetrics.verdicts import Usage
 
 
 @contextmanager

@@ -13,13 +13,10 @@ from importlib.metadata import entry_points
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from ctxmetrics.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
 
 GROUP = "ctxmetrics.runners"
 

@@ -12,9 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxmetrics.cli._terminal import collected_warnings, message
+from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.fields import in_spans
 from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics import ALL_METRICS, METRICS
 from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.metrics.named import parsed
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
@@ -42,8 +47,6 @@ OTHER_NAMES: Mapping[str, tuple[str, str]] = {
 
 def schema_and_convention(schema: str | None, convention: str | None) -> tuple[str, str]:
     """Return both: a schema that is given implies the convention of the same name, unless one is given too."""
-    from ctxmetrics.conventions import CONVENTIONS
-
     implied = schema if schema in CONVENTIONS else "default"
     return schema or "auto", convention or str(implied)
 
@@ -120,8 +123,6 @@ def _own_judge(name: str, module: str, attribute: str) -> Judge:
     """Return a judge of a module that can be imported, or stands in the current directory."""
     from importlib import import_module
 
-    from ctxmetrics.judges.base import Judge
-
     if not all(part.isidentifier() for part in (*module.split("."), attribute)):
         raise ParameterError(f"--judge {name!r} is unknown. Write MODULE:NAME, such as my_judges:judge.")
     here = str(Path.cwd())
@@ -166,9 +167,6 @@ def metric_of(text: str, convention: str) -> Metric:
     Raises:
         ParameterError: There is no such metric or parameter; the message names the nearest one.
     """
-    from ctxmetrics.metrics import ALL_METRICS
-    from ctxmetrics.metrics.named import parsed
-
     name, given = parsed(text)
     if name not in ALL_METRICS:
         raise ParameterError(
@@ -178,8 +176,6 @@ def metric_of(text: str, convention: str) -> Metric:
 
 
 def _suggestion(name: str) -> str:
-    from ctxmetrics.metrics import ALL_METRICS
-
     plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
     known = {key.replace("_", ""): (key, "") for key in ALL_METRICS} | dict(OTHER_NAMES)
     near = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
@@ -191,10 +187,6 @@ def _suggestion(name: str) -> str:
 
 def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[Metric]:
     """Return every metric whose fields some sample has; facts are counted where no sample has a reference."""
-    from ctxmetrics.fields import in_spans
-    from ctxmetrics.metrics import METRICS
-    from ctxmetrics.metrics.judged import JudgedMetric
-
     fitting = []
     referred = any(sample.reference is not None for sample in samples)
     facts = any(sample.reference_facts is not None for sample in samples)

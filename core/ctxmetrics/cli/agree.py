@@ -23,6 +23,7 @@ from ctxmetrics.cli._options import (
 from ctxmetrics.cli._run import judge_of, samples_of, schema_and_convention
 from ctxmetrics.cli._status import leave
 from ctxmetrics.cli._terminal import collected_warnings, print_result
+from ctxmetrics.errors import ParameterError
 
 
 def agree(
@@ -58,7 +59,6 @@ def agree(
 ) -> None:
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
-    from ctxmetrics.errors import ParameterError
 
     schema, convention = schema_and_convention(schema, convention)
     if annotator is not None and labels is None:

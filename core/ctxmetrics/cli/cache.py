@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ctxmetrics._runtime.cache import FILE_NAME, VerdictCache
 from ctxmetrics.cli._status import BAD_INPUT
 from ctxmetrics.cli._terminal import print_result, show_help
 from ctxmetrics.errors import InputFileError
@@ -26,8 +27,6 @@ def cache(context: typer.Context) -> None:
 @cache_app.command("info")
 def cache_info(directory: Directory) -> None:
     """Say what a cache holds."""
-    from ctxmetrics._runtime.cache import VerdictCache
-
     info = VerdictCache(_existing(directory)).info()
     print_result(f"{info.path}: {info.entries} judgements, {info.size:,} bytes")
 
@@ -35,8 +34,6 @@ def cache_info(directory: Directory) -> None:
 @cache_app.command("clear")
 def cache_clear(directory: Directory) -> None:
     """Delete every judgement of a cache."""
-    from ctxmetrics._runtime.cache import VerdictCache
-
     found = VerdictCache(_existing(directory))
     number = found.info().entries
     found.clear()
@@ -44,8 +41,6 @@ def cache_clear(directory: Directory) -> None:
 
 
 def _existing(directory: Path) -> Path:
-    from ctxmetrics._runtime.cache import FILE_NAME
-
     if not (directory / FILE_NAME).is_file():
         raise InputFileError(f"{directory}: there is no cache. Give the directory that was given as --cache.")
     return directory

@@ -14,6 +14,7 @@ from ctxmetrics.cli._gates import name_and_value
 from ctxmetrics.cli._options import JUnitFile, OutputFormat, check_format
 from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import print_result
+from ctxmetrics.evaluation.writer import check_outputs, write_whole
 
 if TYPE_CHECKING:
     from ctxmetrics.comparison.compare import Comparison
@@ -60,7 +61,6 @@ def compare(
 ) -> None:
     """Compare two runs on the same samples: is the second better, and what was lost?"""
     from ctxmetrics.comparison.compare import compare as compared
-    from ctxmetrics.evaluation.writer import check_outputs, write_whole
 
     check_format(format, "text", "json", "markdown")
     check_outputs({"--page": page, "--junit": junit}, {"FIRST": first, "SECOND": second})

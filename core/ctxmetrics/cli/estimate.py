@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ctxmetrics._runtime.cache import FILE_NAME
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
@@ -47,7 +48,6 @@ def estimate(
     ] = None,
 ) -> None:
     """Count the calls and tokens of a run before it is paid."""
-    from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.evaluation.estimate import estimate as count
 
     if (price_in is None) != (price_out is None):

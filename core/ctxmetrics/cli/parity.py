@@ -15,6 +15,7 @@ from ctxmetrics.cli._run import metrics_of, samples_of, schema_and_convention
 from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import hint, print_result
 from ctxmetrics.errors import InputFileError, install_command
+from ctxmetrics.metrics.judged import default_judge
 
 # Variables with which a framework uploads what it is given. A comparison needs none of them.
 UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
@@ -31,7 +32,6 @@ def parity(
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.parity import compare
     from ctxmetrics.adapting.runners import aside
-    from ctxmetrics.metrics.judged import default_judge
 
     schema, convention = schema_and_convention(schema, convention)
     samples = samples_of(file, schema, columns)

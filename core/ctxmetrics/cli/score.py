@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ctxmetrics._runtime.cache import FILE_NAME
+from ctxmetrics.aegis_payload import Payload
 from ctxmetrics.cli._ci import fenced, tell_ci
 from ctxmetrics.cli._gates import Gate, doubtful, gates_of, outcomes_of
 from ctxmetrics.cli._options import (
@@ -45,14 +47,14 @@ from ctxmetrics.cli._run import (
 from ctxmetrics.cli._status import leave
 from ctxmetrics.cli._terminal import collected_warnings, colored, message, print_result
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.engine import Evaluation
+from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
 from ctxmetrics.evaluation.options import RunOptions
 from ctxmetrics.evaluation.results import Results
+from ctxmetrics.evaluation.writer import check_outputs
 from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics.base import Metric
-
-if TYPE_CHECKING:
-    from ctxmetrics.aegis_payload import Payload
+from ctxmetrics.metrics import METRICS
+from ctxmetrics.metrics.base import Metric, on_scale
+from ctxmetrics.metrics.judged import JudgedMetric
 
 
 def score(
@@ -134,8 +136,6 @@ def _in_rows(
     resume: bool,
 ) -> _Plan:
     """Plan the run of a file whose samples are scored one by one; ``keep``: the rows are needed after the run."""
-    from ctxmetrics.evaluation.engine import Evaluation
-
     samples: Any = sample_file(file, schema, columns)
     payload = samples.payload
     if keep or not names:
@@ -167,8 +167,6 @@ def _in_columns(
     Raises:
         ParameterError: The file is of another kind, or an option does not go with it.
     """
-    from ctxmetrics.metrics import METRICS
-    from ctxmetrics.metrics.judged import JudgedMetric
     from ctxmetrics.tables.files import ENDING, column_names, reading_of, score_parquet
 
     if file.suffix.lower() != ENDING:
@@ -203,9 +201,6 @@ def _cache_of(
         InputFileError: An output cannot be written or is an input.
         ParameterError: --resume has nowhere to look.
     """
-    from ctxmetrics._runtime.cache import FILE_NAME
-    from ctxmetrics.evaluation.writer import check_outputs
-
     out = outputs["--out"]
     if cache is None and (resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
@@ -218,8 +213,6 @@ def _cache_of(
 
 def _run(run: Evaluation, file: Path) -> Results:
     """Run it, and print the warnings of the library at the end."""
-    from ctxmetrics.evaluation.engine import run_in_caller
-
     with collected_warnings() as warnings:
         results = run_in_caller(run)
         if results.stopped or results.unanswered:  # the last line says what went wrong
@@ -247,7 +240,6 @@ def _write_report(results: Results, report: Path | None) -> None:
 def _asked_for(payload: Payload, convention: str) -> list[Metric]:
     """Return the metrics that the file asks for, with its pass mark on the convention's scale."""
     from ctxmetrics.aegis_payload import SCALE
-    from ctxmetrics.metrics.base import on_scale
 
     metrics = [metric_of(name, convention) for name in payload.metrics]
     if payload.threshold is None:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ctxmetrics.agreement.span_labels import marked
+from ctxmetrics.agreement.span_labels import from_answers, from_chunks, marked, spans_of_chunks
 from ctxmetrics.cli._options import Columns, File, SchemaName
 from ctxmetrics.cli._run import samples_of
 from ctxmetrics.cli._status import GATE_FAILED
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.writer import check_outputs, json_line, write_whole
 from ctxmetrics.fields import SPAN_MARK, TEXTS_OF, write_span
 from ctxmetrics.samples import Sample
 
@@ -56,8 +57,6 @@ def spans(
     ] = False,
 ) -> None:
     """Write where contexts stand as their ids, SOURCE#char=START,END: found in sources, or known of chunks and answers."""
-    from ctxmetrics.evaluation.writer import check_outputs, json_line, write_whole
-
     if sources is None and chunks is None and labels is None:
         raise ParameterError(
             "spans: give --sources DIR, --chunks FILE or --labels FILE, which say where texts stand."
@@ -85,7 +84,6 @@ def _known(
     samples: list[Sample], chunks: Path | None, labels: Path | None, problems: list[str]
 ) -> list[Sample]:
     """Return the samples with the spans of chunks and of people's answers; what has none is added to the problems."""
-    from ctxmetrics.agreement.span_labels import from_answers, from_chunks, spans_of_chunks
     from ctxmetrics.files import read_records
 
     steps: list[Callable[[list[Sample]], Iterable[tuple[Sample, list[str]]]]] = []

@@ -7,12 +7,10 @@ import math
 from collections.abc import Iterable, Iterator
 from datetime import date, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from ctxmetrics.errors import InputFileError, missing_extra
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _BATCH = 256
 

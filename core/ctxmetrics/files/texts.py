@@ -8,12 +8,10 @@ import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path
+from typing import TextIO
 
 from ctxmetrics.errors import InputFileError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

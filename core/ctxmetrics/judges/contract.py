@@ -7,11 +7,10 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from ctxmetrics.errors import JudgeError
+from ctxmetrics.judges.base import Claims, Judgement
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 if TYPE_CHECKING:
-    from ctxmetrics.judges.base import Claims, Judgement
-
     Answer = TypeVar("Answer", Judgement, Claims)
 
 _NONE = type(None)

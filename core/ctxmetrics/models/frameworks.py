@@ -14,16 +14,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 from uuid import uuid4
+
+from pydantic import BaseModel
 
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Reply, message_text, served_name
 from ctxmetrics.verdicts import Usage
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
 _CLIENTS = ("root_client", "client", "async_client")

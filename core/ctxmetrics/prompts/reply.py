@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, GetJsonSchemaHandler
-
-if TYPE_CHECKING:
-    from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema
 
 
 class ReplyModel(BaseModel, extra="forbid"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.failures import CONTENT_CODES
@@ -15,12 +15,10 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.llm.checking import check, settle
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
+from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Model, Prompt, Reply
 from ctxmetrics.prompts import SCHEMAS, Pack, Step, render
 from ctxmetrics.verdicts import Usage, Verdict
-
-if TYPE_CHECKING:
-    from ctxmetrics.judges.llm.splitting import Part
 
 T = TypeVar("T")
 # A reply about other data is asked again once.

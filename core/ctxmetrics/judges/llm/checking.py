@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._secrets import masked
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError
+from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.judges.llm.weak import Unit, change_of_denial
+from ctxmetrics.prompts import Pack
 from ctxmetrics.text import Effort, EffortExceededError, find_quote, stands_in
 from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
-
-if TYPE_CHECKING:
-    from ctxmetrics.judges.llm.splitting import Part
-    from ctxmetrics.prompts import Pack
 
 # Quotes about one unit that are looked for: three for each of the contexts of one request.
 MOST_QUOTES = 200

@@ -6,17 +6,15 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics.judges.llm.checking import check
+from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.judges.llm.weak import DOUBTS
+from ctxmetrics.prompts import Pack
 from ctxmetrics.text import find_quote
 from ctxmetrics.verdicts import FLAGS, Evidence, Usage, Verdict
-
-if TYPE_CHECKING:
-    from ctxmetrics.judges.llm.splitting import Part
-    from ctxmetrics.prompts import Pack
 
 FORMAT = 3
 

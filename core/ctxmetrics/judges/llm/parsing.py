@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._secrets import masked
 from ctxmetrics.errors import JudgeError
-
-if TYPE_CHECKING:
-    from ctxmetrics.models.base import Reply
+from ctxmetrics.models.base import Reply
 
 _THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _BEGINS_THINKING = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)

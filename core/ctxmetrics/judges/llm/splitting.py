@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ctxmetrics._frozen import EMPTY
+from ctxmetrics.judges.base import JudgeRequest
+from ctxmetrics.prompts import Step
 from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
-
-if TYPE_CHECKING:
-    from ctxmetrics.judges.base import JudgeRequest
-    from ctxmetrics.prompts import Step
 
 # Characters of a long context that stand in two pieces of it: a quote of so many is whole in one of them.
 _OVERLAP = 400

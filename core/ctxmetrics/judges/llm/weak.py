@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ctxmetrics.judges.lexical.vocabulary import denials, negations
 from ctxmetrics.judges.lexical.words import stop_words, words
+from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.text import Span, has_content, split_sentences
 from ctxmetrics.verdicts import Evidence
-
-if TYPE_CHECKING:
-    from ctxmetrics.judges.llm.splitting import Part
 
 # Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial.
 DOUBTS = frozenset({"fragment", "whole_context", "unrelated", "heading", "another_context", "broken_quote"})

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel
 
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
@@ -25,10 +27,6 @@ from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.providers import PROVIDERS
 from ctxmetrics.models.openai.strict_schema import response_format
 from ctxmetrics.verdicts import Usage
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from pydantic import BaseModel
 
 # Keywords that constrain nothing: strict servers refuse some, and all cost tokens.
 _NOTES = frozenset({"title", "description", "default", "examples"})
