@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -85,7 +84,7 @@ def compare(
             a sample have two weights.
         InputFileError: A file cannot be read, holds no results or no answers, or answers are about neither run.
     """
-    with opened(before) as first, opened(after) as second:
+    with opened(before, after) as (first, second):
         entries = labelled_by(labels, first, second) if labels else (first, second)
         return _compared(*entries, by, cluster, allow_different, by_file=bool(labels))
 
@@ -306,7 +305,7 @@ def _lost(
     """Return the units of a sample that one run supports and the other does not; details are first those of the one."""
     found: dict[tuple[str, int], tuple[Unit, list[str]]] = {}
     for metric in names:
-        mine, its = (_numbered(detail.units[metric]) for detail in details)
+        mine, its = (detail.units[metric] for detail in details)
         # Nothing was retrieved: nothing is supported.
         nothing = other.scores[metric].value is not None and not its
         for key, unit in mine.items():
@@ -324,16 +323,6 @@ def _lost(
         )
         for unit, metrics in found.values()
     ]
-
-
-def _numbered(units: Iterable[Unit]) -> dict[tuple[str, int], Unit]:
-    """Return the units by their text; of equal texts, by the first, the second .."""
-    seen: Counter[str] = Counter()
-    found = {}
-    for unit in units:
-        found[unit.text, seen[unit.text]] = unit
-        seen[unit.text] += 1
-    return found
 
 
 def _held(unit: Unit, detail: Detail, other: Detail) -> Iterable[Held]:

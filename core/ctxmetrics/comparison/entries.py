@@ -9,9 +9,9 @@ from __future__ import annotations
 import gc
 import io
 import os
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
+from itertools import zip_longest
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ctxmetrics._display import visible
@@ -20,7 +20,7 @@ from ctxmetrics.report.rows import question_hash, read_lines, record_of
 from ctxmetrics.report.view import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from pydantic_core import SchemaValidator
@@ -42,6 +42,10 @@ _ORIGIN = {
 FIELDS = (*_ORIGIN, "question")
 _MARKS = {True: "1", False: "0", None: "?"}
 _LONGEST = 3
+# Bytes of a file that are read at once.
+_BUFFER = 1 << 16
+# Lines that are remembered while two files are read: a sample may stand a few samples later in one of them.
+_REMEMBERED = 64
 
 
 class Brief(NamedTuple):
@@ -78,12 +82,12 @@ class Detail(NamedTuple):
     """What one run says of a sample beyond its values.
 
     Attributes:
-        units: The verdicts of each metric that was asked for.
+        units: The verdicts of each metric that was asked for, by their text; of equal texts, by the first, the second ..
         context_hashes: Hashes of the retrieved contexts.
         contexts: Their texts; empty where the run did not keep them.
     """
 
-    units: Mapping[str, Sequence[Unit]]
+    units: Mapping[str, Mapping[tuple[str, int], Unit]]
     context_hashes: Sequence[str]
     contexts: Sequence[str]
 
@@ -96,8 +100,7 @@ class Stored(NamedTuple):
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One sample of a run; its texts and evidence are read when they are asked for.
 
     Attributes:
@@ -129,19 +132,18 @@ class Entry:
         if isinstance(self.source, Row):
             row = self.source
             about = record_of(row) or {}
-            units = {name: list(map(_unit_of, row[name].verdicts)) for name in metrics}
+            units = {name: _numbered(map(_unit_of, row[name].verdicts)) for name in metrics}
             texts = () if row.sample is None else row.sample.retrieved_contexts or ()
             return Detail(units, about.get("context_hashes") or (), texts)
-        from pydantic_core import from_json
-
         file, start, size = self.source
         file.seek(start)
-        lines = dict(zip(self.scores, file.read(size).splitlines(), strict=True))
+        lines = dict(zip(self.scores, file.read(size).split(b"\n"), strict=False))
         try:
-            data = {name: from_json(lines[name]) for name in metrics or list(lines)[:1]}
+            read = _reader(details=True).validate_json
+            data = {name: read(lines[name]) for name in metrics or list(lines)[:1]}
             about = next(iter(data.values()))["sample"] or {}
-            units = {name: list(map(_unit_in, data[name]["verdicts"])) for name in metrics}
-        except (ValueError, KeyError, TypeError, AttributeError):
+            units = {name: _numbered(map(_unit_in, data[name]["verdicts"])) for name in metrics}
+        except ValueError:
             raise InputFileError(
                 f"sample {visible(self.name)}: its lines are no results. Give a file that --out or to_jsonl wrote."
             ) from None
@@ -154,55 +156,108 @@ def _unit_of(verdict: Verdict) -> Unit:
 
 
 def _unit_in(data: Mapping[str, Any]) -> Unit:
-    spans = tuple((span["context"], span["quote"]) for span in data["evidence"])
+    spans = tuple([(span["context"], span["quote"]) for span in data["evidence"]])
     return Unit(data["id"], data["text"], data["value"], spans)
 
 
+def _numbered(units: Iterable[Unit]) -> dict[tuple[str, int], Unit]:
+    seen: dict[str, int] = {}
+    found = {}
+    for unit in units:
+        seen[unit.text] = number = seen.get(unit.text, 0) + 1
+        found[unit.text, number] = unit
+    return found
+
+
 @contextmanager
-def opened(run: Run) -> Iterator[list[Entry]]:
-    """Read a run: its rows, or the file that holds their lines, which is open until the end of the block.
+def opened(*runs: Run) -> Iterator[list[list[Entry]]]:
+    """Read runs: their rows, or the files that hold their lines, which are open until the end of the block.
+
+    The runs are read side by side, since most lines are often the same in both: such a line is read once.
 
     Raises:
-        InputFileError: The file cannot be read, or a line is no result.
+        InputFileError: A file cannot be read, or a line is no result.
     """
-    if not isinstance(run, (str, os.PathLike)):
-        yield [_of_row(row) for row in run]
-        return
     collecting = gc.isenabled()
     gc.disable()  # nothing here refers to itself, and the collector would look at all entries again and again
     try:
-        try:
-            file: IO[bytes] = open(run, "rb")  # noqa: PTH123, SIM115 - a path of any kind; closed below
-            with_all = file if file.seekable() else io.BytesIO(file.read())
-        except OSError as error:
-            raise _unreadable(run, error) from None
-        with file:
-            yield _entries(with_all, run)
+        with ExitStack() as stack:
+            read = _line_reader()
+            readers = [
+                _from_file(stack.enter_context(_file(run)), str(run), read)
+                if isinstance(run, (str, os.PathLike))
+                else map(_of_row, run)
+                for run in runs
+            ]
+            entries: list[list[Entry]] = [[] for _ in runs]
+            for found in zip_longest(*readers):
+                for kept, entry in zip(entries, found, strict=True):
+                    if entry is not None:
+                        kept.append(entry)
+            yield entries
     finally:
         if collecting:
             gc.enable()
 
 
-def _entries(file: IO[bytes], run: str | os.PathLike[str]) -> list[Entry]:
-    origins: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
-    entries, start = [], 0
+def _file(run: str | os.PathLike[str]) -> IO[bytes]:
     try:
-        for number, (_, group) in enumerate(read_lines(file, str(run), _needed().validate_json), 1):
-            size = sum([len(line) for _, line in group])
-            entries.append(_of_lines(number, group, Stored(file, start, size), origins))
+        file: IO[bytes] = open(run, "rb", _BUFFER)  # noqa: PTH123, SIM115 - a path of any kind; the caller closes it
+        if file.seekable():
+            return file
+        with file:
+            return io.BytesIO(file.read())
+    except OSError as error:
+        raise _unreadable(str(run), error) from None
+
+
+def _from_file(file: IO[bytes], name: str, read: Callable[[bytes], Any]) -> Iterator[Entry]:
+    start = 0
+    try:
+        for number, (_, group, size) in enumerate(read_lines(file, name, read), 1):
+            identifier, said = group[0]["sample_id"], group[0]["sample"] or {}
+            yield Entry(
+                identifier or str(number),
+                identifier,
+                said.get("hash"),
+                said.get("user_input"),
+                said.get("metadata") or {},
+                said.get("labels") or {},
+                {data["metric"]: data["score"] for data in group},
+                Stored(file, start, size),
+            )
             start += size
     except OSError as error:
-        raise _unreadable(run, error) from None
-    return entries
+        raise _unreadable(name, error) from None
 
 
-def _unreadable(run: str | os.PathLike[str], error: OSError) -> InputFileError:
-    return InputFileError(f"{run}: cannot be read: {error.strerror or error}.")
+def _line_reader() -> Callable[[bytes], Any]:
+    """Return what reads a line, with its `Brief` as ``score``; it remembers the last lines."""
+    read = _reader().validate_json
+    origins: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
+
+    @lru_cache(maxsize=_REMEMBERED)
+    def read_line(line: bytes) -> Any:
+        data = read(line)
+        origin = tuple(data["provenance"].values())
+        answers = "".join([_MARKS[verdict["value"]] for verdict in data["verdicts"]])
+        data["score"] = Brief(data["value"], answers, origins.setdefault(origin, origin))
+        return data
+
+    return read_line
 
 
-@lru_cache(maxsize=1)
-def _needed() -> SchemaValidator:
-    """Return the reader of what is kept of a line: what it does not name is passed over, which is quicker."""
+def _unreadable(name: str, error: OSError) -> InputFileError:
+    return InputFileError(f"{name}: cannot be read: {error.strerror or error}.")
+
+
+@lru_cache(maxsize=2)
+def _reader(*, details: bool = False) -> SchemaValidator:
+    """Return the reader of what is kept of a line: what it does not name is passed over, which is quicker.
+
+    Args:
+        details: Read what `Entry.detail` returns.
+    """
     from pydantic_core import SchemaValidator
     from pydantic_core import core_schema as schema
 
@@ -210,17 +265,26 @@ def _needed() -> SchemaValidator:
         found = {name: schema.typed_dict_field(kind) for name, kind in fields.items()}
         return schema.typed_dict_schema(found, total=total, extra_behavior="ignore")
 
-    text = schema.nullable_schema(schema.str_schema(strict=True))
-    answer = schema.nullable_schema(schema.bool_schema(strict=True))
-    value = schema.nullable_schema(schema.float_schema(strict=True, allow_inf_nan=False))
-    fields = schema.nullable_schema(schema.dict_schema(schema.str_schema()))
+    def optional(kind: Any) -> Any:
+        return schema.nullable_schema(kind)
+
+    string = schema.str_schema(strict=True)
+    text, answer = optional(string), {"value": optional(schema.bool_schema(strict=True))}
+    if details:
+        span = part({"context": schema.int_schema(strict=True, ge=0), "quote": string})
+        strings = optional(schema.list_schema(string))
+        about = part({"context_hashes": strings, "retrieved_contexts": strings}, total=False)
+        verdict = {"id": string, "text": string, **answer, "evidence": schema.list_schema(span)}
+        line = {"sample": optional(about), "verdicts": schema.list_schema(part(verdict))}
+        return SchemaValidator(part(line))
+    fields = optional(schema.dict_schema(schema.str_schema()))
     about = {"hash": text, "content_hash": text, "user_input": text, "labels": fields, "metadata": fields}
     line = {
         "sample_id": text,
-        "sample": schema.nullable_schema(part(about, total=False)),
-        "metric": schema.str_schema(strict=True),
-        "value": value,
-        "verdicts": schema.list_schema(part({"value": answer})),
+        "sample": optional(part(about, total=False)),
+        "metric": string,
+        "value": optional(schema.float_schema(strict=True, allow_inf_nan=False)),
+        "verdicts": schema.list_schema(part(answer)),
         "provenance": part(dict.fromkeys(_ORIGIN.values(), text)),
     }
     return SchemaValidator(part(line))
@@ -244,31 +308,6 @@ def _of_row(row: Row) -> Entry:
 def _of_score(score: Score) -> Brief:
     origin = tuple(getattr(score.provenance, name) for name in _ORIGIN.values())
     return Brief(score.value, "".join(_MARKS[verdict.value] for verdict in score.verdicts), origin)
-
-
-def _of_lines(
-    number: int,
-    group: Sequence[tuple[Any, bytes]],
-    source: Stored,
-    origins: dict[tuple[str | None, ...], tuple[str | None, ...]],
-) -> Entry:
-    scores = {}
-    for data, _ in group:
-        origin = tuple([data["provenance"][name] for name in _ORIGIN.values()])
-        answers = "".join([_MARKS[verdict["value"]] for verdict in data["verdicts"]])
-        scores[data["metric"]] = Brief(data["value"], answers, origins.setdefault(origin, origin))
-    first = group[0][0]
-    said = first["sample"] or {}
-    return Entry(
-        name=first["sample_id"] or str(number),
-        identifier=first["sample_id"],
-        hash=said.get("hash"),
-        user_input=said.get("user_input"),
-        metadata=said.get("metadata") or {},
-        labels=said.get("labels") or {},
-        scores=scores,
-        source=source,
-    )
 
 
 def joined(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +55,7 @@ def labelled_by(
                     labels.setdefault(place.of[key], {}).update(given)
     first, second = (
         [
-            replace(entry, labels={**_others(entry), **labels.get(place, {})})
+            entry._replace(labels={**_others(entry), **labels.get(place, {})})
             if entry.labels or place in labels
             else entry
             for place, entry in enumerate(run)
@@ -99,7 +98,7 @@ class _Places:
                 units = [
                     Question(key, UNITS, unit.id, unit.text)
                     for name in detail.units
-                    for unit in detail.units[name]
+                    for unit in detail.units[name].values()
                 ]
                 if not units:  # the run has no recall, or nothing was retrieved: its sentences are not known
                     units = sorted(

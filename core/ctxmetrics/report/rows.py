@@ -87,23 +87,24 @@ def _hash(value: object) -> str:
 
 def read_rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
     """Yield the rows that lines of JSON hold. Arguments and errors are those of `read_lines`."""
-    for index, (where, group) in enumerate(read_lines(lines, name)):
-        first, _ = group[0]
-        identifier, record = first["sample_id"], first["sample"]
+    for index, (number, group, _) in enumerate(read_lines(lines, name)):
+        identifier, record = group[0]["sample_id"], group[0]["sample"]
         try:
             sample = None if record is None else _sample(identifier, record)
-            scores = {data["metric"]: score_of(data) for data, _ in group}
+            scores = {data["metric"]: score_of(data) for data in group}
         except CtxMetricsError as error:
-            raise InputFileError(f"{where}: the sample of these results cannot be read: {error}") from None
+            raise InputFileError(
+                f"{name}, line {number}: the sample of these results cannot be read: {error}"
+            ) from None
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise InputFileError(f"{where}: {_NO_RESULTS}") from None
+            raise InputFileError(f"{name}, line {number}: {_NO_RESULTS}") from None
         yield Row(index, sample, identifier, scores, record)
 
 
 def read_lines(
     lines: Iterable[bytes], name: str, read: Callable[[bytes], Any] | None = None
-) -> Iterator[tuple[str, list[tuple[Any, bytes]]]]:
-    """Yield where each sample's lines end, and the lines: what they hold, and as they are.
+) -> Iterator[tuple[int, list[Any], int]]:
+    """Yield the number of each sample's last line, what its lines hold, and how many bytes they are.
 
     Args:
         lines: What `to_rows` wrote, a line each; the lines of one sample follow each other.
@@ -114,50 +115,49 @@ def read_lines(
         InputFileError: A line is no such row, or a sample lacks a metric that the samples before it have.
     """
     read = read or _whole_line
-    metrics: list[str] = []
-    group: list[tuple[Any, bytes]] = []
-    seen: set[str] = set()
-    place = name
-    for number, line in enumerate(lines, 1):
+    group: list[Any] = []
+    found: list[str] = []
+    metrics = found  # those of the first sample
+    number = size = 0
+
+    def check() -> None:
+        if found != metrics:
+            raise InputFileError(
+                f"{name}, line {number}: the sample has {', '.join(map(str, found))}, those before it {', '.join(metrics)}. "
+                "Give the whole file of one run."
+            )
+
+    for line in lines:
         try:
             data = read(line)
-            metric, first = data["metric"], group[0][0] if group else data
+            metric, first = data["metric"], group[0] if group else data
             begins = (
-                metric in seen or data["sample_id"] != first["sample_id"] or data["sample"] != first["sample"]
+                metric in found
+                or data["sample_id"] != first["sample_id"]
+                or data["sample"] != first["sample"]
             )
         except (ValueError, KeyError, TypeError) as error:
             cut_off = isinstance(error, ValueError) and not line.endswith(b"\n")
             problem = _CUT_OFF if cut_off else _NO_RESULTS
-            raise InputFileError(f"{name}, line {number}: {problem}") from None
+            raise InputFileError(f"{name}, line {number + 1}: {problem}") from None
         if begins:
-            yield _whole(group, metrics, place)
-            group, seen = [], set()
-        group.append((data, line))
-        seen.add(metric)
-        place = f"{name}, line {number}"
+            check()
+            yield number, group, size
+            group, found, size = [], [], 0
+        group.append(data)
+        found.append(metric)
+        size += len(line)
+        number += 1
     if not group:
         raise InputFileError(f"{name}: the file holds no results. Give a file that --out or to_jsonl wrote.")
-    yield _whole(group, metrics, place)
+    check()
+    yield number, group, size
 
 
 def _whole_line(line: bytes) -> Any:
     from pydantic_core import from_json
 
     return from_json(line, allow_inf_nan=False)
-
-
-def _whole(
-    group: list[tuple[Any, bytes]], metrics: list[str], where: str
-) -> tuple[str, list[tuple[Any, bytes]]]:
-    """Return a sample's lines, if it has the metrics of the samples before it."""
-    found = [data["metric"] for data, _ in group]
-    metrics += found if not metrics else []
-    if found != metrics:
-        raise InputFileError(
-            f"{where}: the sample has {', '.join(found)}, those before it {', '.join(metrics)}. "
-            "Give the whole file of one run."
-        )
-    return where, group
 
 
 def _sample(identifier: str | None, record: Mapping[str, Any]) -> Sample:
