@@ -139,42 +139,37 @@ def _difference(
     name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None, *, by_file: bool
 ) -> Difference | None:
     """Return the figures of one metric, p values not adjusted yet; None where no sample has a value in both."""
-    places: list[int] = []
-    values: list[tuple[float, float]] = []
-    values_lost = 0
-    for place, (one, other) in enumerate(pairs):
-        left, right = one.scores[name].value, other.scores[name].value
-        if left is not None and right is not None:
-            places.append(place)
-            values.append((left, right))
-        values_lost += left is not None and right is None
-    if not values:
+    every = [(one.scores[name].value, other.scores[name].value) for one, other in pairs]
+    places = [place for place, both in enumerate(every) if None not in both]
+    if not places:
         return None
-    one, other = pairs[places[0]]
+    valued = [pairs[place] for place in places]
+    before, after = zip(*[every[place] for place in places], strict=True)
+    one, other = valued[0]
     scales = {get_convention(str(entry.scores[name].origin[2])).scale for entry in (one, other)}
     if len(scales) > 1:
         raise ParameterError(f"compare: {name} has different scales in the runs: {sorted(scales)}.")
-    differences = [right - left for left, right in values]
+    differences = [right - left for left, right in zip(before, after, strict=True)]
     own = None if clusters is None else [clusters[place] for place in places]
     found = paired_mean(differences, own)
     better = sum(item > _EQUAL for item in differences)
     worse = sum(item < -_EQUAL for item in differences)
     return Difference(
         name=name,
-        samples=len(values),
-        unpaired=len(pairs) - len(values),
-        values_lost=values_lost,
-        before=math.fsum(left for left, _ in values) / len(values),
-        after=math.fsum(right for _, right in values) / len(values),
+        samples=len(places),
+        unpaired=len(pairs) - len(places),
+        values_lost=sum(left is not None and right is None for left, right in every),
+        before=math.fsum(before) / len(places),
+        after=math.fsum(after) / len(places),
         difference=found.mean,
         interval=found.interval,
         p=found.p,
         p_adjusted=found.p,
         better=better,
         worse=worse,
-        equal=len(values) - better - worse,
+        equal=len(places) - better - worse,
         detectable=found.detectable,
-        corrected=_corrected(name, [pairs[place] for place in places], own, by_file=by_file),
+        corrected=_corrected(name, valued, differences, own, by_file=by_file),
         scale=scales.pop(),
     )
 
@@ -213,15 +208,18 @@ def _grouped(
 
 
 def _corrected(
-    name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None, *, by_file: bool
+    name: str,
+    pairs: Sequence[Pair],
+    differences: Sequence[float],
+    clusters: Sequence[str] | None,
+    *,
+    by_file: bool,
 ) -> Corrected | None:
     """Return the difference corrected by labels; None where fewer than two samples have their own in both runs."""
     metric = metric_named(name, str(pairs[0][0].scores[name].origin[2]))
     label = label_of(metric)
     if metric is None or label is None:
         return None
-    both = [(entry.scores[name] for entry in pair) for pair in pairs]
-    differences = [(other.value or 0.0) - (one.value or 0.0) for one, other in both]
     carried = not by_file and all(one.labels.get(label) == other.labels.get(label) for one, other in pairs)
     if carried and any(
         differences

@@ -195,6 +195,8 @@ def opened(*runs: Run) -> Iterator[list[list[Entry]]]:
                     if entry is not None:
                         kept.append(entry)
             yield entries
+            for kept in entries:  # freed before the collector sees them
+                kept.clear()
     finally:
         if collecting:
             gc.enable()
