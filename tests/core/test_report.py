@@ -181,8 +181,8 @@ def test_a_large_page_keeps_the_texts_of_the_worst_samples(monkeypatch: pytest.M
     results = evaluate(samples, [ContextRecall()], progress=False)
     whole = render_html(results.report())
     assert "not kept" not in whole
-    monkeypatch.setattr(html, "MOST_BYTES", 8_000)
-    monkeypatch.setattr(html, "KEPT_BYTES", 5_000)
+    monkeypatch.setattr(html, "MOST_BYTES", 12_000)
+    monkeypatch.setattr(html, "KEPT_BYTES", 9_000)
     page = render_html(results.report())
     kept = page.count('class="context"')
     assert f"texts are kept of the worst samples only: {kept} of 20" in page
@@ -218,6 +218,16 @@ def test_what_is_missing_is_said() -> None:
     assert "1 of 2" in page.text
     assert "id_based_context_recall: 0.5, failed" in page.text
     assert "✗ b" in page.text
+
+
+def test_the_interval_of_a_mean_of_zero_is_drawn_on_the_scale_of_the_convention() -> None:
+    samples = [Sample(reference="It is red.", retrieved_contexts=["Rain."])] * 2
+    results = evaluate(samples, [ContextRecall(convention="aegis")], progress=False)
+    [item] = results.summary().values()
+    assert (item.mean, item.interval is None) == (0, False)
+    drawn = re.search('class="range" x1="([^"]*)" x2="([^"]*)"', render_html(results.report()))
+    assert drawn is not None
+    assert drawn.groups() == tuple(f"{end:.1f}" for end in item.interval or ())  # percent, as the scale is
 
 
 def test_the_warning_of_the_embedded_judge_is_on_the_page_once() -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from ctxmetrics.report.report import Report, ShownSample
 
-# A page that would be larger keeps the texts of the worst samples only, so many bytes of them.
+# A page whose samples take more bytes keeps the texts of the worst ones only, so that they take no more than these.
 MOST_BYTES = 20_000_000
-KEPT_BYTES = 12_000_000
+KEPT_BYTES = 14_000_000
 # So many of the worst samples are elements from the beginning; the script makes elements of the others when they are shown.
 _AT_ONCE = 200
 _IN_NOTEBOOK = 20
@@ -88,8 +88,9 @@ def _means(report: Report) -> Iterator[str]:
     yield "</tr></thead><tbody>"
     of = say("of", language)
     for item in report.summary.values():
-        scale = 1 if item.mean is None or not item.share else item.mean / item.share
-        interval = None if item.interval is None else (item.interval[0] / scale, item.interval[1] / scale)
+        interval = (
+            None if item.interval is None else (item.interval[0] / item.scale, item.interval[1] / item.scale)
+        )
         passed = "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})"
         cells = (
             escape(shown_mean(item)),
@@ -120,7 +121,7 @@ def _curves(report: Report) -> Iterator[str]:
             continue
         name = f"{escape(metric)}: {say('what the first k contexts give', language)}"
         yield f"<h2>{name}</h2><figure>"
-        yield from _curve_svg([(k, recall, precision) for k, recall, precision in points], name, language)
+        yield from _curve_svg(points, name, language)
         yield f"<details><summary>{say('numbers', language)}</summary><table><thead><tr>"
         yield "".join(
             f'<th scope="col">{say(word, language)}</th>' for word in ("k", "recall", "support precision")
@@ -166,26 +167,33 @@ def _curve_svg(points: Sequence[tuple[int, float, float]], name: str, language: 
 def _samples(report: Report) -> Iterator[str]:
     if not report.samples:
         return
-    language, lines = report.language, [_line(sample) for sample in report.samples]
+    language = report.language
     yield f"<h2>{say('samples', language).capitalize()}: {say('worst first', language)}</h2>"
     yield _tools(report)
-    details, kept = _details(report, sum(map(len, lines)))
-    if kept < len(lines):
+    heads = [
+        f'{_opening(sample)}{_line(sample)}<div class="body">{_link(sample, language)}'
+        for sample in report.samples
+    ]
+    details, kept = _details(report, sum(len(head.encode()) for head in heads))
+    if kept < len(heads):
         yield f'<p class="note">{say("texts are kept of the worst samples only", language)}: {kept} '
-        yield f"{say('of', language)} {len(lines)}.</p>"
-    without = f"<p>{say('its texts are not kept in this page', language)}</p>"
+        yield f"{say('of', language)} {len(heads)}.</p>"
+    details[kept:] = [f"<p>{say('its texts are not kept in this page', language)}</p>"] * (len(heads) - kept)
+    samples = [f"{head}{detail}</div></details>" for head, detail in zip(heads, details, strict=True)]
     yield '<div id="samples">'
-    for place, (sample, line) in enumerate(zip(report.samples, lines, strict=True)):
-        yield (
-            "<noscript>" if place == _AT_ONCE else ""
-        )  # a text where scripts run, and elements where they do not
-        yield f'{_opening(sample)}{line}<div class="body">{_link(sample, language)}'
-        yield f"{details[place] if place < kept else without}</div></details>"
-    yield "</noscript></div>" if len(lines) > _AT_ONCE else "</div>"
+    yield from samples[:_AT_ONCE]
+    # What is in <noscript> is text to a browser that runs scripts, and elements to any other.
+    yield from ("<noscript>", *samples[_AT_ONCE:], "</noscript>") if len(samples) > _AT_ONCE else ()
+    yield "</div>"
 
 
 def _details(report: Report, size: int) -> tuple[list[str], int]:
-    """Return what the page has of each sample beside its line, and of how many samples, the worst, it keeps that."""
+    """Return what the page has of each sample beside its head, and of how many samples, the worst, it keeps that.
+
+    Args:
+        report: The report.
+        size: The bytes of the heads.
+    """
     details, sizes = [], []
     for sample in report.samples:
         prefix = f"n{sample.row.index}"

@@ -99,9 +99,14 @@ class MetricSummary:
     convention: str = "default"
 
     @property
+    def scale(self) -> float:
+        """The largest value: 1, or 100 under ``aegis``."""
+        return get_convention(self.convention).scale
+
+    @property
     def share(self) -> float | None:
-        """The mean as a share of the convention's scale, from 0 to 1; None without one."""
-        return None if self.mean is None else self.mean / get_convention(self.convention).scale
+        """The mean as a share of the scale, from 0 to 1; None without one."""
+        return None if self.mean is None else self.mean / self.scale
 
     @property
     def partial(self) -> bool:
