@@ -244,6 +244,8 @@ def _row(workload: Workload, times: dict[str, list[float]]) -> dict[str, object]
     figures |= {f"{name}_us": round(value, 1) for name, value in us.items()}
     least = "" if workload.bar is None else f" (at least {workload.bar})"
     most = "" if workload.bar is None else f" (at most {MOST_OVER_BARE})"
+    if workload.name.endswith("all verbatim"):
+        most = " (no pair is open: nothing to compare)"
     for above, below, bar in (
         ("ragas", "samples", least),
         ("ragas", "table", least),

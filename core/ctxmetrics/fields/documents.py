@@ -48,9 +48,10 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
         keys: Where an id is looked for.
         spans: Whether their spans are wanted instead, where each of them has one.
     """
-    items = [unscored(item) for item in listed(documents)] if documents else []
-    if any(isinstance(item, str) for item in items):  # a text has no id
+    items = [*listed(documents)] if documents else []
+    if any(isinstance(unscored(item), str) for item in items):  # a text has no id
         return None
+    items = [unscored(item) for item in items]
     found = [first_of(item, keys) for item in items]
     usable = all(isinstance(id_, (str, Integral)) and not isinstance(id_, bool) for id_ in found)
     if spans and items and all(places := [span_of(item) for item in items]):
@@ -109,8 +110,12 @@ def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
 
 def relevant(items: Iterable[Any]) -> list[Any]:
     """Return what should have been retrieved: all but the documents and ids that a label grades 0 or less."""
-    graded = ((item, None if isinstance(item, str) else first_of(item, _GRADES)) for item in items)
-    return [item for item, grade in graded if not isinstance(grade, Real) or float(grade) > 0]
+
+    def is_relevant(item: Any) -> bool:
+        grade = first_of(item, _GRADES)
+        return not isinstance(grade, Real) or float(grade) > 0
+
+    return [item for item in items if isinstance(item, str) or is_relevant(item)]
 
 
 def look_up(holder: Any, path: str) -> Any:

@@ -73,7 +73,7 @@ def recognise(
     merged = _merged([row for row in rows if hasattr(row, "items")])
     reading = Reading(name="ragas" if _checked(schema) == AUTO else schema, columns=given, written=written)
     _check_columns(given, merged)
-    if schema == AUTO:
+    if schema == AUTO and merged:
         reading = _fitting(replace(reading, renamed=_renamed(merged)), merged)
     _, opened = reading.opened(merged)
     found = {name: spots[0] for name in FIELDS if (spots := reading.spots(opened, name))}

@@ -150,11 +150,12 @@ class Metric(ABC):
         for name in (*self.requires, *self.uses):
             value = getattr(sample, name)
             listed = isinstance(value, tuple)
-            texts = (
-                (value[: self.top_k] if name == "retrieved_contexts" else value) if listed else (value or "",)
-            )
-            texts = tuple(getattr(text, "text", text) for text in texts or ())  # of facts
-            for number, text in enumerate(texts or (), 1):
+            texts = value if listed else (value or "",)
+            if name == "retrieved_contexts":
+                texts = texts[: self.top_k]
+            elif name == "reference_facts":
+                texts = tuple(fact.text for fact in value or ())
+            for number, text in enumerate(texts, 1):
                 if found := in_text(text, alone=listed):
                     message = refusal(f"field '{name}'" + (f", item {number}" if listed else ""), found)
                     return self.build(sample, None, reason_code="not_text", message=message)

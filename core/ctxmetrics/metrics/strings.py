@@ -13,6 +13,8 @@ from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ctxmetrics.metrics.similarity import Match, Measure
     from ctxmetrics.samples import Sample
 
@@ -61,27 +63,31 @@ class StringMetric(Metric):
         found, counted = matches.for_retrieved, retrieved
         if self.counts_reference:
             found, counted = matches.for_references, reference
+        hits = self.hits([-1.0 if match is None else match.similarity for match in found])
         verdicts = [
-            self._verdict(number, match, text, retrieved)
-            for number, (match, text) in enumerate(zip(found, counted, strict=True), 1)
+            self._verdict(number, match, text, retrieved, hit=hit)
+            for number, (match, text, hit) in enumerate(zip(found, counted, hits, strict=True), 1)
         ]
-        return self.build(sample, self.to_value([verdict.value is True for verdict in verdicts]), verdicts)
+        return self.build(sample, self.to_value(hits), verdicts)
 
-    def is_hit(self, similarity: float) -> bool:
-        """Whether the similarity of the best match is a yes."""
+    def hits(self, similarities: Sequence[float]) -> list[bool]:
+        """Return which similarities of best matches are a yes."""
+        cut = self.min_similarity
         if self.counts_reference and self.rules.strict_string_recall:
-            return similarity > self.min_similarity
-        return similarity >= self.min_similarity
+            return [similarity > cut for similarity in similarities]
+        return [similarity >= cut for similarity in similarities]
 
-    def _verdict(self, number: int, match: Match | None, text: str, retrieved: tuple[str, ...]) -> Verdict:
+    def _verdict(
+        self, number: int, match: Match | None, text: str, retrieved: tuple[str, ...], *, hit: bool
+    ) -> Verdict:
         cut = self.min_similarity
         kind, others = ("r", "retrieved context") if self.counts_reference else ("c", "reference context")
         place = similarity = None
-        hit, reached, reason = False, False, ""
+        reached, reason = False, ""
         evidence: tuple[Evidence, ...] = ()
         if match is not None:
             place, similarity = match.index, match.similarity
-            hit, reached = self.is_hit(similarity), similarity >= cut
+            reached = similarity >= cut
             reason = f"most like {others} {place + 1}, similarity {similarity:.3f}"
             if hit:
                 at = place if self.counts_reference else number - 1

@@ -86,7 +86,7 @@ def _values(ours: Lists, theirs: Lists, metrics: Sequence[Any]) -> dict[str, NDA
         for (measure, cutoff, top_k), group in alike.items():
             sides = deciding_similarities(retrieved[:top_k], references, measure, cutoff)
             for metric in group:
-                hits = [metric.is_hit(similarity) for similarity in sides[metric.counts_reference]]
+                hits = metric.hits(sides[metric.counts_reference])
                 values[metric.name][row] = metric.to_value(hits)
     return values
 
