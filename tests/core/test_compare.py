@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -17,6 +18,7 @@ from ctxmetrics.comparison.answers import Answer
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement
+from ctxmetrics.report.rows import context_hashes
 from ctxmetrics.testing import assert_not_worse
 from ctxmetrics.verdicts import Evidence, Verdict
 from support.command import run_command
@@ -191,6 +193,27 @@ def test_what_cannot_be_joined_is_refused(tmp_path):
     (tmp_path / "data.jsonl").write_text('{"user_input": "x"}\n')
     with pytest.raises(InputFileError, match=r"data.jsonl, line 1: this is no line of results"):
         compare(run(BEFORE), tmp_path / "data.jsonl")
+
+
+@pytest.mark.parametrize("hashes", ['"abc"', "7", "[7]"])
+def test_a_sample_that_changed_and_has_no_list_of_contexts_is_refused(tmp_path, hashes):
+    one, other = (write(run(side), tmp_path / name) for side, name in ((BEFORE, "a"), (AFTER, "b")))
+    lines = re.sub(r'"context_hashes": \[[^]]*\]', f'"context_hashes": {hashes}', other.read_text())
+    other.write_text(lines)
+    with pytest.raises(InputFileError, match="sample n1: its lines are no results"):
+        compare(one, other)
+
+
+def test_equal_lines_may_stand_in_any_place(tmp_path):
+    """A line that both files have is read once; every line still belongs to its own sample and file."""
+    many = [sample(n, [f"Page {n}. {fact}" for fact in FACTS]) for n in range(100)]
+    changed = [replace(many[7], retrieved_contexts=[]), *many[50:], *many[:7], *many[8:50]]
+    files = write(run(many), tmp_path / "a.jsonl"), write(run(changed), tmp_path / "b.jsonl")
+    found = compare(*files)
+    assert (found.samples, found["context_recall"].worse, found["context_recall"].equal) == (100, 1, 99)
+    assert [(unit.sample_id, unit.text) for unit in found.lost] == [("n7", fact) for fact in FACTS]
+    assert [held.hash for unit in found.lost for held in unit.contexts] == context_hashes(many[7])
+    assert not found.won
 
 
 # ---- refusing ----
