@@ -89,8 +89,8 @@ def test_no_result_and_no_log_line_shows_it(key, fault, caplog, monkeypatch):
         )
         assert server.count
     assert (results[0]["context_recall"].value == 0.5) is (fault is None)
-    rows = [score.to_dict() for row in results for score in row.scores.values()]
-    pretty = [score.pretty() + score.reason for row in results for score in row.scores.values()]
+    rows = [score.to_dict() for row in results for score in row.values()]
+    pretty = [score.pretty() + score.reason for row in results for score in row.values()]
     assert_hidden(key, json.dumps(rows), repr(rows), repr(list(results)), *pretty)
     formatter = logging.Formatter("%(name)s %(message)s")
     lines = [formatter.format(record) for record in caplog.records]

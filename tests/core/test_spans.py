@@ -510,7 +510,7 @@ def test_a_doubtful_verdict_gives_no_label() -> None:
     (row,) = results
     score = row["context_recall"]
     weak = tuple(replace(verdict, code="weak_evidence") for verdict in score.verdicts)
-    doubtful = replace(row, scores={"context_recall": replace(score, verdicts=weak)})
+    doubtful = replace(row, scores=(replace(score, verdicts=weak),))
     (sample,) = reference_spans_of([doubtful], "context_recall")
     assert sample.reference_context_ids == ()
     assert SpanBasedContextRecall().score(sample).reason_code == "no_reference"

@@ -205,7 +205,7 @@ def test_an_honest_judge_is_rarely_flagged_never_turned_to_no_and_asked_once(nam
     judge = ScriptedJudge(_honest(by_sample), name=name)
     results = evaluate(samples, [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
     assert results.usage.calls == len(samples)
-    verdicts = [verdict for row in results for score in row.scores.values() for verdict in score.verdicts]
+    verdicts = [verdict for row in results for score in row.values() for verdict in score.verdicts]
     codes = Counter(verdict.code for verdict in verdicts)
     assert codes["unverified_evidence"] == 0
     assert codes["weak_evidence"] <= 0.03 * len(verdicts)

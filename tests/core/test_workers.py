@@ -72,7 +72,7 @@ def test_a_process_that_ends_costs_its_own_batch(tmp_path, monkeypatch):
     texts[BATCH + 3] = "deadly"
     samples = [Sample(retrieved_contexts=[text], reference_contexts=["x"]) for text in texts]
     results = evaluate(samples, [NonLLMContextRecall(similarity=alike)], progress=False, workers=2)
-    scores = [next(iter(row.scores.values())) for row in results]
+    scores = [next(iter(row.values())) for row in results]
     lost = [number for number, score in enumerate(scores) if score.value is None]
     assert lost == [*range(BATCH, 2 * BATCH)]
     assert {scores[number].reason_code for number in lost} == {"metric_error"}

@@ -339,7 +339,7 @@ class Evaluation:
                 )
                 for metric, task in zip(self.metrics, tasks, strict=True)
             ]
-            row = Row(job.index, job.sample, job.sample.id, {score.metric: score for score in scores})
+            row = Row(job.index, job.sample, job.sample.id, tuple(scores))
             self._jobs.popleft()
             self._changed.set()
             results.add(row)
@@ -355,7 +355,7 @@ class Evaluation:
 
 
 def _raise_failure(row: Row) -> None:
-    for score in row.scores.values():
+    for score in row.scores:
         if score.reason_code in FAILURES:
             code = next((verdict.code for verdict in score.verdicts if verdict.code), None)
             who = f"sample {row.index + 1}" if score.sample_id is None else f"sample {score.sample_id!r}"

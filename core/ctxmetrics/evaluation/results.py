@@ -70,9 +70,9 @@ class Results(Sequence[Row]):
         """Append a row; only the engine calls it."""
         self._ids.append(row.sample_id)
         for name, column in self._columns.items():
-            column.add(row.scores[name])
-            if reused := row.scores[name].usage.reused:
-                self.usage += Usage(reused=reused)
+            column.add(score := row[name])
+            if score.usage.reused:
+                self.usage += Usage(reused=score.usage.reused)
         if self._rows is not None:
             self._rows.append(row)
 
@@ -108,7 +108,7 @@ class Results(Sequence[Row]):
             return self._rows[index]
         position = range(len(self))[index]
         identifier = self._ids[position]
-        scores = {name: column.score(position, identifier) for name, column in self._columns.items()}
+        scores = tuple(column.score(position, identifier) for column in self._columns.values())
         return Row(position, None, identifier, scores)
 
     def worst(self, metric: str, number: int = 10) -> list[Row]:
@@ -190,9 +190,8 @@ class Results(Sequence[Row]):
 
     @classmethod
     def _of(cls, rows: Sequence[Row], source: str) -> Results:
-        scores = rows[0].scores.values()
         results = cls(
-            {score.metric: get_convention(score.provenance.convention).scale for score in scores},
+            {score.metric: get_convention(score.provenance.convention).scale for score in rows[0].scores},
             keep=True,
             source=source,
         )

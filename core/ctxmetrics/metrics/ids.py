@@ -44,7 +44,7 @@ class IDMetric(Metric):
             return empty
         counted, others = (reference, retrieved) if self.counts_reference else (retrieved, reference)
         hits = [id_ in others for id_ in counted]
-        verdicts = [*map(_verdict, counted, hits)]
+        verdicts = tuple([_hit(id_) if hit else _miss(id_) for id_, hit in zip(counted, hits, strict=True)])
         return self.build(sample, self.to_value_of(sample, retrieved, hits), verdicts)
 
     def to_value_of(self, sample: Sample, retrieved: Iterable[str], hits: Sequence[bool]) -> float | None:
@@ -155,10 +155,15 @@ class IDBasedNDCG(IDMetric):
         return ndcg([grades.get(id_, 0) for id_ in retrieved], list(grades.values()), self.top_k)
 
 
+# An id of many samples has one verdict for all, which takes less memory; so does a key that is one text.
 @lru_cache(maxsize=1 << 14)
-def _verdict(id_: str, hit: bool) -> Verdict:
-    """Return the verdict about an id; an id of many samples has one for all, which takes less memory."""
-    return Verdict(id=id_, value=hit, text=id_)
+def _hit(id_: str) -> Verdict:
+    return Verdict(id=id_, value=True, text=id_)
+
+
+@lru_cache(maxsize=1 << 14)
+def _miss(id_: str) -> Verdict:
+    return Verdict(id=id_, value=False, text=id_)
 
 
 def _grades(sample: Sample) -> dict[str, float]:

@@ -31,7 +31,7 @@ _CUT_OFF = "the line is cut off, as a run leaves it that is killed. Finish the r
 def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
     """Yield what is written of one sample: a dict a metric."""
     shown = record_of(row, keep_texts=keep_texts)
-    for score in row.scores.values():
+    for score in row.scores:
         values = score.to_dict()
         yield {"sample_id": values.pop("sample_id"), "sample": shown, **values}
 
@@ -98,7 +98,7 @@ def read_rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
             ) from None
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InputFileError(f"{name}, line {number}: {_NO_RESULTS}") from None
-        yield Row(index, sample, identifier, scores, record)
+        yield Row(index, sample, identifier, tuple(scores.values()), record)
 
 
 def read_lines(

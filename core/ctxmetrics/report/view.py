@@ -36,23 +36,24 @@ class Row(Mapping[str, Score]):
         index: Position of the sample in the input, from 0.
         sample: The sample; None in a run with ``out=``, which keeps values and reason codes only.
         sample_id: The sample's id, where it has one.
-        scores: The scores by metric name.
+        scores: The scores, one a metric.
         record: Of a row that was read from a file: what the file says about the sample, with the hashes of its texts.
     """
 
     index: int
     sample: Sample | None
     sample_id: str | None
-    scores: Mapping[str, Score]
+    scores: tuple[Score, ...]
     record: Mapping[str, Any] | None = None
 
     def __getitem__(self, metric: str) -> Score:
-        if metric not in self.scores:
-            raise KeyError(f"{metric!r}; this run has: {', '.join(self.scores)}")
-        return self.scores[metric]
+        for score in self.scores:
+            if score.metric == metric:
+                return score
+        raise KeyError(f"{metric!r}; this run has: {', '.join(self)}")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.scores)
+        return (score.metric for score in self.scores)
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -37,9 +37,9 @@ class Verdicts:
         metric = KINDS[question.label][1]
         if self._rows is None:
             return metric().score(sample)
-        row = self._rows.get(_place(Row(0, sample, sample.id, {})))
-        scores = row.scores.items() if row else ()
-        return next((score for name, score in scores if name.partition("(")[0] == metric.base_name), None)
+        row = self._rows.get(_place(Row(0, sample, sample.id, ())))
+        scores = row.scores if row else ()
+        return next((score for score in scores if score.metric.partition("(")[0] == metric.base_name), None)
 
 
 def _place(row: Row) -> tuple[object, ...]:
