@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics._frozen import EMPTY, FrozenDict, plain
 from ctxmetrics._pictures import in_value, refusal
@@ -25,13 +25,14 @@ from ctxmetrics.fields import (
 from ctxmetrics.text import has_content
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from typing_extensions import Self
+    from collections.abc import Callable
 
     from ctxmetrics.fields import Reading
 
+T = TypeVar("T")
+
 _TEXT_FIELDS = ("user_input", "response", "reference")
+_ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
 # Longest text of a field: more is no chunk, but a file that was never cut.
 MAX_CHARACTERS = 10_000_000
 
@@ -48,7 +49,7 @@ class Fact:
         return self.text if self.id is None else {"text": self.text, "id": self.id}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class Sample:
     """One question with what was retrieved for it.
 
@@ -108,35 +109,23 @@ class Sample:
 
     else:
 
-        def __new__(cls, *_: Any, **given: Any) -> Self:  # noqa: D102 - see the class
-            check_keys(given, FIELDS, _who(given.get("id")), "ragas")
-            return object.__new__(cls)
-
-    def __post_init__(self) -> None:
-        who = _who(self.id)
-        if self.id is not None:
-            _set(self, "id", _id(self.id, f"{who}: field 'id'"))
-        for name in _TEXT_FIELDS:
-            if (value := getattr(self, name)) is not None:
-                _set(self, name, _text(value, f"{who}: field '{name}'"))
-        spans = labels_are_spans(self.reference_context_ids, self.reference_contexts)
-        for ids, texts in TEXTS_OF.items():
-            where = f"{who}: field '{texts}'"
-            if (documents := _items(getattr(self, texts), where, ids)) is not None:
-                _set(self, texts, _each(documents, where, _passage))
-            where = f"{who}: field '{ids}'"
-            found = _items(getattr(self, ids), where, ids)
-            if (found := ids_of(documents, spans=spans) if found is None else found) is not None:
-                _set(self, ids, _each(found, where, _named))
-        where = f"{who}: field 'reference_facts'"
-        if (facts := _items(self.reference_facts, where, "facts")) is not None:
-            read = (_fact(item, f"{where}, item {number}") for number, item in enumerate(facts, 1))
-            _set(self, "reference_facts", tuple(read))
-        for name in ("labels", "metadata"):
-            value = getattr(self, name)
-            if not hasattr(value, "items") and value is not None:
-                raise SampleError(f"{who}: field '{name}' must be a mapping, not {_kind(value)}.")
-            _set(self, name, FrozenDict(value or {}))
+        def __init__(self, **given: Any) -> None:
+            who = _who(given.get("id"))
+            if not _ABSENT.keys() >= given.keys():
+                check_keys(given, FIELDS, who, "ragas")
+            values = {**_ABSENT, **given}
+            if values["id"] is not None:
+                values["id"] = _id(values["id"], f"{who}: field 'id'")
+            for name in _TEXT_FIELDS:
+                if values[name] is not None:
+                    values[name] = _text(values[name], f"{who}: field '{name}'")
+            _read_lists(values, who)
+            for name in ("labels", "metadata"):
+                if not hasattr(values[name], "items") and values[name] is not None:
+                    raise SampleError(f"{who}: field '{name}' must be a mapping, not {_kind(values[name])}.")
+                values[name] = FrozenDict(values[name]) if values[name] else EMPTY
+            for name in FIELDS:
+                object.__setattr__(self, name, values[name])
 
     @classmethod
     def from_dict(
@@ -187,8 +176,26 @@ class Sample:
         return {name: plain(value) for name, value in values.items() if value is not None and value != EMPTY}
 
 
-def _set(sample: Sample, name: str, value: object) -> None:
-    object.__setattr__(sample, name, value)
+def _read_lists(values: dict[str, Any], who: str) -> None:
+    """Turn the lists that were given into what is stored."""
+    labels = values["reference_context_ids"], values["reference_contexts"]
+    for ids, texts in TEXTS_OF.items():
+        documents, found = values[texts], values[ids]
+        if documents is not None and (stored := _plain(documents)) is not None:
+            values[texts] = stored
+        elif documents is not None:
+            where = f"{who}: field '{texts}'"
+            documents = _items(documents, where, ids)
+            values[texts] = _each(documents, where, _passage)
+            found = ids_of(documents, spans=labels_are_spans(*labels)) if found is None else found
+        if found is not None and (stored := _plain(found, numbers=True)) is not None:
+            values[ids] = stored
+        elif found is not None:
+            where = f"{who}: field '{ids}'"
+            values[ids] = _each(_items(found, where, ids), where, _named)
+    if (facts := values["reference_facts"]) is not None:
+        where = f"{who}: field 'reference_facts'"
+        values["reference_facts"] = _each(_items(facts, where, "facts"), where, _fact)
 
 
 def _who(identifier: object) -> str:
@@ -218,10 +225,18 @@ def _text(value: object, where: str) -> str:
     return str(value)
 
 
-def _each(items: Sequence[Any], where: str, read: Callable[[Any, str], str]) -> tuple[str, ...]:
-    """Read the items of a list; texts in ASCII of usual length are what they are."""
-    if all(type(item) is str and item.isascii() and len(item) <= MAX_CHARACTERS for item in items):
-        return tuple(items)
+def _plain(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None:
+    """Return a list of texts in ASCII of usual length, or of numbers, as it is stored; None for any other."""
+    if type(values) not in (list, tuple):
+        return None
+    kinds = set(map(type, values))
+    if numbers and kinds == {int}:
+        return tuple(map(str, values))
+    texts = kinds <= {str} and all(map(str.isascii, values))
+    return tuple(values) if texts and max(map(len, values), default=0) <= MAX_CHARACTERS else None
+
+
+def _each(items: Iterable[Any], where: str, read: Callable[[Any, str], T]) -> tuple[T, ...]:
     return tuple(read(item, f"{where}, item {number}") for number, item in enumerate(items, 1))
 
 
@@ -261,9 +276,7 @@ def _passage(value: object, where: str) -> str:
     return _text(text, where)
 
 
-def _items(values: Any, where: str, ids: str) -> list[Any] | None:
-    if values is None:
-        return None
+def _items(values: Any, where: str, ids: str) -> list[Any]:
     if isinstance(values, (str, bytes)):
         raise SampleError(f"{where} must be a list, not one string. Write [text] for a single one.")
     if is_document(values) or isinstance(values, (set, frozenset)) or not isinstance(values, Iterable):
