@@ -39,6 +39,8 @@ _PLACES = SCHEMAS["deepeval"].places.items()
 _HOME = {own: place.keys[0] for own, place in _PLACES} | {"reference_facts": "metadata.reference_facts"}
 # The same by the test case's own fields: input, expected_output, name, metadata ..
 FIELDS = {key: own for own, at in _PLACES for key in (own, *at.keys) if key in LLMTestCase.model_fields}
+# The fields of which one place is in the metadata, under their own name.
+_IN_METADATA = tuple(own for own, at in _PLACES if f"metadata.{own}" in at.keys)
 # Everything that a measurement leaves behind. It is set, and taken back, as a whole.
 _MEASURED = "score reason success evaluation_cost input_tokens output_tokens verbose_logs result"
 _NO_RESULT: dict[str, Any] = dict.fromkeys([*_MEASURED.split(), "_error", "_measuring"])
@@ -117,11 +119,10 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         modes = {"async_mode": async_mode, "verbose_mode": verbose_mode, "flaky": flaky}
         vars(self).update(modes, strict_mode=core.strict, include_reason=include_reason)
         judge = (core.judge or default_judge()) if isinstance(core, JudgedMetric) else None
-        # All options: DeepEval's cache compares the label.
-        digest = sha256(repr(judge).encode()).hexdigest()[:8]
-        self.evaluation_model: str | None = (
-            escape(f"{judge.name}, ctxmetrics {__version__}, {digest}") if judge else None
-        )
+        self.evaluation_model: str | None = None
+        if judge:  # with all its options: DeepEval's cache compares the label
+            digest = sha256(repr(judge).encode()).hexdigest()[:8]
+            self.evaluation_model = escape(f"{judge.name}, ctxmetrics {__version__}, {digest}")
         # The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id and string metrics,
         # computed sooner than looked up, and those with a judge that is not ours must never be taken from it. It compares
         # this attribute with the stored configuration, which has no field for it (deepeval/test_run/cache.py, lines 44 and
@@ -249,16 +250,25 @@ class _TestCases(Wrapper):
         if not isinstance(record, LLMTestCase):
             raise SampleError(f"The test case must be an LLMTestCase, not {type(record).__name__}.")
         metric, metadata = self.metric, record.metadata or {}
-        values: dict[str, Any] = {
-            place: getattr(record, place) for place in ("name", *_places(metric.requires))
-        }
-        if "context" in values:
-            values["reference_contexts"] = metadata.get("reference_contexts")
-        if metadata.get("retrieved_context_ids") is None:  # else from the documents
-            values["retrieval_context"] = record.retrieval_context
-        self._check_texts(values)
+        places = _places(metric.requires)
+        given = {place: getattr(record, place) for place in places if place != "metadata"}
+        if "context" in given:
+            given["reference_contexts"] = metadata.get("reference_contexts")
+        if metadata.get("retrieved_context_ids") is None:  # the documents may have ids
+            given["retrieval_context"] = record.retrieval_context
+        self._check_texts(given)
         facts = metadata.get("reference_facts", metadata.get("expected_facts"))
-        sample = Sample.from_dict({**values, "reference_facts": facts}, schema="deepeval")
+        values: dict[str, Any] = {"id": record.name, "reference_facts": facts}
+        if "metadata" in places:
+            values |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
+        for place, value in given.items():
+            name = FIELDS.get(place, place)
+            if value is not None and values.setdefault(name, value) != value:
+                who = "Sample" if record.name is None else f"Sample {record.name!r}"
+                raise SampleError(
+                    f"{who}: both 'reference_contexts' and 'context' are given for '{name}'. Keep one of them."
+                )
+        sample = Sample(**values)
         missing = [f"'{_HOME[name]}'" for name in metric.requires if getattr(sample, name) is None]
         if missing:
             fix = ". Count its facts with unit='fact'" if facts and "reference" in metric.requires else ""

@@ -268,6 +268,12 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             start({"name": "score"}, {"data": judge}).on_chain_end({"output": output})
         return _number(score)
 
+    async def single_turn_ascore(
+        self, sample: SingleTurnSample, callbacks: Any = None, timeout: float | None = None
+    ) -> float:
+        """Score one of Ragas' samples; a metric that never waits is not timed, which would take a task of its own."""
+        return await super().single_turn_ascore(sample, callbacks, timeout if self.core.waits else None)
+
     def single_turn_score(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
         """Score one of Ragas' samples, anywhere; no running loop is patched."""
         return run_sync(self.single_turn_ascore, sample, callbacks)
@@ -345,9 +351,14 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     batch_score: ClassVar[Callable[..., list[MetricResult]]] = _sync(abatch_score)
 
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
+        wrapper = _Samples(self._judging(), SCHEMA)
+        if (
+            not wrapper.metric.waits
+        ):  # no model looks for the callbacks, which a context variable would keep alive
+            return wrapper.score(sample)
         CALLBACKS.set(callbacks)
         with using(_run.get() or current_run()):
-            return await _Samples(self._judging(), SCHEMA).ascore(sample)
+            return await wrapper.ascore(sample)
 
     def _judging(self) -> Metric:
         return self.core

@@ -38,7 +38,12 @@ _DOUBTS: Mapping[str, str] = MappingProxyType(
     }
 )
 _UNRELATED = "no word in common with the evidence: look at it"
-_GREEN, _RED, _YELLOW, _PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[0m"
+# The mark of each verdict, and its colour in a terminal.
+_MARKS: Mapping[bool | None, tuple[str, str]] = MappingProxyType(
+    {True: ("✓", "\033[32m"), False: ("✗", "\033[31m"), None: ("?", "\033[33m")}
+)
+_PLAIN = "\033[0m"
+_STATES: Mapping[bool | None, str] = MappingProxyType({True: "yes", False: "no", None: "not judged"})
 
 _RUSSIAN: Mapping[str, str] = MappingProxyType(
     {
@@ -178,13 +183,13 @@ def line(verdict: Verdict, *, color: bool = False, language: str = "en") -> str:
 
 def mark_of(verdict: Verdict, *, color: bool = False) -> str:
     """Return the mark of a verdict: a tick, a cross or a question mark."""
-    mark, shade = {True: ("✓", _GREEN), False: ("✗", _RED), None: ("?", _YELLOW)}[verdict.value]
+    mark, shade = _MARKS[verdict.value]
     return f"{shade}{mark}{_PLAIN}" if color else mark
 
 
 def sentence(verdict: Verdict, language: str) -> str:
     """Return a verdict in one line: its id, yes or no, its text and why."""
-    state = say({True: "yes", False: "no", None: "not judged"}[verdict.value], language)
+    state = say(_STATES[verdict.value], language)
     text = f'{clean(verdict.id, TEXT)} {state}: "{clean(verdict.text, _QUOTE)}"'
     why = why_of(verdict, language)
     return f"{text} - {why}" if why else text
@@ -264,6 +269,8 @@ def clean(text: str, longest: int) -> str:
 
 def why_of(verdict: Verdict, language: str) -> str:
     """Return the evidence of a verdict, or what is missing, in one line."""
+    if not (verdict.evidence or verdict.code or verdict.reason):
+        return ""
     spans = _spans(verdict, language)
     if verdict.value and spans and "missed" not in verdict.details:
         return spans + doubt(verdict, language)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from ctxmetrics._wording import (
 )
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict, unjudged
+from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
 # Why a score has no value. Stable: programs may switch on it.
 ReasonCode = Literal[
@@ -114,7 +113,8 @@ class Score:
     @property
     def doubtful(self) -> Mapping[str, int]:
         """How many verdicts are weak, unverified, contradicted or uncertain, by their code."""
-        return Counter(verdict.code for verdict in self.verdicts if verdict.code in DOUBTFUL)
+        codes = [verdict.code for verdict in self.verdicts if verdict.code in DOUBTFUL]
+        return Counter(codes) if codes else EMPTY
 
     @property
     def language(self) -> str:
@@ -126,17 +126,16 @@ class Score:
         """The value as its convention writes it; rounding is for display only."""
         if self.value is None:
             return f"{say('no value', self.language)} ({self.reason_code})"
-        text = number(self.value, self.provenance.convention)
-        return text if text.endswith(")") else re.sub(r"(\.\d+?)0+$", r"\1", text)
+        whole, point, digits = number(self.value, self.provenance.convention).partition(".")
+        return f"{whole}{point}{digits[0]}{digits[1:].rstrip('0')}"
 
     @property
     def count(self) -> str | None:
         """How many of how many verdicts are yes, such as ``2 of 3 sentences supported``; None without verdicts."""
         if not self.verdicts:
             return None
-        hits = sum(verdict.value is True for verdict in self.verdicts)
-        missing = len(unjudged(self.verdicts))
-        return count_of(hits, len(self.verdicts), missing, self.counted, self.language)
+        values = [verdict.value for verdict in self.verdicts]
+        return count_of(values.count(True), len(values), values.count(None), self.counted, self.language)
 
     @property
     def explanation(self) -> str | None:
@@ -164,7 +163,7 @@ class Score:
 
     @property
     def _doubts(self) -> str | None:
-        return doubts_of(self.doubtful, self.language) if self.doubtful else None
+        return doubts_of(found, self.language) if (found := self.doubtful) else None
 
     def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
         """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.

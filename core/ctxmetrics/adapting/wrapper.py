@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
@@ -216,8 +216,11 @@ class Wrapper:
             run.warn(self, score)
         return score
 
+    def _run(self, record: Any) -> AbstractContextManager[FrameworkRun]:
+        return self._run_of(record) if self.metric.waits else _NO_RUN
+
     @contextmanager
-    def _run(self, record: Any) -> Iterator[FrameworkRun]:
+    def _run_of(self, record: Any) -> Iterator[FrameworkRun]:
         name = self.schema.evaluation(record) if self.schema.evaluation else None
         with _lock:
             run = framework_run(self.schema.package, name)
@@ -263,6 +266,8 @@ class FrameworkRun:
             warnings.warn_explicit(text, EmbeddedJudgeWarning, schema.package, 1, module=schema.package)
 
 
+# What a metric without a judge is part of: it has nothing to note about a run.
+_NO_RUN = nullcontext(FrameworkRun())
 # Two threads must not get two runs of one name, nor both give the warning.
 _lock = threading.Lock()
 

@@ -130,6 +130,11 @@ class Metric(ABC):
         """Score one sample. Raises as `score` does."""
         return self.score(sample)
 
+    @property
+    def waits(self) -> bool:
+        """Whether `ascore` may wait, such as for a judge's reply; else it is `score`."""
+        return type(self).ascore is not Metric.ascore
+
     def check_sample(self, sample: Sample) -> None:
         """Raise if the sample lacks a field.
 
@@ -179,8 +184,9 @@ class Metric(ABC):
         scaled = on_scale(value, rules.scale)
         if self.strict and scaled is not None and scaled < rules.scale:
             scaled = 0.0
-        reached = (item.text for item in rules.bands if scaled is not None and scaled >= item.edge)
-        band = next(reached, None) if self.banded else None
+        band = None
+        if self.banded and scaled is not None:
+            band = next((item.text for item in rules.bands if scaled >= item.edge), None)
         signals_of = SIGNALS.get(rules.signals or "") if self.signalled else None
         signals, extra = (None, {}) if signals_of is None else signals_of(scaled, verdicts)
         added = {**extra, **(metadata or {})}
