@@ -21,8 +21,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+# Ends the name of the column that says why a value is missing.
+REASON = ".reason_code"
 # A server may call itself by another name in each reply.
 _MOST_PROVENANCES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of one metric as arrays: what the columns of a table are made of.
+
+    Attributes:
+        values: One a row; NaN where there is none.
+        codes: For each row, which of the reasons is why there is none.
+        reasons: Reason codes, each once; None is that there is a value.
+    """
+
+    values: NDArray[np.float64]
+    codes: NDArray[np.int8]
+    reasons: tuple[str | None, ...]
+
+    def texts(self) -> list[str | None]:
+        """Return the reason code of each row."""
+        return [self.reasons[code] for code in self.codes.tolist()]
 
 
 @dataclass(slots=True)
@@ -110,6 +131,13 @@ class Column:
         if self.threshold is not None:
             self.passed += int((values >= self.threshold).sum())
         self.failed += int(np.array([reason in FAILURES for reason in reasons])[codes].sum())
+
+    def as_arrays(self) -> Values:
+        """Return the values and reason codes."""
+        import numpy as np
+
+        reasons = tuple(name or None for name in self.names)
+        return Values(np.array(self.values, np.float64), np.array(self.codes, np.int8), reasons)
 
     def score(self, index: int, sample_id: str | None) -> Score:
         """Return what is known of a row's score: value and reason code."""

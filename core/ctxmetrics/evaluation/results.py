@@ -11,7 +11,7 @@ from ctxmetrics._checks import check_choice
 from ctxmetrics._wording import listed
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, missing_extra
-from ctxmetrics.evaluation.columns import Column
+from ctxmetrics.evaluation.columns import REASON, Column, Values
 from ctxmetrics.evaluation.curve import Curve, SmallestK, curve_of, smallest_k_of
 from ctxmetrics.evaluation.reference_spans import reference_spans_of
 from ctxmetrics.evaluation.writer import json_line, write_whole
@@ -250,6 +250,10 @@ class Results(Sequence[Row]):
     def _repr_html_(self) -> str:
         return notebook_html(self.report(curves=False))
 
+    def column(self, metric: str) -> Values:
+        """Return the values and reason codes of a metric as arrays."""
+        return self._columns[metric].as_arrays()
+
     def to_pandas(self) -> pd.DataFrame:
         """Return one line a sample: its fields, then a column a metric (missing values are missing).
 
@@ -266,10 +270,10 @@ class Results(Sequence[Row]):
         samples = [{"id": row.sample_id} if row.sample is None else row.sample.to_dict() for row in self]
         frame = pd.DataFrame(samples, index=range(len(self)))
         for name in self.metrics:
-            scores = [row[name] for row in self]
-            frame[name] = pd.Series([score.value for score in scores], dtype="float64")
-            if any(score.reason_code for score in scores):
-                frame[f"{name}.reason_code"] = [score.reason_code for score in scores]
+            column = self.column(name)
+            frame[name] = column.values  # noqa: PD011 - no frame of pandas
+            if any(reasons := column.texts()):
+                frame[name + REASON] = reasons
             if self._columns[name].doubts:
                 frame[f"{name}.doubtful"] = list(self._columns[name].doubtful)
         return frame

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from ctxmetrics.evaluation.columns import Values
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.tables._values import Values
 
 
 class Form(NamedTuple):

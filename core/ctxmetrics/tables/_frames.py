@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from ctxmetrics.tables._values import Values
+    from ctxmetrics.evaluation.columns import Values
 
 
 class Lists(NamedTuple):
@@ -112,24 +112,23 @@ def series_of(frame: nw.DataFrame[Any], name: str, reason: str, column: Values) 
     import narwhals.stable.v1 as nw
 
     kind = frame.implementation
-    names, codes = np.array(column.reasons, object), column.codes
     values: Any
     reasons: Any
     if kind.is_polars():
         import polars as pl
 
         values = pl.Series(name, column.values, nan_to_null=True)
-        reasons = pl.Series(reason, column.reasons, pl.String).gather(codes)
+        reasons = pl.Series(reason, column.reasons, pl.String).gather(column.codes)
     elif kind.is_pyarrow():
         import pyarrow as pa
 
         values = pa.chunked_array([pa.array(column.values, from_pandas=True)])
-        reasons = pa.chunked_array([pa.array(column.reasons, pa.string()).take(pa.array(codes))])
+        reasons = pa.chunked_array([pa.array(column.reasons, pa.string()).take(pa.array(column.codes))])
     else:
         space = nw.get_native_namespace(frame)
         return (
             nw.new_series(name, column.values, nw.Float64, native_namespace=space),
-            nw.new_series(reason, names[codes], nw.String, native_namespace=space),
+            nw.new_series(reason, column.texts(), nw.String, native_namespace=space),
         )
     return tuple(
         nw.from_native(series, series_only=True).alias(title)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from ctxmetrics.evaluation.columns import Values
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.tables._hits import Booleans, Pairs
-    from ctxmetrics.tables._values import Values
 
 _SMALL = np.iinfo(np.int32)
 

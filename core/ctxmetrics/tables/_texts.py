@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from ctxmetrics.evaluation.columns import Values
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.tables._frames import Lists
-    from ctxmetrics.tables._values import Values
 
 # By the class itself: a subclass may compute something else.
 _METRICS = (NonLLMContextRecall, NonLLMContextPrecision)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ctxmetrics.evaluation.columns import Values
 from ctxmetrics.metrics.base import on_scale
 
 if TYPE_CHECKING:
@@ -22,32 +21,6 @@ REASONS = (None, "missing_field", "no_reference", "no_retrieved_contexts", "metr
 _NO_REFERENCE, _NOT_RETRIEVED = 2, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """The values of one metric.
-
-    Attributes:
-        values: One a row; NaN where there is none.
-        codes: For each row, which of the reasons is why there is none.
-        reasons: Reason codes, each once; the first is None.
-    """
-
-    values: NDArray[np.float64]
-    codes: NDArray[np.int8]
-    reasons: tuple[str | None, ...]
-
-
-def values_of(scores: Sequence[tuple[float | None, str | None]]) -> Values:
-    """Return what pairs of a value and a reason code hold."""
-    reasons = tuple(dict.fromkeys([None, *(reason for _, reason in scores)]))
-    places = {reason: place for place, reason in enumerate(reasons)}
-    return Values(
-        np.array([math.nan if value is None else value for value, _ in scores], np.float64),
-        np.array([places[reason] for _, reason in scores], np.int8),
-        reasons,
-    )
-
-
 def joined(parts: Sequence[Values]) -> Values:
     """Return the values of several parts of a table as one."""
     if len(parts) == 1:
@@ -59,9 +32,9 @@ def joined(parts: Sequence[Values]) -> Values:
     return Values(np.concatenate([part.values for part in parts]), np.concatenate(codes), reasons)
 
 
-def no_values(rows: int) -> Values:
-    """Return columns to be filled, with the reasons that reading columns may give."""
-    return Values(np.full(rows, np.nan), np.zeros(rows, np.int8), REASONS)
+def no_values(rows: int, reasons: tuple[str | None, ...] = REASONS) -> Values:
+    """Return rows without a value, for the first of the reasons: unless said otherwise, those of reading columns."""
+    return Values(np.full(rows, np.nan), np.zeros(rows, np.int8), reasons)
 
 
 def fill(

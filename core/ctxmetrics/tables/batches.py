@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics._runtime.run import Run
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.columns import REASON, Values
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.sources import check_id
@@ -15,7 +16,7 @@ from ctxmetrics.fields import Reading, recognise
 from ctxmetrics.samples import Sample
 from ctxmetrics.tables._forms import form_of
 from ctxmetrics.tables._frames import as_polars, frame_of, may_hold_documents, series_of
-from ctxmetrics.tables._values import joined, values_of
+from ctxmetrics.tables._values import joined, no_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,11 +26,8 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.tables._forms import Form
-    from ctxmetrics.tables._values import Values
 
 Table = TypeVar("Table")
-# Ends the name of the column that says why a value is missing.
-REASON = ".reason_code"
 _MISSING_FIELD = "missing_field"
 
 
@@ -148,13 +146,10 @@ class BatchScorer:
         here = {name for name in fields if any(getattr(sample, name) is not None for sample in samples)}
         present |= here
         able = [metric for metric in metrics if here.issuperset(metric.requires)]
-        lacking = [(None, _MISSING_FIELD)] * len(samples)
-        scored = {metric.name: values_of(lacking) for metric in metrics}
+        scored = {metric.name: no_values(len(samples), (_MISSING_FIELD,)) for metric in metrics}
         if able:
             results = run_in_caller(Evaluation(samples, able, judge=self.judge, keep=False, **options))
-            for metric in able:
-                found = (row[metric.name] for row in results)
-                scored[metric.name] = values_of([(score.value, score.reason_code) for score in found])
+            scored |= {metric.name: results.column(metric.name) for metric in able}
         return scored
 
     def _by_columns(

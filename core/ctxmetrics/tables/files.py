@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError, ParameterError, missing_extra
+from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import INTERRUPTED
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.results import Results
@@ -27,7 +28,7 @@ from ctxmetrics.fields import AUTO, PEEKED, Reading, recognise
 from ctxmetrics.files.arrow_rows import parquet_rows
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.samples import Sample
-from ctxmetrics.tables.batches import REASON, BatchScorer
+from ctxmetrics.tables.batches import BatchScorer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
