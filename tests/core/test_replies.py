@@ -9,11 +9,13 @@ import pytest
 from rapidfuzz import fuzz
 
 from ctxmetrics import text
-from ctxmetrics.judges.llm.checking import MOST_QUOTES, check
-from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
+from ctxmetrics._frozen import FrozenDict
+from ctxmetrics.judges.llm.checking import MOST_QUOTES, check, settle
+from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import SCHEMAS, get_pack
+from ctxmetrics.verdicts import Evidence, Verdict
 
 KEYS = ("sentences", "contexts")
 EVIDENCE = [{"context": "c1", "quote": "the pump hums", "whole": True}]
@@ -186,6 +188,69 @@ def test_an_entry_for_nobody_makes_the_whole_reply_decide_nothing(bad: Any) -> N
         check({"sentences": [{"id": "s1", "supported": False}, bad]}, PART, ("s1",), (), get_pack("en"))
 
 
+@pytest.mark.parametrize(
+    ("code", "error"), [("12345678", UnreadableReplyError), ("87654321", WrongDataError)]
+)
+def test_an_id_that_was_not_shown_in_a_reply_to_another_request_is_wrong_data(code, error) -> None:
+    data = {"data": "12345678", "sentences": [{"id": "s9", "supported": False}]}
+    with pytest.raises(UnreadableReplyError) as raised:
+        check(data, PART, ("s1",), (), get_pack("en"), code=code)
+    assert type(raised.value) is error
+
+
+@pytest.mark.parametrize(("others", "contexts"), [(1, [1]), (2, None)])
+def test_a_quote_of_another_context_counts_where_it_stands_in_one_only(others, contexts) -> None:
+    shown = {"c1": "Nothing of that.", **{f"c{n}": PART.contexts["c1"] for n in range(2, 2 + others)}}
+    part = Part(units=PART.units, contexts=shown)
+    found = check({"sentences": [{**YES, "supported": True}]}, part, ("s1",), (), get_pack("en"))
+    if contexts is None:
+        assert found.problems == {"s1": "unverified_evidence"}
+    else:
+        assert [span.context for span in found.verdicts["s1"].evidence] == contexts
+        assert found.verdicts["s1"].details["weak"] == ("another_context",)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_no_that_quotes_the_part_that_is_stated_stands(others) -> None:
+    contexts = {**PART.contexts, **{f"c{n}": "Nothing of that." for n in range(2, 2 + others)}}
+    entry = {"id": "s1", "supported": False, "evidence": [{**EVIDENCE[0], "whole": False}]}
+    found = check(
+        {"sentences": [entry]}, Part(units=PART.units, contexts=contexts), ("s1",), (), get_pack("en")
+    )
+    assert (found.problems, found.verdicts["s1"].value, found.verdicts["s1"].code) == ({}, False, None)
+    assert [(span.context, span.whole) for span in found.verdicts["s1"].evidence] == [(0, False)]
+
+
+def test_of_the_words_that_are_missing_so_many_characters_are_kept() -> None:
+    data = {"sentences": [{"id": "s1", "supported": False, "missing": "x" * 501}]}
+    found = check(data, PART, ("s1",), (), get_pack("en")).verdicts["s1"]
+    assert found.reason == found.details["missing"] == "x" * 500
+
+
+def test_the_evidence_of_one_context_stands_in_the_order_of_its_text() -> None:
+    words = ["little", "hums", "pump", "the", "night"]
+    evidence = [{"context": "c1", "quote": word, "whole": True} for word in words]
+    data = {"sentences": [{"id": "s1", "supported": True, "evidence": evidence}]}
+    found = check(data, PART, ("s1",), (), get_pack("en")).verdicts["s1"].evidence
+    assert [span.quote for span in found] == words[::-1]
+
+
+def test_a_useful_context_shows_its_own_quote_and_one_good_piece_of_evidence_is_enough() -> None:
+    part = Part(
+        units={**PART.units, "s2": "Rabbits sleep."}, contexts=PART.contexts, answer="It hums at night."
+    )
+    sentences = [
+        {**YES, "supported": True},
+        {"id": "s2", "supported": True, "evidence": [{"context": "c1", "quote": "At night"}]},  # weak
+    ]
+    for quote, shown in (("At night", ["At night"]), (None, ["At night", "the pump  hums"])):
+        data = {"sentences": sentences, "contexts": [{"id": "c1", "useful": True, "quote": quote}]}
+        found = check(data, part, ("s1", "s2"), ("c1",), get_pack("en")).verdicts
+        assert found["s2"].code == "weak_evidence"
+        assert found["c1"].code is None
+        assert [span.quote for span in found["c1"].evidence] == shown
+
+
 def test_the_same_verdict_twice_is_one_and_two_verdicts_are_none() -> None:
     same = {"sentences": [{"id": "s1", "supported": False}, {"id": "s1", "supported": "no"}]}
     assert check(same, PART, ("s1",), (), get_pack("en")).verdicts["s1"].value is False
@@ -206,6 +271,23 @@ def test_the_note_for_asking_again_holds_ids_and_our_own_words_only() -> None:
     assert "s1" in checked.note
     assert "c1" in checked.note
     assert hostile not in checked.note
+
+
+@pytest.mark.parametrize(
+    ("weak", "wins"), [((), True), (("another_context",), True), (("unrelated",), False)]
+)
+def test_a_useless_context_becomes_useful_where_a_supported_unit_rests_on_it(weak, wins) -> None:
+    """On the context that states it whole, not on the one that states a part of it."""
+    evidence = (Evidence(0, 0, 1, "a", whole=True), Evidence(1, 0, 1, "a", whole=False))
+    found = {
+        "s1": Verdict(id="s1", value=True, evidence=evidence, details=FrozenDict({"weak": weak})),
+        "c1": Verdict(id="c1", value=False),
+        "c2": Verdict(id="c2", value=False),
+    }
+    settle(found, Part(units={"s1": "a"}, contexts={"c1": "a", "c2": "a"}))
+    assert (found["c1"].value, found["c1"].code) == (wins, "contradicted")
+    assert found["c1"].evidence == (evidence[:1] if wins else ())
+    assert found["c2"] == Verdict(id="c2", value=False)
 
 
 # ---- the work that a reply may cause ----
@@ -247,6 +329,17 @@ def test_so_many_quotes_about_one_unit_are_looked_for_and_the_others_are_told(co
     right = check(quoting(lambda _: ["the pump hums", *wrong]), part, ("s1",), (), get_pack("en"))
     assert right.verdicts["s1"].value is True
     assert right.verdicts["s1"].details["quotes_left_out"] == 5001 - MOST_QUOTES
+
+
+@pytest.mark.parametrize(("quotes", "problem"), [(0, "unverified_evidence"), (1, "too_many_quotes")])
+def test_so_many_quotes_about_one_context_are_looked_for(quotes, problem):
+    data = {
+        "contexts": [
+            {"id": "c1", "useful": True, "quote": f"words {n} that are not there"}
+            for n in range(MOST_QUOTES + quotes)
+        ]
+    }
+    assert check(data, PART, (), ("c1",), get_pack("en")).problems == {"c1": problem}
 
 
 def test_the_same_quote_is_looked_for_once(compared):
