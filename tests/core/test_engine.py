@@ -505,6 +505,18 @@ def test_a_deadline_returns_what_is_there(caplog, monkeypatch):
     ]
 
 
+def test_a_run_that_is_stopped_twice_says_the_first_reason():
+    async def stopped():
+        run = Evaluation(samples(2), [IDBasedContextRecall()])
+        run.stop("the first reason")
+        run.stop("another reason")
+        return await run.go()
+
+    results = asyncio.run(stopped())
+    assert results.stopped == "the first reason"
+    assert codes(results, "id_based_context_recall") == ["cancelled"] * len(results)
+
+
 def test_after_a_deadline_a_stream_is_read_no_further():
     def stream():
         number = 0
