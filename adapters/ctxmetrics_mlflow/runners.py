@@ -16,8 +16,7 @@ from mlflow.genai import evaluate
 from ctxmetrics.adapting.runners import Runner, aside
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples import Sample
-from ctxmetrics_mlflow.scorers import MetricScorer
-from ctxmetrics_mlflow.traces import SCHEMA
+from ctxmetrics_mlflow.scorers import SCHEMA, MetricScorer
 
 _SETTINGS: dict[str, str | None] = {
     **dict.fromkeys(

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace
+from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanType, Trace
 from mlflow.genai.scorers import Scorer
+from mlflow.tracing.constant import TraceMetadataKey
 from pydantic import PrivateAttr
 from typing_extensions import Unpack
 
 from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, WrapperParams, as_judge, compact
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.fields import KeyParams
+from ctxmetrics.fields import SCHEMAS, KeyParams, text_of
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics import Metric
 from ctxmetrics.models.base import Model
 from ctxmetrics.scores import Score
-from ctxmetrics_mlflow.traces import SCHEMA, to_record
 
 # Characters with which MLflow refuses to log a metric: at the end of a run, when all judging is paid.
 _NOT_IN_A_NAME = re.compile(r"[^\w.\- ]")
@@ -145,3 +146,64 @@ class ParameterScorer(MetricClass, MetricScorer):
     ) -> None:
         built = Wrapper.build(self.core_class, params, SCHEMA, judge=as_judge(judge))
         super().__init__(built.metric, name=name, aggregations=aggregations, **built.keys)
+
+
+# --- where MLflow keeps the fields of a sample: a row's sides, and the documents of RETRIEVER spans ---
+
+
+def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None) -> dict[str, Any]:
+    """Return a row as a record; a side that is not given is taken from the trace."""
+    sides = {"inputs": inputs, "outputs": outputs, "expectations": expectations or None}
+    if trace is None:
+        return sides
+    root = next((span for span in _spans(trace) if span.parent_id is None), None)
+    told = {
+        "inputs": getattr(root, "inputs", None),
+        "outputs": getattr(root, "outputs", None),
+        "expectations": {
+            item.name: item.expectation.value
+            for item in trace.info.assessments or ()
+            if item.expectation is not None
+        },
+    }
+    given = {name: side for name, side in sides.items() if side is not None}
+    return {**told, **given, "id": trace.info.trace_id, "trace": trace, "run": trace}
+
+
+def _spans(trace: Any) -> list[Span]:
+    return sorted(getattr(trace.data, "spans", None) or (), key=lambda span: span.start_time_ns)
+
+
+def _retrievals(trace: Trace | None) -> Iterator[tuple[str, Any]]:
+    """Yield the documents of the outermost RETRIEVER spans: an inner one found what the outer one chose from."""
+    spans = [] if trace is None else _spans(trace)
+    by_id = {span.span_id: span for span in spans}
+    for span in spans:
+        above = by_id.get(span.parent_id or "")
+        while above is not None and above.span_type != SpanType.RETRIEVER:
+            above = by_id.get(above.parent_id or "")
+        if above is None and span.span_type == SpanType.RETRIEVER:
+            yield span.name, _documents(span.outputs)
+
+
+def _documents(outputs: Any) -> Any:
+    """Return the documents; some retrievers give a mapping that holds them."""
+    if not isinstance(outputs, dict) or isinstance(text_of(outputs), str):
+        return outputs
+    return next((outputs[key] for key in SCHEMA.places["retrieved_contexts"].keys if key in outputs), outputs)
+
+
+def _evaluation(record: Mapping[str, Any]) -> str | None:
+    """Return the run's id: `mlflow.genai.evaluate` writes it into the trace that it has or makes of each row."""
+    trace = record.get("trace")
+    return None if trace is None else trace.info.request_metadata.get(TraceMetadataKey.SOURCE_RUN)
+
+
+# Reads rows of an evaluation data set and their traces.
+SCHEMA = replace(
+    SCHEMAS["mlflow"],
+    retrievals=_retrievals,
+    evaluation=_evaluation,
+    package="ctxmetrics_mlflow",
+    hint="There is no RETRIEVER span in its trace either.",
+)

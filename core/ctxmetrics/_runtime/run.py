@@ -16,7 +16,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 from ctxmetrics._runtime import breaker as breakers
 from ctxmetrics._runtime import limits
@@ -31,6 +31,7 @@ from ctxmetrics._runtime.limits import Limiter
 from ctxmetrics._runtime.telemetry import model_call
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
+from ctxmetrics.models.base import Model, Prompt, Reply, checked_usage
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from ctxmetrics._runtime.cache import Store
     from ctxmetrics._runtime.memo import Memo
     from ctxmetrics._runtime.quota import Gate
-    from ctxmetrics.models.base import Model, Prompt, Reply
 
 DEFAULT_CONCURRENCY = 16
 DEFAULT_TIMEOUT = 120.0
@@ -226,8 +226,6 @@ class Run:
         """
         if self.quota is None:
             return 0
-        from ctxmetrics.models.base import checked_usage
-
         tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
         lease = await self.quota.enter(self.seconds_for(model), tokens)
         if isinstance(lease, int):
@@ -256,8 +254,6 @@ class Run:
             ParameterError: What it returned is no reply.
         """
         from anyio import fail_after
-
-        from ctxmetrics.models.base import Reply, checked_usage
 
         seconds = self.seconds_for(model)
         with model_call(model, prompt) as spent:
@@ -310,8 +306,6 @@ class Run:
 
 def _spent_on(problem: CtxMetricsError) -> Usage:
     """Return what a failed request cost."""
-    from ctxmetrics.models.base import checked_usage
-
     usage = problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
     return checked_usage(usage, sent="", received="")
 
@@ -356,8 +350,6 @@ def part_of(owner: object | None) -> Iterator[None]:
 
 def _breakers_of(owner: object) -> dict[str, Breaker]:
     """Return an owner's breakers. Owners differ by identity: metrics that are equal are different owners."""
-    from weakref import finalize
-
     key = id(owner)
     if key not in _owned:
         finalize(owner, _owned.pop, key, None).atexit = False

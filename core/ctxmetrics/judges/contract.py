@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.base import Claims, Judgement
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
-if TYPE_CHECKING:
-    Answer = TypeVar("Answer", Judgement, Claims)
-
+Answer = TypeVar("Answer", Judgement, Claims)
 _NONE = type(None)
 # What each field of an answer must be: in words, its types, and those of its items.
 _FIELDS: Mapping[str, tuple[str, tuple[type, ...], type]] = {
