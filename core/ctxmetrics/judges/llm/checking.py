@@ -312,12 +312,13 @@ def _context(
 
 
 def _evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, ...]:
-    spans = {_as_whole(hit.span, hit.span.context in whole) for hit in hits}
+    spans = {
+        hit.span
+        if hit.span.whole is (hit.span.context in whole)
+        else replace(hit.span, whole=not hit.span.whole)
+        for hit in hits
+    }
     return tuple(sorted(spans, key=attrgetter("context", "start", "end")))
-
-
-def _as_whole(span: Evidence, whole: bool) -> Evidence:
-    return span if span.whole is whole else replace(span, whole=whole)
 
 
 def _with_doubts(verdict: Verdict, doubts: Iterable[str], details: dict[str, Any]) -> Verdict:

@@ -122,22 +122,19 @@ def merge(
     """
     given: list[list[Verdict]] = [[] for _ in ids]
     for part, verdicts in answers:
+        whole = all(part.places[id_] == (index, 0) for index, id_ in enumerate(part.contexts))
         for id_, verdict in verdicts.items():
-            if id_[0] == ids[0][0]:
-                given[part.places[id_][0]].append(_placed(verdict, part.places))
+            if id_[0] != ids[0][0]:
+                continue
+            if not whole:  # else the evidence stands in the part where it stands in the request
+                spans = [(*part.places[f"c{span.context + 1}"], span) for span in verdict.evidence]
+                evidence = tuple(
+                    replace(span, context=index, start=first + span.start, end=first + span.end)
+                    for index, first, span in spans
+                )
+                verdict = replace(verdict, evidence=evidence)  # noqa: PLW2901 - the same verdict, in another place
+            given[part.places[id_][0]].append(verdict)
     return tuple(_merged(found, id_, text) for id_, text, found in zip(ids, texts, given, strict=True))
-
-
-def _placed(verdict: Verdict, places: Mapping[str, tuple[int, int]]) -> Verdict:
-    """Return a part's verdict with its evidence where it stands in the whole request."""
-    evidence = tuple(_moved(span, *places[f"c{span.context + 1}"]) for span in verdict.evidence)
-    return verdict if evidence == verdict.evidence else replace(verdict, evidence=evidence)
-
-
-def _moved(span: Evidence, index: int, first: int) -> Evidence:
-    if (index, first) == (span.context, 0):
-        return span
-    return replace(span, context=index, start=first + span.start, end=first + span.end)
 
 
 def _merged(found: Sequence[Verdict], id_: str, text: str) -> Verdict:
