@@ -3,7 +3,7 @@
 The only client library that the core speaks to itself: an extra, imported when a model of it is first asked.
 Building a client loads certificates and costs tens of milliseconds; its connections stay open between requests.
 The package makes the HTTP client and the headers once; requests are then sent without what it does for each of them,
-which takes a third of the CPU time of a request.
+which takes more CPU time than sending them (docs/running.md).
 
 What a server sends is untrusted: redirects are not followed, and the size of a reply is bounded, also decompressed.
 
@@ -86,13 +86,15 @@ class Client:
 def _status_error(response: Any, text: str) -> Exception:
     from openai import APIStatusError
 
+    body: Any
     try:
         body = json.loads(text)
+        said = f"{body}"
     except (ValueError, RecursionError):
-        body = text
+        body = said = text
     error = body.get("error", body) if isinstance(body, dict) else body
-    said = f" - {body}" if body else ""
-    return APIStatusError(f"Error code: {response.status_code}{said}", response=response, body=error)
+    message = f"Error code: {response.status_code}" + (f" - {said}" if said else "")
+    return APIStatusError(message, response=response, body=error)
 
 
 def client_for(base_url: str, key: str) -> Client:
