@@ -15,7 +15,10 @@ import unicodedata
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 # Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
 FUZZY_BAR = 0.9
@@ -178,9 +181,7 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
     if not text.isascii():  # sentencex takes whole characters only; every place stays the same
         text = _HALVES.sub("\ufffd", text)
     language = language or detect_language(text)
-    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
-
-    pieces: list[Span] = []
+    pieces: list[tuple[int, int]] = []
     whole = Span(0, len(text))
     for block in _cut(text, whole, _LIST_ITEM) if "\n" in text else (whole,):
         if language == "th":
@@ -192,12 +193,13 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
             if end is None or end.end() == len(content):  # one sentence; the splitter takes longer to say so
                 pieces.append(block)
                 continue
+        from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
+
         for piece in segment(language, content):
             start = text.index(piece, position)
             position = start + len(piece)
-            pieces.append(Span(start, position))
-    stripped = [_strip(text, piece) for piece in pieces]
-    return tuple([span for span in stripped if has_content(text[span.start : span.end])])
+            pieces.append((start, position))
+    return tuple(_stripped(text, pieces))
 
 
 def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
@@ -208,16 +210,20 @@ def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
     return [*spans, Span(position, block.end)]
 
 
-def _strip(text: str, span: Span) -> Span:
-    start, end = span
-    piece = text[start:end].rstrip()
-    end = start + len(piece)
-    start = end - len(piece.lstrip())
-    if not text[start : start + 1].isalpha():
-        mark = _LIST_MARK.match(text, start, span.end)
-        if mark and _starts_a_line(text, start):
-            start = mark.end()
-    return Span(start, max(start, end))
+def _stripped(text: str, pieces: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    """Yield the pieces that hold a letter or a digit, without white space around them and list marks."""
+    for first, last in pieces:
+        piece = text[first:last].lstrip()
+        start = last - len(piece)
+        piece = piece.rstrip()
+        end = start + len(piece)
+        if not piece[:1].isalpha():
+            mark = _LIST_MARK.match(text, start, last)
+            if mark and _starts_a_line(text, start):
+                start = mark.end()
+            if not has_content(text[start:end]):
+                continue
+        yield Span(start, end)
 
 
 def _starts_a_line(text: str, position: int) -> bool:

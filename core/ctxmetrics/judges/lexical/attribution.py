@@ -100,23 +100,20 @@ def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
     pool: dict[int, int] = {}  # what sentences hold, each kind once, with the first such sentence
     seen, missing, supported = 0, row.missing(0), False
     together: Candidate | None = None
-    possible = row.enough(row.present.bit_count() / len(row.keys), row.missing(row.present))
-    for context, masks in row.contexts.items():
+    for context, masks in row.contexts.items() if row.possible(row.present) else ():
         known = len(pool)
         for sentence, mask in masks.items():
             pool.setdefault(mask, sentence)
-        if not possible:  # all sentences together are not enough
-            alone[context] = row.window(context, masks)
-            continue
         own = _union(masks.values())
         seen |= own
-        alone[context] = row.alone(context, masks, own)
+        if row.possible(own):
+            alone[context] = row.alone(context, masks, own)
         before, missing = missing, row.missing(seen)
         for earlier in (context,) if missing == before else tuple(alone):
-            if not alone[earlier].since and row.enough(alone[earlier].held, missing):
-                alone[earlier] = alone[earlier]._replace(since=context + 1)
+            candidate = alone.get(earlier)
+            if candidate and not candidate.since and row.enough(candidate.held, missing):
+                alone[earlier] = candidate._replace(since=context + 1)
                 supported = True
-        supported = supported or bool(alone[context].since)
         if not supported and (len(pool) > known or missing != before):
             together = row.together(context, seen, pool)
             supported = together is not None
@@ -124,10 +121,13 @@ def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
     if together:
         found.append(together)
     smallest_k = min((candidate.since for candidate in found), default=None)
-    if not found and alone:
-        nearest = max(alone.values(), key=_held)
+    if not found and row.contexts:
+        windows = (
+            alone.get(context) or row.window(context, masks) for context, masks in row.contexts.items()
+        )
+        nearest = max(windows, key=_held)
         if row.scattered_at_most(row.present) > nearest.held:
-            nearest = max(nearest, row.scattered(None, pool), key=_held)
+            nearest = max(nearest, row.scattered(None, _distinct(row.masks)), key=_held)
         found.append(nearest)
     found = [row.picked(candidate) for candidate in found]
     whole = frozenset(row.whole)
@@ -161,13 +161,20 @@ class _Row:
         self._numbers = sum([bits[key] for key in unit.numbers])
         self._names, self._name_count = sum([bits[key] for key in unit.names]), max(1, len(unit.names))
         self.whole: set[int] = set()
-        self._windows: dict[int, list[int]] = {}
-        masks = index.masks(self.keys)
-        self.present: int = _union(masks.values())
-        """The bits of the words that stand in any context."""
+        self._windows: dict[int, range] = {}
+        self.masks: dict[int, int] = dict(sorted(index.masks(self.keys).items()))
+        """What each sentence holds."""
         self.contexts: dict[int, dict[int, int]] = {}
-        for sentence in sorted(masks):
-            self.contexts.setdefault(self._owners[sentence], {})[sentence] = masks[sentence]
+        """The same for each context."""
+        context = -1
+        for sentence, mask in self.masks.items():
+            if self._owners[sentence] != context:
+                context = self._owners[sentence]
+                self.contexts[context] = {}
+            self.contexts[context][sentence] = mask
+        self.present: int = _union(self.masks.values())
+        """The bits of the words that stand in any context."""
+        self._least = self.missing(self.present)
 
     def missing(self, present: int) -> float:
         """Return what is taken off for the numbers and names that are not among the words present."""
@@ -178,19 +185,24 @@ class _Row:
     def enough(self, held: float, missing: float) -> bool:
         return held - missing >= self._rule.min_coverage - _TOLERANCE
 
+    def possible(self, present: int) -> bool:
+        """Whether sentences with no more than these words may support the unit, given all contexts."""
+        return self.enough(present.bit_count() / len(self.keys), self._least)
+
     def window(self, context: int, masks: Mapping[int, int]) -> Candidate:
         """Return the fullest run of neighbouring sentences of one context, the first of equals."""
         sentences, size = list(masks), self._size
-        most, chosen, n = 0, sentences[:1], len(sentences)
-        for first, sentence in enumerate(sentences):
-            last, together = first + 1, masks[sentence]
-            while last < n and sentences[last] < sentence + size:
-                together |= masks[sentences[last]]
-                last += 1
+        most, fullest = 0, sentences[0]
+        for number, first in enumerate(sentences):
+            together = 0
+            for sentence in sentences[number : number + size]:
+                if sentence >= first + size:
+                    break
+                together |= masks[sentence]
             if (count := together.bit_count()) > most:
-                most, chosen = count, sentences[first:last]
+                most, fullest = count, first
         coverage = most / len(self.keys)
-        self._windows[context] = chosen
+        self._windows[context] = range(fullest, fullest + size)
         return Candidate(context, 0, coverage, coverage, ())
 
     def picked(self, candidate: Candidate) -> Candidate:
@@ -198,7 +210,8 @@ class _Row:
         if candidate.picks or candidate.context is None:
             return candidate
         masks = self.contexts[candidate.context]
-        chosen = {sentence: masks[sentence] for sentence in self._windows[candidate.context]}
+        window = self._windows[candidate.context]
+        chosen = {sentence: mask for sentence, mask in masks.items() if sentence in window}
         return candidate._replace(picks=_greedy(_distinct(chosen), self._size))
 
     def scattered(self, context: int | None, pool: Mapping[int, int]) -> Candidate:
@@ -215,10 +228,9 @@ class _Row:
         best, missing = self.window(context, masks), self.missing(own)
         if not self.enough(best.held, missing) and self.enough(self.scattered_at_most(own), missing):
             best = max(best, self.scattered(context, _distinct(masks)), key=_held)
-        if not self.enough(best.held, missing):
-            return best
-        self.whole.add(context)
-        return best._replace(since=context + 1)
+        if self.enough(best.held, missing):
+            self.whole.add(context)
+        return best
 
     def together(self, context: int, seen: int, pool: Mapping[int, int]) -> Candidate | None:
         """Return sentences of the contexts up to this one, where these are enough; the pool holds their masks."""
@@ -274,14 +286,16 @@ def _distinct(masks: Mapping[int, int]) -> dict[int, int]:
 
 
 def _greedy(pool: Mapping[int, int], limit: int) -> tuple[Pick, ...]:
-    """Choose sentences one by one, each the one that adds most; the earlier one where two add as many."""
+    """Choose sentences one by one, each the one that adds most; the first in the pool where two add as many."""
     picks: list[Pick] = []
     held = 0
     while len(picks) < limit:
-        mask = max(pool, key=lambda mask: ((mask & ~held).bit_count(), -pool[mask]), default=0)
-        adds = mask & ~held
-        if not adds:
+        most, fullest = 0, 0
+        for mask in pool:
+            if (count := (mask & ~held).bit_count()) > most:
+                most, fullest = count, mask
+        if not most:
             break
-        picks.append(Pick(pool[mask], adds))
-        held |= mask
+        picks.append(Pick(pool[fullest], fullest & ~held))
+        held |= fullest
     return tuple(picks)

@@ -74,7 +74,8 @@ class Passage:
         self.denials: list[int] = []
         """The positions of words that deny, and of those that may."""
         places = self.places
-        for position, (key, folded, _, _, _, _, _) in enumerate(tokens):
+        for position, token in enumerate(tokens):
+            key, folded = token.key, token.folded
             if key in places:
                 places[key].append(position)
             else:
@@ -174,12 +175,12 @@ class Statement(Passage):
         self.content: list[int] = []
         self.numbers: list[int] = []
         self.capitals: list[int] = []
-        for position, (_, folded, kind, capital, _, _, _) in enumerate(unit.tokens):
-            if kind in {"number", "count"}:
+        for position, token in enumerate(unit.tokens):
+            if token.kind in {"number", "count"}:
                 self.numbers.append(position)
-            if folded not in self.stop and kind != "character":
+            if token.folded not in self.stop and token.kind != "character":
                 self.content.append(position)
-                if capital and kind == "word":
+                if token.capital and token.kind == "word":
                     self.capitals.append(position)
 
     @cached_property
@@ -269,7 +270,9 @@ class _Check:
             before = islice(self._scope(self.said, position, -1), 1)
             for denied in (position + 1,) if self.said.limits(position) else chain(after, before):
                 key = self.said.tokens[denied].key
-                if key not in self.held and not self.held.isdisjoint(self._opposites(key)):
+                if key not in self.held and not self.held.isdisjoint(
+                    vocabulary.opposites(key, self.language)
+                ):
                     break  # did not fall: rose
                 places = [
                     (passage, place) for passage in self.evidence for place in passage.places.get(key, ())
@@ -328,7 +331,8 @@ class _Check:
         for position, word in enumerate(self.said.tokens):
             if word.key in self.held or _counts(word):
                 continue
-            for other in self._opposites(word.key) & self.held - own.keys():
+            opposites = vocabulary.opposites(word.key, self.language) & self.held
+            for other in sorted(opposites - own.keys()):
                 for passage in self.evidence:
                     places = [
                         place for place in passage.places.get(other, ()) if not _counts(passage.tokens[place])
@@ -341,13 +345,6 @@ class _Check:
                             self.said.spelled(position, position),
                             passage.spelled(places[0], places[0]),
                         )
-
-    def _opposites(self, key: str) -> frozenset[str]:
-        return (
-            vocabulary.antonyms(self.language)
-            .get(key, frozenset())
-            .union(vocabulary.opposite_by_prefix(key, self.language))
-        )
 
     # --- numbers, dates, names ---
 

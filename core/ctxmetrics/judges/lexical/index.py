@@ -10,8 +10,6 @@ from collections import OrderedDict
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ctxmetrics.judges.lexical.sentences import sentences
 from ctxmetrics.judges.lexical.words import Token, tokens, words
 from ctxmetrics.verdicts import Evidence
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 MAX_INDEXED = 1_000_000
 """Contexts of more characters together are indexed for the words of the request only: memory stays in
 proportion to the matches, time to the text (50 million characters of prose: about 15 s and 200 MB)."""
-_NOWHERE = array("I")
 
 
 class Index:
@@ -41,8 +38,6 @@ class Index:
     """
 
     __slots__ = (
-        "_bounds",
-        "_ids",
         "_places",
         "_token_bounds",
         "_tokens",
@@ -60,32 +55,26 @@ class Index:
         self.first: array[int] = array("I", [0])
         self.owners: array[int] = array("I")
         self.lengths: list[int] = []
-        self._ids: dict[str, int] = {}
-        """A number for each key."""
+        self._places: dict[str, list[int]] = {}
+        """For each key the sentences it stands in, once for every time it does."""
         self._tokens: list[Token] = []
         """All words; empty where only the wanted ones are kept."""
         self._token_bounds: array[int] = array("I", [0])
         """For each sentence its first token; one more entry for the end."""
-        kept = array("I"), array("I")
         for context in contexts:
-            self.lengths.append(self._add(context, wanted, *kept))
+            self.lengths.append(self._add(context, wanted))
             self.first.append(len(self.starts))
-        # In the places stand the sentences of the first key, then those of the second ..; one more bound for the end.
-        ids, counts = (np.array(numbers, np.uint32) for numbers in kept)
-        sentence_of = np.arange(len(counts), dtype=np.uint32).repeat(counts)
-        self._places: array[int] = array("I", sentence_of[ids.argsort(kind="stable")].tobytes())
-        self._bounds: array[int] = array("I", [0])
-        self._bounds.frombytes(np.bincount(ids).cumsum(dtype=np.uint32).tobytes())
-        stored = 4 * len(self._places) + 8 * len(self._tokens)
-        self.weight: int = 16 * len(self.starts) + stored + 150 * len(self._ids)
+        stored = 9 * sum(map(len, self._places.values())) + 8 * len(self._tokens)
+        self.weight: int = 16 * len(self.starts) + stored + 250 * len(self._places)
 
-    def _add(self, context: str, wanted: AbstractSet[str] | None, ids: array[int], counts: array[int]) -> int:
-        """Read a context: add the number of each key, and for each sentence how many these are; return its length."""
-        numbers, owner, length = self._ids, len(self.lengths), 0
-        for start, end in sentences(context):
-            self.starts.append(start)
-            self.ends.append(end)
-            self.owners.append(owner)
+    def _add(self, context: str, wanted: AbstractSet[str] | None) -> int:
+        """Read a context; return its length."""
+        places, length, spans = self._places, 0, sentences(context)
+        first = len(self.starts)
+        self.starts.extend([start for start, _ in spans])
+        self.ends.extend([end for _, end in spans])
+        self.owners.extend([len(self.lengths)] * len(spans))
+        for sentence, (start, end) in enumerate(spans, first):
             inside = tokens(context[start:end])
             length += len(inside)
             if wanted is None:
@@ -93,19 +82,20 @@ class Index:
                 self._token_bounds.append(len(self._tokens))
             else:
                 inside = [token for token in inside if token.key in wanted]
-            ids.extend([numbers.setdefault(token[0], len(numbers)) for token in inside])
-            counts.append(len(inside))
+            for token in inside:
+                key = token.key
+                if key in places:
+                    places[key].append(sentence)
+                else:
+                    places[key] = [sentence]
         return length
 
     def __contains__(self, key: object) -> bool:
-        return key in self._ids
+        return key in self._places
 
     def sentences(self, key: str, context: int | None = None) -> Sequence[int]:
         """Return the sentences a word stands in, once for every time it does."""
-        number = self._ids.get(key)
-        if number is None:
-            return _NOWHERE
-        found = self._places[self._bounds[number] : self._bounds[number + 1]]
+        found = self._places.get(key, [])
         if context is None:
             return found
         return found[bisect_left(found, self.first[context]) : bisect_left(found, self.first[context + 1])]
@@ -118,15 +108,14 @@ class Index:
             first: The first sentence that is looked at.
             last: One past the last; None: all.
         """
-        ids, bounds, places = self._ids, self._bounds, self._places
+        places = self._places
         last = len(self.starts) if last is None else last
         found: dict[int, int] = {}
         bit = 1
         for key in keys:
-            if (number := ids.get(key)) is not None:
-                for sentence in places[bounds[number] : bounds[number + 1]]:
-                    if first <= sentence < last:
-                        found[sentence] = found.get(sentence, 0) | bit
+            for sentence in places.get(key, ()):
+                if first <= sentence < last:
+                    found[sentence] = found.get(sentence, 0) | bit
             bit <<= 1
         return found
 

@@ -174,7 +174,7 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
     supported = smallest_k is not None
     picks = shown.picks if shown else ()
     covered = sum([pick.adds for pick in picks])
-    absent = found.keys_of(~found.present)
+    absent = found.keys_of(~found.present) if unit.numbers or unit.names else ()
     numbers, names = ([key for key in kind if key in absent] for kind in (unit.numbers, unit.names))
     uncertain = supported and doubt is not None
     details: dict[str, Any] = {
@@ -201,9 +201,16 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
             for _, sentence, context in order
         )
     else:
-        spans = (reader.index.evidence(pick.sentence, contexts) for pick in picks)
+        index = reader.index
         details["nearest"] = tuple(
-            {"context": span.context, "start": span.start, "end": span.end} for span in spans
+            [
+                {
+                    "context": index.owners[sentence],
+                    "start": index.starts[sentence],
+                    "end": index.ends[sentence],
+                }
+                for sentence, _ in picks
+            ]
         )
     parts = [f"{covered.bit_count()} of {len(unit.content)} words found"]
     parts += [f"missing {what}: {listed(lost)}" for what in _MISSING if (lost := details[f"missing_{what}"])]
@@ -232,12 +239,12 @@ def _bigram_share(unit: Phrase, shown: Candidate | None, reader: Reader) -> floa
     found: set[tuple[str, str]] = set()
     for pick in shown.picks if shown else ():
         keys = [
-            key
-            for key, folded, kind, _, _, _, _ in reader.tokens(pick.sentence)
-            if key in content or (folded not in stop and kind != "character")
+            token.key
+            for token in reader.tokens(pick.sentence)
+            if (token.folded not in stop and token.kind != "character") or token.key in content
         ]
-        found.update(pairwise(keys))
-    return len(pairs & found) / len(pairs)
+        found |= pairs.intersection(pairwise(keys))
+    return len(found) / len(pairs)
 
 
 def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctxmetrics.judges.lexical import vocabulary
 from ctxmetrics.judges.lexical.attribution import Candidate, Rule, Support, attribute, by_context, fullest
 from ctxmetrics.judges.lexical.contradiction import Contradiction, Passage, Statement, contradiction
 
@@ -54,11 +56,15 @@ class Reader:
         """Return the words of a sentence."""
         return self.index.tokens(sentence, self._contexts)
 
+    def text(self, sentence: int) -> str:
+        """Return a sentence."""
+        return self.index.text(sentence, self._contexts)
+
     def passage(self, sentence: int) -> Passage:
         """Return a sentence, read for the check for contradictions."""
         found = self._passages.get(sentence)
         if found is None:
-            text = self.index.text(sentence, self._contexts)
+            text = self.text(sentence)
             found = self._passages[sentence] = Passage(text, self.tokens(sentence), self.language, sentence)
         return found
 
@@ -132,7 +138,6 @@ class _Doubts:
     def __init__(self, unit: Phrase, reader: Reader, candidates: Sequence[Candidate]) -> None:
         self.n = len(reader.index.lengths)
         self._unit, self._reader, self._candidates = unit, reader, candidates
-        self._said = Statement(unit, reader.language)
         self._known: dict[tuple[Candidate, range], Contradiction | None] = {}
 
     def of(self, candidate: Candidate, contexts: range) -> Contradiction | None:
@@ -142,14 +147,28 @@ class _Doubts:
         """
         known = (candidate, contexts)
         if known not in self._known:
-            passages = [self._reader.passage(pick.sentence) for pick in candidate.picks]
-            self._known[known] = contradiction(
-                self._said,
-                passages,
-                lambda key: self._reader.holding(key, range(candidate.since)),
-                lambda one, other, but: self._reader.overlap(self._unit, one, other, contexts, but),
+            self._known[known] = (
+                None
+                if self._verbatim(candidate)
+                else contradiction(
+                    self._said,
+                    [self._reader.passage(pick.sentence) for pick in candidate.picks],
+                    lambda key: self._reader.holding(key, range(candidate.since)),
+                    lambda one, other, but: self._reader.overlap(self._unit, one, other, contexts, but),
+                )
             )
         return self._known[known]
+
+    def _verbatim(self, candidate: Candidate) -> bool:
+        """Whether a candidate is the unit word for word, so that nothing in it can contradict the unit."""
+        if len(candidate.picks) != 1 or self._reader.text(candidate.picks[0].sentence) != self._unit.text:
+            return False
+        denying = vocabulary.negations(self._reader.language)
+        return denying.isdisjoint([token.folded for token in self._unit.tokens])
+
+    @cached_property
+    def _said(self) -> Statement:
+        return Statement(self._unit, self._reader.language)
 
     def certain(self) -> tuple[int, Candidate] | None:
         """Return the smallest k at which sentences support the unit without contradicting it, and these."""

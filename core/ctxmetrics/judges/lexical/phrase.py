@@ -51,24 +51,24 @@ class Phrase:
         """Read a text; the language chooses the stop words."""
         stop = stop_words(language)
         has_names = not text.isupper() and base_language(language) not in _NOUNS_ARE_CAPITALISED
-        found, spans = tokens(text), tuple(sentences(text))
+        found, spans = tokens(text), sentences(text)
         beginnings = _beginnings(text, spans) if has_names else frozenset()
         content: dict[str, int] = {}
         sequence: list[str] = []
         numbers: dict[str, None] = {}
         names: dict[str, None] = {}
         for position, token in enumerate(found):
-            key, folded, kind, capital, _, _, _ = token
-            long = len(folded) > 1
-            capitalised = capital and has_names and kind == "word" and position not in beginnings
-            if kind == "word" and not capitalised and folded in stop:
+            is_word, stopped, long = token.kind == "word", token.folded in stop, len(token.folded) > 1
+            capitalised = token.capital and has_names and is_word and position not in beginnings
+            if is_word and stopped and not capitalised:
                 continue
-            plain = kind == "word" and long and folded not in stop
+            plain = is_word and long and not stopped
             if not plain and not _is_content(token, stop, capitalised=capitalised):
                 continue
+            key = token.key
             if key not in content:
                 content[key] = position
-                if kind == "number":
+                if token.kind == "number":
                     numbers[key] = None
             sequence.append(key)
             if capitalised and long:  # one letter is an initial or a unit's symbol

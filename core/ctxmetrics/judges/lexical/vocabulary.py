@@ -496,7 +496,7 @@ def skipped_after_negation(language: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def antonyms(language: str) -> dict[str, frozenset[str]]:
+def _antonyms(language: str) -> dict[str, set[str]]:
     """Return for each key the keys of its antonyms."""
     found: dict[str, set[str]] = {}
     for line in _for(_ANTONYMS, language).strip().splitlines():
@@ -504,20 +504,18 @@ def antonyms(language: str) -> dict[str, frozenset[str]]:
         for own, other in ((left, right), (right, left)):
             for key in own - other:
                 found.setdefault(key, set()).update(other - own)
-    return {key: frozenset(others) for key, others in found.items()}
+    return found
 
 
-def opposite_by_prefix(key: str, language: str) -> tuple[str, ...]:
-    """Return the key without an English prefix that turns the meaning round, and with each of them."""
+@lru_cache(maxsize=1 << 11)
+def opposites(key: str, language: str) -> frozenset[str]:
+    """Return the keys of a word's antonyms; in English also the key with and without a prefix that turns it round."""
+    found = _antonyms(language).get(key, set[str]())
     if base_language(language) != "en" or not key.isascii() or not key.isalpha():
-        return ()
-    without = tuple(
-        key[len(prefix) :]
-        for prefix in _OPPOSING_PREFIXES
-        if key.startswith(prefix) and len(key) - len(prefix) >= _SHORTEST_PREFIXED
-    )
-    added = tuple(prefix + key for prefix in _OPPOSING_PREFIXES) if len(key) >= _SHORTEST_PREFIXED else ()
-    return without + added
+        return frozenset(found)
+    without = [key.removeprefix(prefix) for prefix in _OPPOSING_PREFIXES if key.startswith(prefix)]
+    added = [prefix + key for prefix in _OPPOSING_PREFIXES] if len(key) >= _SHORTEST_PREFIXED else []
+    return frozenset([*found, *added, *(word for word in without if len(word) >= _SHORTEST_PREFIXED)])
 
 
 @lru_cache(maxsize=1)

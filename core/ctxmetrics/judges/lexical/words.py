@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from sys import intern
@@ -60,7 +61,8 @@ class Word(NamedTuple):
     end: int
 
 
-class Token(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Token:
     """A word without its place in a text: one object for every time it is met.
 
     Attributes:
@@ -93,8 +95,9 @@ def words(text: str) -> list[Word]:
     new, found, place = tuple.__new__, list[Word](), 0  # half the time of Word(..)
     for chunk, inside in zip(chunks, _read_chunks(text, chunks), strict=True):
         place = text.index(chunk, place)
-        for key, folded, kind, _, _, start, end in inside:
-            found.append(new(Word, (key, folded, kind, place + start, place + end)))
+        for token in inside:
+            word = token.key, token.folded, token.kind, place + token.start, place + token.end
+            found.append(new(Word, word))
         place += len(chunk)
     return found
 
@@ -120,34 +123,40 @@ def _without_typography(text: str) -> str:
 def _read_chunks(text: str, chunks: Sequence[str]) -> list[tuple[Token, ...]]:
     """Return the words of each chunk; those that are read together stand with the first of their chunks."""
     known: list[Any] = [*map(_chunk, chunks)]
-    if None not in known:
-        return known
-    places: list[tuple[int, int]] = []
-    last = 0
-    for first in [place for place, inside in enumerate(known) if inside is None]:
-        if first < last:
+    end = 0
+    for place in [place for place, inside in enumerate(known) if inside is None]:
+        if place < end:
             continue
-        last = first + 1
-        known[first], opens = _dependent_chunks[chunks[first]]
-        in_name, closed = opens is _NAME, opens is None and chunks[first][-1] in _CLOSING
-        while last < len(chunks):
-            if known[last] is not None:
-                in_name = in_name and _NAME_CONTINUES.match(chunks[last]) is not None
-                if not in_name:
-                    break
-                closed = False
-            elif closed:
-                break
-            else:
-                opens = _dependent_chunks[chunks[last]][1]
-                in_name = opens is _NAME or (in_name and _NAME_CONTINUES.match(chunks[last]) is not None)
-                closed = opens is None and not in_name and chunks[last][-1] in _CLOSING
-            last += 1
-        if last > first + 1:
-            places = places or [match.span() for match in _CHUNK.finditer(text)]
-            together = text[places[first][0] : places[last - 1][1]]
-            known[first:last] = [_dependent_chunks[together][0], *[()] * (last - first - 1)]
+        known[place], opens = _dependent_chunks[chunks[place]]
+        if opens is not _NAME and known[place + 1 : place + 2] != [None]:
+            continue  # nothing goes on: almost always
+        end = _end_of_run(chunks, known, place)
+        if (run := end - place) > 1:
+            rest = text.split(None, place)[-1]
+            after = rest.split(None, run)[run:]
+            together = rest.removesuffix(after[0] if after else "").rstrip()
+            known[place:end] = [_dependent_chunks[together][0], *[()] * (run - 1)]
     return known
+
+
+def _end_of_run(chunks: Sequence[str], known: Sequence[object], first: int) -> int:
+    """Return where the chunks end that are read together with the first; those unknown depend on others."""
+    opens = _dependent_chunks[chunks[first]][1]
+    in_name, closed = opens is _NAME, opens is None and chunks[first][-1] in _CLOSING
+    for place in range(first + 1, len(chunks)):
+        chunk = chunks[place]
+        in_name = in_name and _NAME_CONTINUES.match(chunk) is not None
+        if known[place] is not None:
+            if not in_name:
+                return place
+            closed = False
+        elif closed:
+            return place
+        else:
+            opens = _dependent_chunks[chunk][1]
+            in_name = in_name or opens is _NAME
+            closed = opens is None and not in_name and chunk[-1] in _CLOSING
+    return len(chunks)
 
 
 def _tokens(text: str) -> tuple[Token, ...]:
@@ -601,8 +610,6 @@ _DATES = (
 )
 _TYPOGRAPHY = (*((mark, "'") for mark in "‘’"), *((mark, ";") for mark in "“”„«»–—…•"))
 """Marks that make a text non-ASCII and mean nothing here, each replaced by one character."""
-_CHUNK = re.compile(r"\S+")
-"""What `str.split` gives."""
 _ASCII_LETTERS = rf"[A-Za-z]{{1,{_LONGEST}}}(?:'(?:s|t|re|ve|ll|d|m)(?![A-Za-z0-9]))?"
 _IS_DATE, _IS_NUMBER, _IS_CURRENCY, _IS_WORD = 1, 2, 3, 5
 """Groups of the pattern of a word."""
