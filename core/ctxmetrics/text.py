@@ -56,6 +56,8 @@ _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
 _SENTENCE_END = re.compile(r"[\n!.?)]")
 """Characters of ASCII at which the splitter may begin a sentence in English."""
 _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
+# Where the splitter fails (sentencex 1.0): a letter, a space of several bytes (no-break space), a full stop.
+_BEFORE_STOP, _WIDE_SPACE = re.compile(r"(?<=[^\W\d_])\s+(?=\.)"), re.compile(r"[^\S\n]")
 _HALVES = re.compile("[\ud800-\udfff]")
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
 _TWO_DIGITS = re.compile(r"\d\d")
@@ -180,6 +182,7 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
         return ()
     if not text.isascii():  # sentencex takes whole characters only; every place stays the same
         text = _HALVES.sub("\ufffd", text)
+        text = _BEFORE_STOP.sub(lambda found: _WIDE_SPACE.sub(" ", found[0]), text)
     language = language or detect_language(text)
     pieces: list[tuple[int, int]] = []
     whole = Span(0, len(text))

@@ -20,6 +20,7 @@ from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.sentences import MAX_SENTENCE
 from ctxmetrics.judges.lexical.words import stop_words, words
 from ctxmetrics.metrics.judged import ask_judge
+from ctxmetrics.text import split_sentences
 
 
 def ask(units, contexts, *, answer=None, language="en"):
@@ -588,6 +589,13 @@ def test_big_contexts_are_indexed_for_the_words_of_the_request_only(monkeypatch)
     assert "bridg" in index.shared_index(request)
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "\u2009", "\u3000"])
+def test_a_wide_space_before_a_full_stop_does_not_raise(space):
+    text = f"It follows from A{space}. Then it ends."
+    assert split_sentences(text) == (f"It follows from A{space}.", "Then it ends.")
+    assert support("Then it ends", text).value is True
+
+
 def test_lone_surrogates_do_not_raise():
     verdict = support("Paris \ud800 is nice", "x\udfff. Paris \ud800 is nice.")
     assert verdict.value is True
@@ -754,7 +762,5 @@ PAGES = [
 
 @pytest.mark.parametrize(("reference", "contexts", "values"), PAGES)
 def test_examples_of_the_pages(reference, contexts, values):
-    from ctxmetrics.text import split_sentences
-
     verdicts = LexicalJudge().support(ask(split_sentences(reference), contexts))
     assert [verdict.value for verdict in verdicts] == values
