@@ -62,6 +62,7 @@ def test_a_contradicted_yes_is_flagged_or_a_no(kind, unit, context):
     ("unit", "context"),
     [
         ("The pump was not repaired.", "The pump was not repaired."),
+        (2 * ("Brisby does not tax the Brisby lottery, but it taxes other lotteries.",)),
         ("The pump wasn't repaired.", "The pump was never repaired."),
         ("The old lighthouse of Brisby is unmanned.", "The old lighthouse of Brisby is not manned."),
         ("Firms lack the staff for nights.", "Firms do not have the staff for nights."),

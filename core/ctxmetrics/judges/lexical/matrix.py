@@ -6,7 +6,6 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxmetrics.judges.lexical import vocabulary
 from ctxmetrics.judges.lexical.attribution import Candidate, Rule, Support, attribute, by_context, fullest
 from ctxmetrics.judges.lexical.contradiction import Contradiction, Passage, Statement, contradiction
 
@@ -161,10 +160,7 @@ class _Doubts:
 
     def _verbatim(self, candidate: Candidate) -> bool:
         """Whether a candidate is the unit word for word, so that nothing in it can contradict the unit."""
-        if len(candidate.picks) != 1 or self._reader.text(candidate.picks[0].sentence) != self._unit.text:
-            return False
-        denying = vocabulary.negations(self._reader.language)
-        return denying.isdisjoint([token.folded for token in self._unit.tokens])
+        return len(candidate.picks) == 1 and self._reader.text(candidate.picks[0].sentence) == self._unit.text
 
     @cached_property
     def _said(self) -> Statement:
