@@ -57,7 +57,8 @@ class Source:
         self._reading: Reading | None = None
         self._samples: Iterator[Any] = iter(samples)
         if self._listed:
-            self._recognise(samples)
+            if mappings := [sample for sample in samples if isinstance(sample, Mapping)]:
+                self._recognise(mappings)
             self._samples = iter([self._checked(sample) for sample in samples])
             self.check_fields()
 
@@ -104,11 +105,9 @@ class Source:
                 metric, {name for name in metric.requires if (metric.name, name) not in self._lacking}
             )
 
-    def _recognise(self, samples: Iterable[object]) -> Reading:
+    def _recognise(self, mappings: Iterable[Mapping[str, Any]]) -> Reading:
         """Decide how mappings are read, by those that are known, and log it."""
-        self._reading = recognise(
-            [sample for sample in samples if isinstance(sample, Mapping)], written=False
-        )
+        self._reading = recognise(mappings, written=False)
         for note in self._reading.notes:
             logging.getLogger("ctxmetrics").warning("samples: %s", note)
         return self._reading
