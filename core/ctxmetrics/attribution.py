@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ctxmetrics import formulas
-
-if TYPE_CHECKING:
-    from ctxmetrics.verdicts import Verdict
+from ctxmetrics.verdicts import Verdict
 
 Cell = Literal["whole", "part", "none"]
 """What a context states of a unit: all of it, a part of it, or nothing."""

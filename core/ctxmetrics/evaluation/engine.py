@@ -179,8 +179,9 @@ class Evaluation:
         **options: Unpack[RunOptions],
     ) -> None:
         check_options(options)
-        path = getattr(samples, "path", None)
-        check_outputs({"out": options.get("out")}, {"samples": path})
+        path, out = getattr(samples, "path", None), options.get("out")
+        if out is not None:
+            check_outputs({"out": out}, {"samples": path})
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         listed = isinstance(samples, (list, tuple))
         self.source: Source = (CallerSource if in_caller and not listed else Source)(samples, self.metrics)
@@ -199,7 +200,7 @@ class Evaluation:
         )
         self._options = options
         self._file: str | None = None if path is None else str(path)
-        self._keep = options.get("out") is None if keep is None else keep
+        self._keep = out is None if keep is None else keep
         self._resume = resume and not self._keep
         self._stopped: str | None = None
         self._out_of_time = False

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError
-
-if TYPE_CHECKING:
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 
 
 async def score_sample(metric: Metric, sample: Sample) -> Score:

@@ -32,7 +32,7 @@ def share(verdicts: Sequence[bool]) -> float | None:
     None
     """
     checked = checked_verdicts(verdicts, "verdicts")
-    return ratio(checked.count(True), len(checked))
+    return checked.count(True) / len(checked) if checked else None
 
 
 def checked_verdicts(values: Sequence[bool], name: str) -> list[bool]:

@@ -8,19 +8,15 @@ itself: none of it is markup here.
 from __future__ import annotations
 
 from bisect import bisect
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from ctxmetrics._markup import bar, document, fragment, isolated
 from ctxmetrics._wording import listed, say
+from ctxmetrics.report.report import Report, ShownSample
 from ctxmetrics.report.sample_html import sample_html
 from ctxmetrics.report.view import shown_doubt, shown_interval, shown_mean, shown_scored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ctxmetrics.report.report import Report, ShownSample
 
 # A page whose samples take more bytes keeps the texts of the worst ones only, so that they take no more than these.
 MOST_BYTES = 20_000_000

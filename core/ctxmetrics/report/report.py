@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import is_expected, say, why_missed
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.report.view import spent
-from ctxmetrics.scores import NOT_FINAL
-from ctxmetrics.verdicts import DOUBTFUL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ctxmetrics.report.view import Origin, Row, Summary
-    from ctxmetrics.scores import Score
-    from ctxmetrics.verdicts import Verdict
+from ctxmetrics.report.view import Origin, Row, Summary, spent
+from ctxmetrics.scores import NOT_FINAL, Score
+from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ctxmetrics._wording import clean, mark_of, say, why_of
+from ctxmetrics.report.report import Missed, Report, ShownSample, ShownScore
 from ctxmetrics.report.view import NAME, WIDTH, aligned, bar, folded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ctxmetrics.report.report import Missed, Report, ShownSample, ShownScore
 
 # Verdicts of one score that are shown.
 _MOST = 5

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics.tables._workers import asks_a_judge, in_worker, split
+from ctxmetrics._runtime.quota import Refusal
+from ctxmetrics.tables._workers import Limits, asks_a_judge, in_worker, split
+from ctxmetrics.tables.batches import BatchScorer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ctxmetrics._runtime.quota import Refusal
-    from ctxmetrics.tables._workers import Limits
-    from ctxmetrics.tables.batches import BatchScorer
 
 # Rows of a batch: what a worker that dies may cost. With a judge, so many for each request that may be in flight.
 _ROWS, _ROWS_A_REQUEST = 8192, 4

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.tables._workers import asks_a_judge, in_worker, split
+from ctxmetrics.tables._workers import Limits, asks_a_judge, in_worker, split
+from ctxmetrics.tables.batches import BatchScorer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
-
-    from ctxmetrics.tables._workers import Limits
-    from ctxmetrics.tables.batches import BatchScorer
 
 
 def columns_of(frame: Any) -> dict[str, Any]:

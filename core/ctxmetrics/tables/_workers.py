@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ctxmetrics._runtime.quota import Quota
+from ctxmetrics._runtime.quota import Gate, Quota
 from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.lexical.judge import LexicalJudge
 from ctxmetrics.judges.nli.judge import NLIJudge
 from ctxmetrics.metrics.judged import JudgedMetric
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ctxmetrics._runtime.quota import Gate
-    from ctxmetrics.tables.batches import BatchScorer
+from ctxmetrics.tables.batches import BatchScorer
 
 # Options that belong to one machine: a file, a clock, a display, and processes of its own.
 _OF_ONE_PROCESS = ("out", "keep_texts", "deadline", "progress", "workers")

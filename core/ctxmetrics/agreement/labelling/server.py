@@ -15,12 +15,10 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from threading import Thread
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.errors import CtxMetricsError, InputFileError, OutputFileError
-
-if TYPE_CHECKING:
-    from ctxmetrics.agreement.labelling.session import Session
 
 _PACKAGE = "ctxmetrics.agreement.labelling"
 _ADDRESS = "127.0.0.1"
