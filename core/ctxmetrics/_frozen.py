@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
@@ -29,22 +28,27 @@ class FrozenDict(dict[str, Any]):
 
 
 EMPTY = FrozenDict({})
+# What is plain as it is.
+_ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
 class Plain:
     """A dataclass that becomes plain data field by field."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON-ready data."""
-        return {item.name: plain(getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]  # a dataclass
+        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
 def plain(value: Any) -> Any:
     """Turn mappings, tuples and objects with ``to_dict`` into JSON-ready data."""
-    if value is None or isinstance(value, (str, int, float)):
+    if type(value) in _ATOMS:
         return value
+    if isinstance(value, Plain):
+        return value.to_dict()
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     if hasattr(value, "items"):
