@@ -91,7 +91,7 @@ def masked(text: str) -> str:
     for key in keys:
         if len(key) < _RUN and key in text:
             text = re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text)
-    windows = _windows(frozenset(keys))
+    windows = _windows(frozenset(keys)) if keys else None
     return _without(text, windows) if windows else text
 
 

@@ -189,15 +189,16 @@ class Run:
         trial = await breaker.admit()
         try:
             async with limiter.slot() as sent_at:
-                if trial is None:
-                    breaker.check()  # it may have opened meanwhile
-                lease, tokens = await self._lease(model, prompt, breaker), 0
+                if trial is None and breaker.message:
+                    breaker.check()  # it has opened meanwhile
+                quota, spent = self.quota, Usage()
+                lease = await self._lease(quota, model, prompt, breaker) if quota is not None else 0
                 try:
                     self.take_call()
                     reply = await self._ask(model, prompt, schema)
-                    tokens = reply.usage.total_tokens
+                    spent = reply.usage
                 except JudgeError as problem:
-                    tokens = _spent_on(problem).total_tokens
+                    spent = _spent_on(problem)
                     self._note_failure(problem, breaker, limiter, sent_at)
                     raise
                 except (BudgetExceededError, ParameterError):
@@ -206,8 +207,8 @@ class Run:
                     self.usage += Usage(calls=1)  # cancelled: it was sent all the same
                     raise
                 finally:
-                    if self.quota is not None:
-                        self.quota.leave(lease, tokens, breaker.message)
+                    if quota is not None:
+                        quota.leave(lease, spent.total_tokens, breaker.message)
                 breaker.answered()
                 limiter.succeeded()
                 self._warned_of_wait = False
@@ -217,17 +218,15 @@ class Run:
             if trial is not None:
                 trial.set_result(None)
 
-    async def _lease(self, model: Model, prompt: Prompt, breaker: Breaker) -> int:
-        """Wait for a lease of the quota; return its number, or 0 where there is no quota.
+    async def _lease(self, quota: Gate, model: Model, prompt: Prompt, breaker: Breaker) -> int:
+        """Wait for a lease of the quota; return its number.
 
         Raises:
             BudgetExceededError: The budget of all runs together is used up.
             JudgeError: Another run found that the model is down.
         """
-        if self.quota is None:
-            return 0
         tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
-        lease = await self.quota.enter(self.seconds_for(model), tokens)
+        lease = await quota.enter(self.seconds_for(model), tokens)
         if isinstance(lease, int):
             return lease
         if lease.code == "judge_down":

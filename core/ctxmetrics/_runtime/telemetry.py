@@ -54,7 +54,7 @@ def model_call(model: Model, prompt: Prompt) -> Iterator[list[Usage]]:
             raise
         finally:
             for usage in spent:
-                if usage.total_tokens:
+                if usage.prompt_tokens or usage.completion_tokens:
                     span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
                     span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
 

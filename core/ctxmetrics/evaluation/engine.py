@@ -19,7 +19,7 @@ from ctxmetrics._runtime.background import background_loop, start, wait_for
 from ctxmetrics._runtime.cache import opened
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.quota import Quota
-from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Run, using
+from ctxmetrics._runtime.run import Run, using
 from ctxmetrics.errors import CtxMetricsError, JudgeError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.options import RunOptions, check_options
 from ctxmetrics.evaluation.progress import counting_progress
@@ -178,27 +178,27 @@ class Evaluation:
         run: Run | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
-        check_options(options)
-        path, out = getattr(samples, "path", None), options.get("out")
+        every = check_options(options)
+        path, out = getattr(samples, "path", None), every["out"]
         if out is not None:
             check_outputs({"out": out}, {"samples": path})
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         listed = isinstance(samples, (list, tuple))
         self.source: Source = (CallerSource if in_caller and not listed else Source)(samples, self.metrics)
-        most, workers = options.get("max_concurrency", DEFAULT_CONCURRENCY), options.get("workers", 1)
-        requests, tokens = options.get("requests_per_minute"), options.get("tokens_per_minute")
+        most, workers = every["max_concurrency"], every["workers"]
+        requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
         self._run = run or Run(
             max_concurrency=most,
-            timeout=options.get("timeout", DEFAULT_TIMEOUT),
-            max_calls=options.get("max_calls"),
-            max_tokens=options.get("max_tokens"),
+            timeout=every["timeout"],
+            max_calls=every["max_calls"],
+            max_tokens=every["max_tokens"],
             memo=memo,
             ends=True,
             quota=Quota(requests_per_minute=requests, tokens_per_minute=tokens)
             if requests or tokens
             else None,
         )
-        self._options = options
+        self._options: Mapping[str, Any] = every
         self._file: str | None = None if path is None else str(path)
         self._keep = out is None if keep is None else keep
         self._resume = resume and not self._keep
@@ -233,18 +233,17 @@ class Evaluation:
         scales = {metric.name: metric.rules.scale for metric in self.metrics}
         results = Results(scales, keep=self._keep, source=self._file, started=datetime.now(timezone.utc))
         with ExitStack() as stack:
-            if (cache := options.get("cache")) is not None:
+            if (cache := options["cache"]) is not None:
                 run.cache = stack.enter_context(opened(cache))
             stack.enter_context(using(run))
             if self._workers is not None:
                 stack.callback(self._workers.close)
-            if (out := options.get("out")) is not None:
-                keep_texts = options.get("keep_texts", False)
-                file = OutFile(out, resume=self._resume, keep_texts=keep_texts)
+            if (out := options["out"]) is not None:
+                file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])
                 stack.callback(file.close)
-            showing = counting_progress(options.get("progress"), self.source.total, run)
+            showing = counting_progress(options["progress"], self.source.total, run)
             advance = stack.enter_context(showing)
-            if (deadline := options.get("deadline")) is not None:
+            if (deadline := options["deadline"]) is not None:
                 why = f"the deadline of {deadline:g} s was reached"
                 timer = asyncio.get_running_loop().call_later(deadline, self.stop, why)
                 stack.callback(timer.cancel)
@@ -282,7 +281,7 @@ class Evaluation:
             except OutputFileError as error:
                 results.stopped = str(error)
         elif file.part is not None:
-            out = self._options.get("out")
+            out = self._options["out"]
             _log.warning("%s was not written: the rows of this run are in %s", out, file.part)
 
     async def _read(self, file: OutFile | None, advance: Callable[[bool], None]) -> None:
@@ -350,7 +349,7 @@ class Evaluation:
                 except OutputFileError as error:
                     self.stop(str(error))
                     file = None
-            if self._options.get("on_error") == "raise":
+            if self._options["on_error"] == "raise":
                 _raise_failure(row)
         reader.result()
 

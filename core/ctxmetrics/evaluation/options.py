@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Literal, TypedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypedDict
 
 from ctxmetrics._checks import check_choice, check_number
+from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.cache import Store
+from ctxmetrics._runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT
 from ctxmetrics.evaluation.progress import Progress
 
 
@@ -29,6 +31,17 @@ class RunOptions(TypedDict, total=False):
     workers: int
 
 
+# What holds where an option is left out: None for those not named here.
+DEFAULTS: Mapping[str, Any] = FrozenDict(
+    dict.fromkeys(RunOptions.__annotations__)
+    | {
+        "max_concurrency": DEFAULT_CONCURRENCY,
+        "timeout": DEFAULT_TIMEOUT,
+        "on_error": "record",
+        "keep_texts": False,
+        "workers": 1,
+    }
+)
 # The least of each number of things, and of seconds.
 _COUNTS = {
     "max_concurrency": 1,
@@ -43,18 +56,20 @@ _SECONDS = {"timeout": 0.001, "deadline": 0.001}
 _NEEDED = ("max_concurrency", "workers", "timeout")
 
 
-def check_options(options: RunOptions) -> None:
-    """Raise unless the options are those of a run, and their numbers are in range.
+def check_options(options: RunOptions) -> dict[str, Any]:
+    """Return all options of a run, with the defaults of those that are left out.
 
     Raises:
         ParameterError: A number is out of range, or ``on_error`` is unknown.
         TypeError: There is no such option.
     """
     for name, value in options.items():
-        if name not in RunOptions.__annotations__:
+        if name not in DEFAULTS:
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}")
         least = {**_COUNTS, **_SECONDS}.get(name)
         if least is not None:
             optional = name not in _NEEDED
             check_number(f"evaluate: {name}", value, least, whole=name in _COUNTS, optional=optional)
-    check_choice("evaluate: on_error", options.get("on_error", "record"), ("record", "raise"))
+    every = {**DEFAULTS, **options}
+    check_choice("evaluate: on_error", every["on_error"], ("record", "raise"))
+    return every

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cache, lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar, Literal, NamedTuple
 
 from ctxmetrics._checks import check_number
@@ -114,16 +115,27 @@ class LLMJudge:
 
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
         pack = get_pack(self.language or request.language)
-        asked, questions = step, self._joint(request, pack)
-        if questions:
-            asked = "joint"
-        else:
-            questions = _questions(request, step, pack, self._settings)
-        answers: Sequence[Answer]
-        if len(questions) == 1:
-            answers = [await self._answer(request, pack, questions[0])]
-        else:
-            answers = await asyncio.gather(*(self._answer(request, pack, item) for item in questions))
+        settings = self._settings
+        asked: Step = "joint" if self.joint and request.units else step
+        questions = _questions(request, asked, pack, settings)
+        if asked == "joint" and any(len(item.part.units) < len(request.units) for item in questions):
+            # So many units that the joint question would be asked about the contexts several times.
+            asked, questions = step, _questions(request, step, pack, settings)
+        asks = [
+            self._remembered(
+                item,
+                pack,
+                partial(
+                    Exchange.verdicts,
+                    request=request,
+                    part=item.part,
+                    units=item.units,
+                    contexts=item.contexts,
+                ),
+            )
+            for item in questions
+        ]
+        answers: Sequence[Answer] = await asyncio.gather(*asks) if len(asks) > 1 else [await asks[0]]
         about_units = step == "attribution"
         ids = request.unit_ids if about_units else request.context_ids
         texts = request.units if about_units else request.contexts
@@ -143,17 +155,6 @@ class LLMJudge:
             served_model=", ".join(served) or None,
         )
 
-    def _joint(self, request: JudgeRequest, pack: Pack) -> tuple[_Question, ...]:
-        """Return the joint questions; none where both are asked by themselves.
-
-        So they are where there are so many units that contexts would be asked about twice.
-        """
-        if not (self.joint and request.units):
-            return ()
-        questions = _questions(request, "joint", pack, self._settings)
-        whole = all(len(item.part.units) == len(request.units) for item in questions)
-        return questions if whole else ()
-
     @property
     def _settings(self) -> _Settings:
         return _Settings(
@@ -163,13 +164,6 @@ class LLMJudge:
             self.max_characters,
             self.max_repairs,
             self.keep_raw,
-        )
-
-    async def _answer(self, request: JudgeRequest, pack: Pack, asked: _Question) -> Answer:
-        return await self._remembered(
-            asked,
-            pack,
-            lambda model: model.verdicts(request, asked.part, asked.units, asked.contexts),
         )
 
     async def _remembered(
@@ -254,16 +248,16 @@ def _questions(request: JudgeRequest, step: Step, pack: Pack, settings: _Setting
 
 def _key(prompt: Prompt, settings: _Settings) -> str:
     """Return a hash of all that may change the answer to a prompt."""
-    fixed = (settings.identity, prompt.version, _schema_text(prompt.step), prompt.system)
-    digest = _digest_of(*fixed).copy()
+    digest = _digest_of(settings.identity, prompt.version, prompt.step, prompt.system).copy()
     digest.update(_written(prompt.user, str(prompt.vote), str(settings.max_repairs), str(settings.keep_raw)))
     return digest.hexdigest()
 
 
 @lru_cache(maxsize=_LAST)
-def _digest_of(*texts: str) -> hashlib._Hash:
+def _digest_of(identity: str, version: str, step: Step, system: str) -> hashlib._Hash:
     """Return the hash so far of what is equal for all samples of a run; copy it before it is updated."""
-    return hashlib.sha256(_written(*texts))
+    schema = json.dumps(SCHEMAS[step].model_json_schema(), sort_keys=True)
+    return hashlib.sha256(_written(identity, version, schema, system))
 
 
 def _written(*texts: str) -> bytes:
@@ -301,13 +295,6 @@ def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...]
         else:
             verdicts.append(given[0])
     return tuple(verdicts), agreeing / counted if counted else None
-
-
-@cache
-def _schema_text(step: Step) -> str:
-    import json
-
-    return json.dumps(SCHEMAS[step].model_json_schema(), sort_keys=True)
 
 
 # The judgements that this process has finished.

@@ -63,7 +63,11 @@ def parts_of(request: JudgeRequest, step: Step, *, per_context: bool, limit: int
     batches = list(_batches(units, limit // 2, most)) or [[]]
     longest = max(sum(len(unit.text) for unit in batch) for batch in batches)
     room = max(limit - (len(request.answer) if alone else longest), limit // 2)
-    pieces = [piece for index, text in enumerate(request.contexts) for piece in _pieces(index, text, room)]
+    pieces = [
+        piece
+        for index, text in enumerate(request.contexts)
+        for piece in ([_Piece(index, 0, text)] if len(text) <= room else _pieces(index, text, room))
+    ]
     shown = list(_batches(pieces, room, 1 if per_context else most))
     parts = []
     for batch, retrieved in product(batches, shown):
@@ -133,15 +137,18 @@ def merge(
                     for index, first, span in spans
                 )
                 verdict = replace(verdict, evidence=evidence)  # noqa: PLW2901 - the same verdict, in another place
-            given[part.places[id_][0]].append(verdict)
-    return tuple(_merged(found, id_, text) for id_, text, found in zip(ids, texts, given, strict=True))
+            index = part.places[id_][0]
+            if (verdict.id, verdict.text) != (ids[index], texts[index]):
+                verdict = replace(verdict, id=ids[index], text=texts[index])  # noqa: PLW2901 - as above
+            given[index].append(verdict)
+    return tuple(
+        found[0] if len(found) == 1 else _merged(found, id_, text)
+        for id_, text, found in zip(ids, texts, given, strict=True)
+    )
 
 
 def _merged(found: Sequence[Verdict], id_: str, text: str) -> Verdict:
     """Return the one verdict that the parts' verdicts about an id make."""
-    if len(found) == 1:
-        (verdict,) = found
-        return verdict if (verdict.id, verdict.text) == (id_, text) else replace(verdict, id=id_, text=text)
     values = [verdict.value for verdict in found]
     value = True if True in values else False if values and None not in values else None
     same = [verdict for verdict in found if verdict.value is value]
