@@ -97,7 +97,8 @@ MATRIX = (
 def _let_pyenv_find_all() -> None:
     """Let every Python that pyenv has be found, where pyenv is what keeps them."""
     if shutil.which("pyenv") and "PYENV_VERSION" not in os.environ:
-        found = subprocess.run(["pyenv", "versions", "--bare"], capture_output=True, text=True, check=False)  # noqa: S607 - the user's own
+        command = ["pyenv", "versions", "--bare"]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the user's own
         os.environ["PYENV_VERSION"] = ":".join(reversed(found.stdout.split()))
 
 
@@ -123,7 +124,10 @@ def _paths(environment: Environment) -> list[str]:
     return [
         *([adapter] if (ROOT / adapter).exists() else []),
         "tests/conformance/test_runners.py",
-        *(f"--deselect=tests/conformance/test_runners.py::test_golden_cases[{runner}" for runner in others),
+        *(
+            f"--deselect=tests/conformance/test_runners.py::test_golden_cases[{runner}"
+            for runner in others
+        ),
     ]
 
 
@@ -185,7 +189,9 @@ print(", ".join(map(shown, sys.argv[1:])))
 def _counts(report: Path) -> dict[str, object]:
     tests = list(ET.parse(report).getroot().iter("testcase"))  # noqa: S314 - pytest wrote it
     skipped = [found for test in tests if (found := test.find("skipped")) is not None]
-    failed = [test for test in tests if test.find("failure") is not None or test.find("error") is not None]
+    failed = [
+        test for test in tests if test.find("failure") is not None or test.find("error") is not None
+    ]
     return {
         "tests": len(tests),
         "cases": sum(map(_cases, tests)),
@@ -198,7 +204,11 @@ def _counts(report: Path) -> dict[str, object]:
 def _reason(skipped: ET.Element) -> str:
     """Why a test, or a whole file, was skipped."""
     file = re.search(r"Skipped: (.*)['\"]\)$", skipped.text or "")
-    return file[1] if file and skipped.get("message") == "collection skipped" else str(skipped.get("message"))
+    return (
+        file[1]
+        if file and skipped.get("message") == "collection skipped"
+        else str(skipped.get("message"))
+    )
 
 
 def _cases(test: ET.Element) -> int:
@@ -208,7 +218,9 @@ def _cases(test: ET.Element) -> int:
         return 1
     if name.startswith("tests.conformance.test_runners::test_golden_cases[core-"):
         return 0
-    return sum(int(found.get("value", 0)) for found in test.iter("property") if found.get("name") == "cases")
+    return sum(
+        int(found.get("value", 0)) for found in test.iter("property") if found.get("name") == "cases"
+    )
 
 
 for each in MATRIX:

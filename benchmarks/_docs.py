@@ -25,4 +25,6 @@ def write(name: str, table: str) -> None:
     begin, end = marks(name)
     head, rest = PAGE.read_text(encoding="utf-8").split(begin)
     seen = ", ".join(f"{peer} {version(peer)}" for peer in _PEERS)
-    PAGE.write_text(f"{head}{begin}\n{table}\n\nWith {seen}.\n{end}{rest.split(end)[1]}", encoding="utf-8")
+    PAGE.write_text(
+        f"{head}{begin}\n{table}\n\nWith {seen}.\n{end}{rest.split(end)[1]}", encoding="utf-8"
+    )

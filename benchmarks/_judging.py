@@ -16,7 +16,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # the fake server is in tests/support
+sys.path.insert(
+    0, str(Path(__file__).resolve().parents[1] / "tests")
+)  # the fake server is in tests/support
 
 FACT = re.compile(r"Fact \d+-\d+ holds\.")
 NOTE = re.compile(r"Note \d+-\d+:")
@@ -67,7 +69,11 @@ def _case(number: int, sentences: int, k: int) -> Case:
     hits = [sum(useful[: rank + 1]) / (rank + 1) for rank in range(k) if useful[rank]]
     supported = sum(map(len, held))
     return Case(
-        f"What holds about {number}?", " ".join(facts), contexts, supported / sentences, sum(hits) / len(hits)
+        f"What holds about {number}?",
+        " ".join(facts),
+        contexts,
+        supported / sentences,
+        sum(hits) / len(hits),
     )
 
 
@@ -119,7 +125,9 @@ def _ragas(data: dict, text: str) -> str:
             for fact in FACT.findall(data["answer"])
         ]
         return json.dumps({"classifications": verdicts})
-    return json.dumps({"reason": "it is said there", "verdict": int(useful(data["context"], data["answer"]))})
+    return json.dumps(
+        {"reason": "it is said there", "verdict": int(useful(data["context"], data["answer"]))}
+    )
 
 
 def _deepeval(text: str) -> str:
@@ -135,7 +143,11 @@ def _deepeval(text: str) -> str:
     else:
         flags = [fact in tail for fact in facts]
     return json.dumps(
-        {"verdicts": [{"reason": "it is said there", "verdict": "yes" if flag else "no"} for flag in flags]}
+        {
+            "verdicts": [
+                {"reason": "it is said there", "verdict": "yes" if flag else "no"} for flag in flags
+            ]
+        }
     )
 
 
@@ -293,7 +305,9 @@ def deepeval_cases(given: list[Case]) -> list:
     ]
 
 
-def deepeval_scores(given: list[Case], base_url: str, **options) -> list[tuple[float | None, float | None]]:
+def deepeval_scores(
+    given: list[Case], base_url: str, **options
+) -> list[tuple[float | None, float | None]]:
     """Recall and precision of `deepeval.evaluate` with its LLM metrics, in its default configuration."""
     import contextlib
     import io
@@ -306,10 +320,13 @@ def deepeval_scores(given: list[Case], base_url: str, **options) -> list[tuple[f
     tests = deepeval_cases(given)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         found = evaluate(
-            tests, [ContextualRecallMetric(model=model), ContextualPrecisionMetric(model=model)], **options
+            tests,
+            [ContextualRecallMetric(model=model), ContextualPrecisionMetric(model=model)],
+            **options,
         )
     by_name = {
-        result.name: {item.name: item.score for item in result.metrics_data} for result in found.test_results
+        result.name: {item.name: item.score for item in result.metrics_data}
+        for result in found.test_results
     }
     return [
         tuple(by_name[str(index)].get(name) for name in ("Contextual Recall", "Contextual Precision"))

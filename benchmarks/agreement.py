@@ -56,7 +56,9 @@ def usefulness(rows: list[dict], judge: LexicalJudge) -> dict[str, float]:
     """Compare a judge with people on which contexts are useful for the answer (``labels.context_useful``)."""
     human, machine = [], []
     for row in rows:
-        request = JudgeRequest(units=(), contexts=tuple(row["retrieved_contexts"]), answer=row["reference"])
+        request = JudgeRequest(
+            units=(), contexts=tuple(row["retrieved_contexts"]), answer=row["reference"]
+        )
         human += [bool(label) for label in row["labels"]["context_useful"]]
         machine += [verdict.value for verdict in judge.usefulness(request)]
     return agreement(human, machine)
@@ -111,7 +113,9 @@ def other_set(path: Path, judge: LexicalJudge) -> dict[str, float]:
 
 def run(argv: list[str]) -> dict:
     parser = argparse.ArgumentParser(prog="agreement", description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with the two files")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, metavar="DIR", help="folder with the two files"
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=FILE", help="another set in the same fields"
     )
@@ -120,7 +124,9 @@ def run(argv: list[str]) -> dict:
     data = options.data
     missing = [name for name in (CLAPNQ, BEGIN) if not (data / name).is_file()]
     if missing and not options.set:
-        parser.error(f"{data} has no {' and no '.join(missing)}; benchmarks/README.md says how to get them")
+        parser.error(
+            f"{data} has no {' and no '.join(missing)}; benchmarks/README.md says how to get them"
+        )
     judge = LexicalJudge(contradiction=options.contradiction)
     start = time.perf_counter()
     figures = {} if missing else measure(data, judge)

@@ -112,7 +112,9 @@ def change_month(unit, contexts, source):
     match = re.search(rf"\b({'|'.join(MONTHS)})\b", unit)
     if not match or (match[1] in {"May", "March"} and match.start() == 0):
         return None
-    return unit[: match.start()] + source.choice([m for m in MONTHS if m not in unit]) + unit[match.end() :]
+    return (
+        unit[: match.start()] + source.choice([m for m in MONTHS if m not in unit]) + unit[match.end() :]
+    )
 
 
 def change_unit(unit, contexts, source):
@@ -294,7 +296,9 @@ def of_the_data(data: Path) -> list[tuple[str, tuple[str, ...]]]:
     begin, clapnq = read(data / BEGIN), read(data / CLAPNQ)
     rows = [row for row in begin if row["labels"]["reference_supported"]] + clapnq
     return [
-        (unit, tuple(row["retrieved_contexts"])) for row in rows for unit in split_sentences(row["reference"])
+        (unit, tuple(row["retrieved_contexts"]))
+        for row in rows
+        for unit in split_sentences(row["reference"])
     ]
 
 
@@ -307,7 +311,9 @@ def of_the_templates(kind: str, templates: dict) -> list[tuple[str, str | None, 
             values = {name: source.sample(values, len(values)) for name, values in fills.items()}
             put = {name: chosen[0] for name, chosen in values.items()}
             put |= {
-                f"{name}{index}": text for name, chosen in values.items() for index, text in enumerate(chosen)
+                f"{name}{index}": text
+                for name, chosen in values.items()
+                for index, text in enumerate(chosen)
             }
             contexts = tuple(text.format_map(put) for text in template["contexts"])
             wrong = template.get("wrong")
@@ -384,7 +390,14 @@ def rows(figures: dict) -> list[list[str]]:
     one, other = figures["unchanged"]["data"], figures["unchanged"]["templates"]
     show = lambda found: "" if found["share"] is None else f"{found['share']:.3f}"  # noqa: E731 - used on the next lines only
     made.append(
-        ["unchanged: flagged", str(one["n"]), show(one), str(other["n"]), show(other), f"at most {FLAGGED}"]
+        [
+            "unchanged: flagged",
+            str(one["n"]),
+            show(one),
+            str(other["n"]),
+            show(other),
+            f"at most {FLAGGED}",
+        ]
     )
     return made
 
@@ -402,11 +415,15 @@ def table(figures: dict) -> str:
 
 def run(argv: list[str]) -> dict:
     parser = argparse.ArgumentParser(prog="attacks", description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with the two files")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, metavar="DIR", help="folder with the two files"
+    )
     parser.add_argument("--antonyms", type=Path, metavar="FILE", help="JSON list of pairs of words")
     parser.add_argument("--show", metavar="KIND", help="print what was missed of a kind")
     options = parser.parse_args(argv)
-    data = options.data if (options.data / BEGIN).is_file() and (options.data / CLAPNQ).is_file() else None
+    data = (
+        options.data if (options.data / BEGIN).is_file() and (options.data / CLAPNQ).is_file() else None
+    )
     if data is None:
         print(
             f"{options.data} has no {BEGIN} and {CLAPNQ}: templates only; benchmarks/README.md says how to get them"

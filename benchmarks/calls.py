@@ -56,7 +56,9 @@ def entered(kind: str) -> list[tuple[str, str, int]]:
     samples, metrics = judging.samples_of(judging.cases(1)), [ContextRecall(), ContextPrecision()]
     with judging.Server() as server:
         judge = (
-            judging.judge_at(server.base_url) if kind == "OpenAI client" else ScriptedJudge(answer, name="x")
+            judging.judge_at(server.base_url)
+            if kind == "OpenAI client"
+            else ScriptedJudge(answer, name="x")
         )
         threading.setprofile(count)
         sys.setprofile(count)

@@ -191,7 +191,9 @@ def run(argv: list[str]) -> dict[str, object]:
                     flag = Path(folder, f"{engine} {name}")
                     given, more = list(metrics), {}
                     if name != "judged":
-                        given.append(cm.NonLLMContextRecall(similarity=_killer(flag, options.judged // 2)))
+                        given.append(
+                            cm.NonLLMContextRecall(similarity=_killer(flag, options.judged // 2))
+                        )
                     if name.endswith("cache"):
                         more["cache"] = Path(folder, f"{engine} cache")
                     begin = time.perf_counter()

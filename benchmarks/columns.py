@@ -71,7 +71,9 @@ def run(argv: list[str]) -> dict[str, object]:
     print(
         f"  ragas        {figures['ragas_us']:8.2f} us a row: {figures['ragas_over_ours']:.0f} times ours (at least 100)"
     )
-    return {name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()}
+    return {
+        name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()
+    }
 
 
 def table(rows: int, k: int, kind: str):
@@ -138,7 +140,9 @@ def memory(frame) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "table.parquet")
         frame.write_parquet(file)
-        done = subprocess.run([sys.executable, __file__, file], stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, __file__, file], stdout=subprocess.PIPE, text=True, check=True
+        )
     figures = json.loads(done.stdout)
     print(
         f"  memory: table {figures['table_mb']:.0f} MB, at most {figures['peak_mb']:.0f} MB,"

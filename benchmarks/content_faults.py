@@ -95,7 +95,18 @@ _PLACES = (
         "organ",
         "barrel",
     ],
-    ["tram", "bicycle", "sledge", "canoe", "carriage", "funicular", "omnibus", "gondola", "scooter", "raft"],
+    [
+        "tram",
+        "bicycle",
+        "sledge",
+        "canoe",
+        "carriage",
+        "funicular",
+        "omnibus",
+        "gondola",
+        "scooter",
+        "raft",
+    ],
     ["barley", "hemp", "mustard", "lavender", "clover", "rhubarb", "saffron", "millet", "sorrel", "flax"],
 )
 
@@ -255,7 +266,9 @@ def earlier(*, reverse: bool = False, reference: bool = False) -> Callable[..., 
                 entry.update(quote=None, useful=False)
             found["data"] = read_question(render(get_pack("en"), ask.question.step, data).text).code
             return found
-        return honest(Ask(read_question(render(get_pack("en"), ask.question.step, data).text), ask.number))
+        return honest(
+            Ask(read_question(render(get_pack("en"), ask.question.step, data).text), ask.number)
+        )
 
     return fault
 
@@ -403,7 +416,9 @@ def doubled(reply: dict[str, Any], _: Ask) -> str:
 
 def junk_named(reply: dict[str, Any], ask: Ask) -> Any:
     """The junk context is named beside the right one, with stop words, and called useful."""
-    junk = next((id_ for id_, text in ask.question.contexts.items() if text == contexts(ask.number)[0]), "c1")
+    junk = next(
+        (id_ for id_, text in ask.question.contexts.items() if text == contexts(ask.number)[0]), "c1"
+    )
     for entry in units_of(reply):
         if entry["supported"]:
             entry["evidence"].append({"context": junk, "quote": "all", "whole": True})
@@ -498,7 +513,10 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     "a denied sentence, its heading": fourth(lambda ask: [("c3", f"Wild {_telling(ask)}", True)]),
     "a denied sentence, a quote over two contexts": fourth(spanning),
     "a denied sentence, one part of two is invented": fourth(
-        lambda ask: [("c3", "behind the old stables", False), ("c4", f"wild {_telling(ask)} thrives", False)]
+        lambda ask: [
+            ("c3", "behind the old stables", False),
+            ("c4", f"wild {_telling(ask)} thrives", False),
+        ]
     ),
     "a denied sentence, quoted with its denial": fourth(
         lambda ask: [("c3", quote(contexts(ask.number)[2]), True)]
@@ -577,7 +595,13 @@ def measure(path: str, fault: str, rate: float, count: int) -> Counter[str]:
                 found["flagged verdicts"] += sum(code in DOUBTFUL for code in codes)
                 right = value is not None and abs(value - TRUTH[name]) < 1e-9
                 found[
-                    "no value" if value is None else "right" if right else "flagged" if doubtful else "silent"
+                    "no value"
+                    if value is None
+                    else "right"
+                    if right
+                    else "flagged"
+                    if doubtful
+                    else "silent"
                 ] += 1
         found["requests"] = server.count
     return found

@@ -47,7 +47,8 @@ def _support(file: Path) -> tuple[list[float], list[float]]:
     disputed = {item.sample_id for item in report.disputes if item.label == REFERENCE}
     people = [float(sample.labels[REFERENCE]) for sample in samples]
     judge = [
-        1 - value if sample.id in disputed else value for sample, value in zip(samples, people, strict=True)
+        1 - value if sample.id in disputed else value
+        for sample, value in zip(samples, people, strict=True)
     ]
     return people, judge
 
@@ -91,7 +92,10 @@ def run(argv: list[str]) -> dict[str, object]:
             for way, draws in found.items():
                 values, lows, highs = np.array(draws).T
                 error = float(np.sqrt(np.mean((values - truth) ** 2)))
-                width, held = float(np.mean(highs - lows)), float(np.mean((lows <= truth) & (truth <= highs)))
+                width, held = (
+                    float(np.mean(highs - lows)),
+                    float(np.mean((lows <= truth) & (truth <= highs))),
+                )
                 row[way] = {"error": error, "width": width, "coverage": held}
                 cells += f"{error:>10.3f} /{width:5.2f} /{held:4.2f}"
             rows.append(row)

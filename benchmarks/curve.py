@@ -67,7 +67,9 @@ def run(argv: list[str]) -> dict:
         smallest = results.smallest_k()
         print(f"{name}: {len(samples)} samples, {compared} comparisons, {differ} different")
         print(results.curve(range(1, given.most + 1)))
-        print(f"smallest k that keeps 0.95 of the recall: {smallest.k}, 95 % interval {smallest.interval}\n")
+        print(
+            f"smallest k that keeps 0.95 of the recall: {smallest.k}, 95 % interval {smallest.interval}\n"
+        )
         figures[path.stem] = {
             "samples": len(samples),
             "comparisons": compared,

@@ -205,7 +205,9 @@ def run(argv: list[str]) -> dict[str, object]:
     for kind in options.kinds:
         for share in SHARES:
             ours = _ours(kind, share, options.samples)
-            cells = {"ours": ours} | {name: _peer(name, kind, share, options.limit) for name in options.peers}
+            cells = {"ours": ours} | {
+                name: _peer(name, kind, share, options.limit) for name in options.peers
+            }
             misses = _misses(kind, share, ours)
             rows.append({"fault": kind, "share": share, "misses": misses, **cells})
             print(

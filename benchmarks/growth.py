@@ -165,7 +165,8 @@ def samples(count: int):
     ids = [f"document-{number}" for number in range(count)]
     return [
         Sample(
-            retrieved_context_ids=source.choices(ids, k=10), reference_context_ids=source.choices(ids, k=3)
+            retrieved_context_ids=source.choices(ids, k=10),
+            reference_context_ids=source.choices(ids, k=3),
         )
         for _ in range(count)
     ]
@@ -255,7 +256,9 @@ def _labels(case) -> dict[str, list[bool]]:
 def _vocabulary() -> list[str]:
     """Made-up words, so many that they repeat as those of a language do."""
     source = random.Random(0)
-    return ["".join(source.choices("abcdefghiklmnoprstuvw", k=source.randint(2, 9))) for _ in range(5_000)]
+    return [
+        "".join(source.choices("abcdefghiklmnoprstuvw", k=source.randint(2, 9))) for _ in range(5_000)
+    ]
 
 
 def _words(source: random.Random, characters: int) -> str:

@@ -36,7 +36,10 @@ def populations(source):
     before = source.binomial(units, rate)
     after = before - source.binomial(before, 0.22) + source.binomial(units - before, 0.12)
     yields["fractions"] = (before / units, after / units)
-    yields["0 and 1, one in 20 changes"] = (first, np.where(first, 1.0 - rare_lost, 1.0 * rare_won * 3 > 1))
+    yields["0 and 1, one in 20 changes"] = (
+        first,
+        np.where(first, 1.0 - rare_lost, 1.0 * rare_won * 3 > 1),
+    )
     return yields
 
 

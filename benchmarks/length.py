@@ -115,16 +115,25 @@ def table(figures: dict) -> str:
         "| random passages added | " + " | ".join(map(str, ADDED)) + " |",
         "|---" * (len(ADDED) + 1) + "|",
     ]
-    for mode, text in (("separate", "as contexts of their own"), ("joined", "all joined into one context")):
+    for mode, text in (
+        ("separate", "as contexts of their own"),
+        ("joined", "all joined into one context"),
+    ):
         for name, curve in (("first version", BEFORE), ("now", figures["false_yes"][mode])):
-            lines.append(f"| {text}, {name} | " + " | ".join(f"{curve[added]:.0f}" for added in ADDED) + " |")
+            lines.append(
+                f"| {text}, {name} | " + " | ".join(f"{curve[added]:.0f}" for added in ADDED) + " |"
+            )
     return "\n".join(lines)
 
 
 def run(argv: list[str]) -> dict:
     parser = argparse.ArgumentParser(prog="length", description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with the three files")
-    parser.add_argument("--draws", type=int, default=3, help="how often up to 20 passages are drawn; 80 once")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, metavar="DIR", help="folder with the three files"
+    )
+    parser.add_argument(
+        "--draws", type=int, default=3, help="how often up to 20 passages are drawn; 80 once"
+    )
     options = parser.parse_args(argv)
     missing = [name for name in (CLAPNQ, BEGIN, MTRAG) if not (options.data / name).is_file()]
     if missing:
@@ -132,7 +141,9 @@ def run(argv: list[str]) -> dict:
             f"{options.data} has no {' and no '.join(missing)}; benchmarks/README.md says how to get them"
         )
     figures = measure(options.data, options.draws)
-    print(f"of {figures['unsupported']} unsupported answers of BEGIN, called supported (mean of draws):\n")
+    print(
+        f"of {figures['unsupported']} unsupported answers of BEGIN, called supported (mean of draws):\n"
+    )
     print(table(figures))
     for mode, curve in figures["false_yes"].items():
         print(

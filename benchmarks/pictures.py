@@ -80,7 +80,11 @@ def picture(page: Path, name: str, *, width: int, height: int) -> dict:
     file = PICTURES / f"{name}.png"
     with tempfile.TemporaryDirectory() as folder:
         command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-        command += [f"--user-data-dir={folder}", f"--window-size={width},{height}", f"--screenshot={file}"]
+        command += [
+            f"--user-data-dir={folder}",
+            f"--window-size={width},{height}",
+            f"--screenshot={file}",
+        ]
         subprocess.run([*command, page.as_uri()], check=True, capture_output=True)
     with Image.open(file) as taken:
         taken.convert("RGB").quantize(128).save(file, optimize=True)

@@ -60,7 +60,15 @@ SERVER_FAULTS = {
 """Faults of the answer around the text, and in how many of a question's replies: in the first, in every one (None)."""
 
 
-REQUIRED = ("core", "cli", "ragas, Instructor", "ragas, LangChain wrapper", "deepeval", "langsmith", "lcel")
+REQUIRED = (
+    "core",
+    "cli",
+    "ragas, Instructor",
+    "ragas, LangChain wrapper",
+    "deepeval",
+    "langsmith",
+    "lcel",
+)
 """Paths on which every outcome is the core's, but for what `HIDDEN` lists."""
 HIDDEN = {
     ("deepeval", "server-refusal_field-every-reply"): "deepeval/models/llms/openai_model.py:248 returns "
@@ -97,7 +105,9 @@ def cases() -> list[Case]:
     (good,) = (case for case in golden if case.id == GOOD)
     for fault, shares in SERVER_FAULTS.items():
         for times in shares:
-            found.append(replace(good, id=_server_case(fault, times), tags=("malformed", f"kind:{fault}")))
+            found.append(
+                replace(good, id=_server_case(fault, times), tags=("malformed", f"kind:{fault}"))
+            )
     return found
 
 
@@ -169,7 +179,9 @@ class Recorder:
 
 
 def _core(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
-    return _through("core", lambda url: OpenAIModel(NAME, base_url=url, api_key=KEY), metric, samples, url)
+    return _through(
+        "core", lambda url: OpenAIModel(NAME, base_url=url, api_key=KEY), metric, samples, url
+    )
 
 
 def _through(
@@ -196,7 +208,14 @@ def _cli(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
         given, out = Path(folder) / "samples.jsonl", Path(folder) / "out.jsonl"
         rows = [{**sample.to_dict(), "id": str(number)} for number, sample in enumerate(samples)]
         given.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        arguments = ["--metric", metric.name, "--convention", metric.convention, "--judge", f"openai/{NAME}"]
+        arguments = [
+            "--metric",
+            metric.name,
+            "--convention",
+            metric.convention,
+            "--judge",
+            f"openai/{NAME}",
+        ]
         command = [
             sys.executable,
             "-m",
@@ -281,7 +300,9 @@ PATHS: dict[str, Callable[[Any, Any, str], list[Outcome]]] = {
     "deepeval": partial(_through, "deepeval.evaluate", partial(_deepeval, model="gpt-4o")),
     "langsmith": partial(_through, "langsmith.evaluate", _chat),
     "lcel": partial(_through, "langchain.lcel", _chat),
-    "deepeval, JSON mode": partial(_through, "deepeval.evaluate", partial(_deepeval, model="gpt-3.5-turbo")),
+    "deepeval, JSON mode": partial(
+        _through, "deepeval.evaluate", partial(_deepeval, model="gpt-3.5-turbo")
+    ),
     "deepeval, LocalModel": partial(_through, "deepeval.evaluate", partial(_deepeval, model=NAME)),
     "lcel, tools": partial(_through, "langchain.lcel", partial(_chat, tools=True)),
     "pydantic-evals": partial(_through, "pydantic_evals.evaluate", _pydantic_ai),
@@ -319,7 +340,9 @@ def differences(path: str, found: dict[str, Outcome], core: dict[str, Outcome]) 
     for id_, outcome in found.items():
         wanted = core[id_]
         same = outcome == wanted or (
-            path == "cli" and outcome.value == wanted.value and len(outcome.verdicts) != len(wanted.verdicts)
+            path == "cli"
+            and outcome.value == wanted.value
+            and len(outcome.verdicts) != len(wanted.verdicts)
         )
         if not same:
             lines.append(f"{id_}: {outcome}, in the core {wanted}")

@@ -57,7 +57,9 @@ def _whole_lines(path: Path) -> bool:
     """Whether every line is a row, in order."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     try:
-        return [json.loads(line)["sample_id"] for line in lines] == [str(n // 2) for n in range(len(lines))]
+        return [json.loads(line)["sample_id"] for line in lines] == [
+            str(n // 2) for n in range(len(lines))
+        ]
     except ValueError:
         return False
 

@@ -118,7 +118,8 @@ class Faulty:
             changed = spoiled[0] if len(spoiled) == 1 else data
         else:
             changed = {
-                key: self._change(value) if isinstance(value, list) else value for key, value in data.items()
+                key: self._change(value) if isinstance(value, list) else value
+                for key, value in data.items()
             }
         self._left -= changed != data
         return json.dumps(changed)
@@ -266,7 +267,9 @@ def table(rows: list[dict], titles: tuple[str, ...]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for row in rows:
         cells = [row["cells"].get(title, "has no ids") for title in titles]
-        lines.append("| " + " | ".join([row["fault"], row["metric"], f"{row['true']:.4g}", *cells]) + " |")
+        lines.append(
+            "| " + " | ".join([row["fault"], row["metric"], f"{row['true']:.4g}", *cells]) + " |"
+        )
     return "\n".join(lines)
 
 
@@ -291,7 +294,8 @@ def run(argv: list[str]) -> dict[str, object]:
     if options.write_docs:
         _docs.write("silently_wrong", text)
     silent = {
-        name: sum("silent" in row["cells"].get(name, "") for row in rows) for name in (*options.peers, *OURS)
+        name: sum("silent" in row["cells"].get(name, "") for row in rows)
+        for name in (*options.peers, *OURS)
     }
     print(
         "silently wrong, or silently without a value: "

@@ -64,11 +64,15 @@ def synthetic(
         return " ".join(source.choices(words, k=characters // 5))[:characters]
 
     def nearly(original: str) -> str:
-        return " ".join(source.choice(words) if source.random() < 0.1 else word for word in original.split())
+        return " ".join(
+            source.choice(words) if source.random() < 0.1 else word for word in original.split()
+        )
 
     def sample() -> tuple[list[str], list[str]]:
         retrieved = [text() for _ in range(contexts)]
-        references = [nearly(retrieved[number]) if number % 5 == 0 else text() for number in range(contexts)]
+        references = [
+            nearly(retrieved[number]) if number % 5 == 0 else text() for number in range(contexts)
+        ]
         if kind == "all verbatim":
             references = retrieved[::-1]
         elif kind == "half verbatim":

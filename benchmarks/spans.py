@@ -47,9 +47,12 @@ def columns(rows: int) -> dict[str, Any]:
     )
     spans = pa.table(
         {
-            "retrieved_context_ids": [[f"s{at % 3}.md#char={at},{at + 500}" for at in row] for row in starts],
+            "retrieved_context_ids": [
+                [f"s{at % 3}.md#char={at},{at + 500}" for at in row] for row in starts
+            ],
             "reference_context_ids": [
-                [f"s{at % 3}.md#char={at + 100},{at + 300}" for at in (row[0], row[5], 7)] for row in starts
+                [f"s{at % 3}.md#char={at + 100},{at + 300}" for at in (row[0], row[5], 7)]
+                for row in starts
             ],
         }
     )

@@ -122,7 +122,9 @@ def _ours_and_bare(transport, options, base_url):
         for name in reversed(names) if turn % 2 else names:
             with judging.Clock() as clock:
                 if name == "ours":
-                    results = evaluate(samples, metrics, judge=judge, max_concurrency=at_once, progress=False)
+                    results = evaluate(
+                        samples, metrics, judge=judge, max_concurrency=at_once, progress=False
+                    )
                 elif name == "HTTP":
                     run_sync(_http, bodies, base_url, at_once)
                 else:
@@ -191,12 +193,16 @@ def run(argv: list[str]) -> dict[str, object]:
                 )
             found = json.loads(done.stdout.splitlines()[-1])
             stats = server.stats()
-            rows += [{"in_flight": stats["max_in_flight"], "sent": stats["count"], **row} for row in found]
+            rows += [
+                {"in_flight": stats["max_in_flight"], "sent": stats["count"], **row} for row in found
+            ]
     print(
         f"{options.samples} samples, 5 sentences, 5 contexts, {options.latency * 1000:.0f} ms a request, "
         f"{options.at_once} at once"
     )
-    print(f"{'':14}{'requests':>9}{'ideal s':>9}{'wall s':>9}{'CPU ms/sample':>15}{'wrong':>7}{'missing':>9}")
+    print(
+        f"{'':14}{'requests':>9}{'ideal s':>9}{'wall s':>9}{'CPU ms/sample':>15}{'wrong':>7}{'missing':>9}"
+    )
     medians = {}
     for name in dict.fromkeys(row["name"] for row in rows):
         own = [row for row in rows if row["name"] == name]
@@ -204,7 +210,9 @@ def run(argv: list[str]) -> dict[str, object]:
         wall, cpu = (statistics.median(row[key] for row in own) for key in ("wall", "cpu"))
         ideal = math.ceil(requests / options.at_once) * options.latency
         medians[name] = wall, cpu
-        scored = f"{own[-1]['wrong']:7}{own[-1]['missing']:9}" if "wrong" in own[-1] else f"{'-':>7}{'-':>9}"
+        scored = (
+            f"{own[-1]['wrong']:7}{own[-1]['missing']:9}" if "wrong" in own[-1] else f"{'-':>7}{'-':>9}"
+        )
         print(f"{name:14}{requests:9}{ideal:9.2f}{wall:9.2f}{cpu / options.samples * 1000:15.2f}{scored}")
         key = name.replace(" ", "_")
         figures |= {

@@ -141,7 +141,8 @@ def _in_deepeval(given, url):
     tests = judging.deepeval_cases(given)
     found = evaluate(tests, [ContextRecallMetric(model=model), ContextPrecisionMetric(model=model)])
     by_name = {
-        result.name: {item.name: item.score for item in result.metrics_data} for result in found.test_results
+        result.name: {item.name: item.score for item in result.metrics_data}
+        for result in found.test_results
     }
     return [
         (by_name[str(index)]["context_recall"], by_name[str(index)]["context_precision"])
@@ -266,7 +267,9 @@ def run(argv: list[str]) -> dict[str, object]:
         name: {k: measure(ask, k, options.samples, count) for k in options.ks}
         for name, ask in contenders.items()
     }
-    twice = {name: measure(ask, AT_K, options.samples, count, copies=2) for name, ask in contenders.items()}
+    twice = {
+        name: measure(ask, AT_K, options.samples, count, copies=2) for name, ask in contenders.items()
+    }
     data = {k: round(_data_tokens(_case(0, k))) for k in options.ks}
     for title, key in (
         ("requests per sample", "requests"),

@@ -106,7 +106,9 @@ def metric_of(row: Row):
         "sentences": [
             {
                 "id": f"s{number}",
-                "evidence": [{"context": "c1", "quote": SENTENCES[number - 1], "whole": True}] if yes else [],
+                "evidence": [{"context": "c1", "quote": SENTENCES[number - 1], "whole": True}]
+                if yes
+                else [],
                 "supported": said if yes else False,
             }
             for number, yes in enumerate(row.sentences or (NO,) * len(SENTENCES), 1)
@@ -135,7 +137,9 @@ def in_ragas(row: Row) -> float | None:
     metric = metric_of(row)
     own = _METRICS[metric.base_name][1](metric, answers_of(row))
     known = {
-        name: value for name, value in row.sample.to_dict().items() if name in SingleTurnSample.model_fields
+        name: value
+        for name, value in row.sample.to_dict().items()
+        if name in SingleTurnSample.model_fields
     }
     dataset = EvaluationDataset(samples=[SingleTurnSample(**known)])
     with contextlib.redirect_stderr(io.StringIO()):
@@ -165,7 +169,12 @@ def measure() -> list[dict]:
     for row in ROWS:
         metric = metric_of(row)
         ours = metric.score(row.sample)
-        found = {"says": row.says, "metric": metric.name, "ctxmetrics": ours.value, "code": ours.reason_code}
+        found = {
+            "says": row.says,
+            "metric": metric.name,
+            "ctxmetrics": ours.value,
+            "code": ours.reason_code,
+        }
         for framework in FRAMEWORKS:
             if metric.base_name not in NATIVES[framework].metrics:
                 found[framework] = found[f"{framework}_rules"] = "-"
@@ -195,7 +204,10 @@ def why(row: dict) -> str:
 
 
 def table(rows: list[dict]) -> str:
-    lines = ["| the judge says | metric | ctxmetrics | Ragas | DeepEval | why |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| the judge says | metric | ctxmetrics | Ragas | DeepEval | why |",
+        "|---|---|---|---|---|---|",
+    ]
     for row in rows:
         ours = shown(row["ctxmetrics"], f"no value (`{row['code']}`)")
         theirs = [shown(row["ragas"], "NaN"), shown(row["deepeval"], "no value")]

@@ -82,7 +82,9 @@ def main() -> None:
             os.chdir(here)
 
     scores, passed = defaultdict(list), defaultdict(int)
-    for result in run.test_results:  # in the order in which they were finished; result.index is the input's
+    for (
+        result
+    ) in run.test_results:  # in the order in which they were finished; result.index is the input's
         for data in result.metrics_data or ():
             scores[data.name].append(data.score)
             passed[data.name] += bool(data.success)

@@ -37,7 +37,9 @@ def main() -> None:
     (units,) = report.agreements
     (recall,) = report.corrections
     low, high = recall.interval
-    print(f"\n{units.answers} answers; recall corrected by them: {recall.mean:.2f} ({low:.2f} to {high:.2f})")
+    print(
+        f"\n{units.answers} answers; recall corrected by them: {recall.mean:.2f} ({low:.2f} to {high:.2f})"
+    )
 
 
 if __name__ == "__main__":

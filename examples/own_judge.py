@@ -49,7 +49,9 @@ class EntailmentJudge:
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Which units do the contexts support? A yes carries evidence: a span of a retrieved text."""
         pairs = zip(request.unit_ids, request.units, strict=True)
-        return Judgement(verdicts=tuple(self._support(id_, unit, request.contexts) for id_, unit in pairs))
+        return Judgement(
+            verdicts=tuple(self._support(id_, unit, request.contexts) for id_, unit in pairs)
+        )
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Which contexts are useful for giving the answer?"""
@@ -70,7 +72,9 @@ class EntailmentJudge:
 def shared_words(premise: str, hypothesis: str) -> float:
     """Return the share of the hypothesis' longer words and numbers that the premise holds: a stand-in for a model."""
     wanted = set(re.findall(r"\w{4,}|\d+", hypothesis.casefold()))
-    return len(wanted & set(re.findall(r"\w{4,}|\d+", premise.casefold()))) / len(wanted) if wanted else 0.0
+    return (
+        len(wanted & set(re.findall(r"\w{4,}|\d+", premise.casefold()))) / len(wanted) if wanted else 0.0
+    )
 
 
 def main() -> None:

@@ -9,7 +9,9 @@ import json
 import os
 from pathlib import Path
 
-os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")  # Ragas reports each run to its makers unless told not to
+os.environ.setdefault(
+    "RAGAS_DO_NOT_TRACK", "true"
+)  # Ragas reports each run to its makers unless told not to
 
 from ragas import EvaluationDataset, SingleTurnSample, evaluate
 

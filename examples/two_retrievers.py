@@ -13,7 +13,14 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, compare, evaluate, read_samples
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    IDBasedContextRecall,
+    compare,
+    evaluate,
+    read_samples,
+)
 
 HANDBOOK = Path(__file__).with_name("handbook.jsonl")
 SAMPLES = [sample for sample in read_samples(HANDBOOK) if sample.metadata["language"] == "en"]
@@ -45,7 +52,9 @@ def retrieved(rank):
     """Return the samples with what a retriever found: the k texts that ``rank`` puts first."""
     for sample in SAMPLES:
         best = sorted(CORPUS, key=lambda id_: -rank(sample.user_input, CORPUS[id_]))[:K]
-        yield replace(sample, retrieved_contexts=[CORPUS[id_] for id_ in best], retrieved_context_ids=best)
+        yield replace(
+            sample, retrieved_contexts=[CORPUS[id_] for id_ in best], retrieved_context_ids=best
+        )
 
 
 def main() -> None:

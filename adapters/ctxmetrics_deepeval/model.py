@@ -52,7 +52,9 @@ class DeepEvalModel(ForeignModel):
     def __init__(self, llm: DeepEvalBaseLLM | str) -> None:
         found = initialize_model(llm)[0] if isinstance(llm, str) else llm
         if not isinstance(found, DeepEvalBaseLLM):
-            raise ParameterError(f"model={type(llm).__name__} is no DeepEvalBaseLLM. Give one, or judge=.")
+            raise ParameterError(
+                f"model={type(llm).__name__} is no DeepEvalBaseLLM. Give one, or judge=."
+            )
         super().__init__(found, describe("deepeval", [found], name=found.get_model_name()))
         self.llm: Any = found
 

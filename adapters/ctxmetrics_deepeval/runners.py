@@ -21,7 +21,10 @@ QUIET: dict[str, str | None] = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     cases = [_test_case(sample, str(index)) for index, sample in enumerate(samples)]
-    cache, display = CacheConfig(write_cache=False), DisplayConfig(show_indicator=False, print_results=False)
+    cache, display = (
+        CacheConfig(write_cache=False),
+        DisplayConfig(show_indicator=False, print_results=False),
+    )
     with aside(QUIET):
         found = evaluate(cases, [_wrapped(metric)], cache_config=cache, display_config=display)
     # They come as they finish.

@@ -22,7 +22,13 @@ from ctxmetrics._pictures import refusal
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._version import __version__
 from ctxmetrics.adapting.wrapper import MetricClass, MetricParams, Wrapper, build_metric
-from ctxmetrics.errors import CtxMetricsError, MissingFieldError, NotTextError, ParameterError, SampleError
+from ctxmetrics.errors import (
+    CtxMetricsError,
+    MissingFieldError,
+    NotTextError,
+    ParameterError,
+    SampleError,
+)
 from ctxmetrics.fields import SCHEMAS, text_of
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import LLMJudge
@@ -258,17 +264,17 @@ class _TestCases(Wrapper):
             given["retrieval_context"] = record.retrieval_context
         self._check_texts(given)
         facts = metadata.get("reference_facts", metadata.get("expected_facts"))
-        values: dict[str, Any] = {"id": record.name, "reference_facts": facts}
+        found: dict[str, Any] = {"id": record.name, "reference_facts": facts}
         if "metadata" in places:
-            values |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
+            found |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
         for place, value in given.items():
             name = FIELDS.get(place, place)
-            if value is not None and values.setdefault(name, value) != value:
+            if value is not None and found.setdefault(name, value) != value:
                 who = "Sample" if record.name is None else f"Sample {record.name!r}"
                 raise SampleError(
                     f"{who}: both 'reference_contexts' and 'context' are given for '{name}'. Keep one of them."
                 )
-        sample = Sample(**values)
+        sample = Sample(**found)
         missing = [f"'{_HOME[name]}'" for name in metric.requires if getattr(sample, name) is None]
         if missing:
             fix = ". Count its facts with unit='fact'" if facts and "reference" in metric.requires else ""

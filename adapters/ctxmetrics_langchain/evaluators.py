@@ -145,7 +145,9 @@ class RetrievalEvaluator(RunEvaluator):
         return _one_or_all(to_rows(self._scores(fields)))
 
     async def _ainvoke(self, fields: dict[str, Any], config: RunnableConfig) -> Any:
-        with set_config_context(config) as context:  # before Python 3.11, LangChain cannot for a coroutine
+        with set_config_context(
+            config
+        ) as context:  # before Python 3.11, LangChain cannot for a coroutine
             return _one_or_all(to_rows(await context.run(asyncio.ensure_future, self._ascores(fields))))
 
     def as_string_evaluator(self) -> MetricStringEvaluator:
@@ -170,7 +172,12 @@ class RetrievalEvaluator(RunEvaluator):
         def evaluator(
             *, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **fields: Any
         ) -> Any:
-            record = {**fields, "inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
+            record = {
+                **fields,
+                "inputs": inputs,
+                "outputs": outputs,
+                "reference_outputs": reference_outputs,
+            }
             return _one_or_all(to_rows(self._scores(record, strict=False)))
 
         evaluator.__name__ = self._name

@@ -57,7 +57,9 @@ class ChatModel(ForeignModel):
         self.tools: bool = calls_tools if tools is None else tools
         # These send ``response_format`` as OpenAI understands it, and return the text unchanged.
         self._takes_format = tools is None and has_class(chat_model, "BaseChatOpenAI")
-        super().__init__(chat_model, describe("langchain", [chat_model]) + ("" if self.tools else " text"))
+        super().__init__(
+            chat_model, describe("langchain", [chat_model]) + ("" if self.tools else " text")
+        )
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the chat model, in the loop this runs in.
@@ -80,7 +82,9 @@ class ChatModel(ForeignModel):
 
     async def _ask(self, messages: list[BaseMessage], **options: Any) -> Reply:
         config = ensure_config()
-        run: dict[str, Any] = {key: config.get(key) for key in ("callbacks", "tags", "metadata", "run_name")}
+        run: dict[str, Any] = {
+            key: config.get(key) for key in ("callbacks", "tags", "metadata", "run_name")
+        }
         try:
             result = await self.chat_model.agenerate([messages], **run, **options)
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
@@ -116,7 +120,9 @@ def named_model(name: str) -> ChatModel:
     """
     written = f"langchain/{name}"
     if ":" not in name:
-        raise ParameterError(f"{written}: write langchain/PROVIDER:MODEL, such as langchain/openai:{name}.")
+        raise ParameterError(
+            f"{written}: write langchain/PROVIDER:MODEL, such as langchain/openai:{name}."
+        )
     try:
         chat_model = _init_chat_model()(name)
     except Exception as error:  # noqa: BLE001 - whatever a provider's package raises: a missing key, an unknown name

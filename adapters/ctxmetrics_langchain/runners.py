@@ -34,11 +34,15 @@ class _Offline(Client):
 def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     records = [SCHEMA.record(sample.to_dict()) for sample in samples]
     known = enumerate((record["inputs"], record["reference_outputs"]) for record in records)
-    examples = [Example(id=UUID(int=n), inputs={**asked, "n": n}, outputs=side) for n, (asked, side) in known]
+    examples = [
+        Example(id=UUID(int=n), inputs={**asked, "n": n}, outputs=side) for n, (asked, side) in known
+    ]
     options: Any = {"upload_results": False, "client": _Offline(api_key="none", auto_batch_tracing=False)}
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         evaluators = [RetrievalEvaluator([metric])]
-        rows: Any = evaluate(lambda inputs: records[inputs["n"]]["outputs"], examples, evaluators, **options)
+        rows: Any = evaluate(
+            lambda inputs: records[inputs["n"]]["outputs"], examples, evaluators, **options
+        )
     return [row["evaluation_results"]["results"][0].score for row in rows]
 
 
@@ -49,7 +53,9 @@ def _lcel(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
 def _string(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     score: Any = RetrievalEvaluator([metric]).as_string_evaluator().evaluate_strings
     names = ("input", "prediction", "reference")
-    given = [dict(zip(names, SCHEMA.record(sample.to_dict()).values(), strict=True)) for sample in samples]
+    given = [
+        dict(zip(names, SCHEMA.record(sample.to_dict()).values(), strict=True)) for sample in samples
+    ]
     return _batch(RunnableLambda(lambda texts: score(**texts)), given)
 
 

@@ -35,16 +35,21 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
     rows: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     for number, row in enumerate(rows):
         row["inputs"]["number"] = number
-    scorers: list[Any] = [MetricScorer(metric, name=f"score{place}") for place, metric in enumerate(metrics)]
+    scorers: list[Any] = [
+        MetricScorer(metric, name=f"score{place}") for place, metric in enumerate(metrics)
+    ]
     with _own_store():
         found: Any = evaluate(data=rows, scorers=scorers)
     table = found.result_df
     order = [
-        number for _, number in sorted((row["number"], number) for number, row in enumerate(table["request"]))
+        number
+        for _, number in sorted((row["number"], number) for number, row in enumerate(table["request"]))
     ]
     columns = [list(table[f"{scorer.name}/value"]) for scorer in scorers]
     values = [[column[number] for number in order] for column in columns]
-    return [[None if value is None or math.isnan(value) else value for value in column] for column in values]
+    return [
+        [None if value is None or math.isnan(value) else value for value in column] for column in values
+    ]
 
 
 @cache
@@ -65,5 +70,7 @@ def _own_store() -> Iterator[None]:
 
 
 RUNNERS = [
-    Runner("mlflow.evaluate", lambda metric, samples: _evaluate([metric], samples)[0], score_all=_evaluate)
+    Runner(
+        "mlflow.evaluate", lambda metric, samples: _evaluate([metric], samples)[0], score_all=_evaluate
+    )
 ]

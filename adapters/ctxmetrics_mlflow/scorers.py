@@ -190,7 +190,9 @@ def _documents(outputs: Any) -> Any:
     """Return the documents; some retrievers give a mapping that holds them."""
     if not isinstance(outputs, dict) or isinstance(text_of(outputs), str):
         return outputs
-    return next((outputs[key] for key in SCHEMA.places["retrieved_contexts"].keys if key in outputs), outputs)
+    return next(
+        (outputs[key] for key in SCHEMA.places["retrieved_contexts"].keys if key in outputs), outputs
+    )
 
 
 def _evaluation(record: Mapping[str, Any]) -> str | None:

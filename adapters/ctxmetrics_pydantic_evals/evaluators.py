@@ -180,7 +180,9 @@ def _without_tags(text: str) -> str:
 
 def _record(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
     """Return a case as a record; what its metadata and the task's attributes hold stands beside the sides."""
-    metadata = ctx.metadata if isinstance(ctx.metadata, Mapping) else getattr(ctx.metadata, "__dict__", {})
+    metadata = (
+        ctx.metadata if isinstance(ctx.metadata, Mapping) else getattr(ctx.metadata, "__dict__", {})
+    )
     sides = {"inputs": ctx.inputs, "output": ctx.output, "expected_output": ctx.expected_output}
     return {**metadata, **ctx.attributes, **sides, "id": ctx.name, "error": None}
 
@@ -196,7 +198,9 @@ SCHEMA = Schema(
         "retrieved_context_ids": Place.of("output", "retrieved_ids"),
         "reference": Place.of("expected_output", "ground_truth answer response output result"),
         "reference_facts": Place.of("expected_output", "expected_facts"),
-        "reference_contexts": Place.of("expected_output", "retrieved_contexts documents contexts context"),
+        "reference_contexts": Place.of(
+            "expected_output", "retrieved_contexts documents contexts context"
+        ),
         "reference_context_ids": Place.of(
             "expected_output", "reference_ids retrieved_context_ids retrieved_ids"
         ),

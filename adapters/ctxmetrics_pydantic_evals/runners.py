@@ -27,7 +27,9 @@ def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
         )
         for number, record in enumerate(records)
     ]
-    dataset = Dataset(name="samples", cases=cases, evaluators=[wrapper(**params, evaluation_name="score")])
+    dataset = Dataset(
+        name="samples", cases=cases, evaluators=[wrapper(**params, evaluation_name="score")]
+    )
     report = dataset.evaluate_sync(lambda inputs: records[inputs["number"]]["output"], progress=False)
     found = {case.name: case.scores["score"].value for case in report.cases if "score" in case.scores}
     return [found.get(str(number)) for number in range(len(samples))]

@@ -237,7 +237,9 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             kind, name, judge, config = (data[key] for key in ("metric_type", "name", "judge", "config"))
             params = dict(config)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputFileError(f"{path} is no saved metric ({type(error).__name__}: {error}).") from None
+            raise InputFileError(
+                f"{path} is no saved metric ({type(error).__name__}: {error})."
+            ) from None
         if kind != cls.__name__:
             raise InputFileError(f"{path} holds a {kind}, not a {cls.__name__}. Write {kind}.load(..).")
         if judge == "given" and not judging:
@@ -252,7 +254,9 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
         # As in Ragas, the first try is one of the "retries".
-        _run.set(Run(max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries))
+        _run.set(
+            Run(max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries)
+        )
         model = getattr(getattr(self._judging(), "judge", None), "model", None)
         if isinstance(model, RagasModel) and isinstance(model.llm, BaseRagasLLM):
             model.llm.set_run_config(run_config)
@@ -383,7 +387,9 @@ class JudgedMetric(RagasMetric):
         """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
         if judge is None and llm is None and getattr(core, "judge", None) is None:
             judge = cls.judged_by
-        kind: Any = _waiting(cls.public or cls) if isinstance(judge, str) and judge == "framework" else cls
+        kind: Any = (
+            _waiting(cls.public or cls) if isinstance(judge, str) and judge == "framework" else cls
+        )
         metric: Self = super().__new__(kind)
         vars(metric)["_lent"] = ContextVar("ctxmetrics_ragas_lent", default=None)
         return metric

@@ -100,7 +100,10 @@ _METRICS: dict[str, tuple[type, Callable[[Metric, Sequence[Answer]], Any]]] = {
     ours.NonLLMContextRecall.base_name: (NonLLMContextRecall, _string_recall),
     ours.NonLLMContextPrecision.base_name: (NonLLMContextPrecisionWithReference, _string_precision),
     ours.IDBasedContextRecall.base_name: (IDBasedContextRecall, lambda *_: IDBasedContextRecall()),
-    ours.IDBasedContextPrecision.base_name: (IDBasedContextPrecision, lambda *_: IDBasedContextPrecision()),
+    ours.IDBasedContextPrecision.base_name: (
+        IDBasedContextPrecision,
+        lambda *_: IDBasedContextPrecision(),
+    ),
 }
 
 

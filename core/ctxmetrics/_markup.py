@@ -109,7 +109,9 @@ def unit_key(number: int) -> str:
     return f"s{number}"
 
 
-def _verdict(verdict: Verdict, counted: tuple[str, str], language: str, place: tuple[str, str] | None) -> str:
+def _verdict(
+    verdict: Verdict, counted: tuple[str, str], language: str, place: tuple[str, str] | None
+) -> str:
     text = verdict.text if place or len(verdict.text) <= _TEXT else f"{verdict.text[: _TEXT - 1]}…"
     named = "" if place is None else f' id="{"-".join(place)}" data-u="{place[1]}"'
     words = "" if verdict.text == verdict.id else f" {isolated(text)}"

@@ -15,7 +15,9 @@ from ctxmetrics._secrets import safe_text
 # What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so.
 _MADE_BY_DEEPEVAL = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
 # A data URI, or MLflow's address of an attachment.
-_WHOLE_TEXT = re.compile(r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*")
+_WHOLE_TEXT = re.compile(
+    r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*"
+)
 # A lone path or URL of a picture: Ragas' multimodal metrics load it.
 _ADDRESS = re.compile(
     r"\s*[^\s\x00-\x1f]+\.(?:jpe?g|png|gif|webp|bmp|tiff?|svg)(?:[?#]\S*)?\s*", re.IGNORECASE

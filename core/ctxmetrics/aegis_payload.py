@@ -52,7 +52,9 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
     """
     evaluations = data["evaluations"]
     if not isinstance(evaluations, list) or not evaluations:
-        raise InputFileError(f'{file}: "evaluations" must be a list of objects with "metrics" and "data".')
+        raise InputFileError(
+            f'{file}: "evaluations" must be a list of objects with "metrics" and "data".'
+        )
     outer = {key: value for key, value in data.items() if key != "evaluations"}
     unused = _unused(data, f"{file}")
     found = []
@@ -102,7 +104,9 @@ def _unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
     """
     unused = {key: value for key, value in item.items() if key not in _READ}
     for key in unused:
-        near = difflib.get_close_matches(key, [name for name in _READ if name not in item], n=1, cutoff=0.75)
+        near = difflib.get_close_matches(
+            key, [name for name in _READ if name not in item], n=1, cutoff=0.75
+        )
         if near and key not in _UNUSED:
             raise InputFileError(f"{where}: unknown field {key[:80]!r}. Did you mean {near[0]!r}?")
     return unused

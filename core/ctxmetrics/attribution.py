@@ -68,7 +68,9 @@ class Attribution:
 
     def rests_on(self, k: int | None = None) -> tuple[tuple[int, ...], ...]:
         """Return for each unit the indices of the contexts on which it rests; empty where it is not supported."""
-        return tuple(tuple(context for context, rests in enumerate(row) if rests) for row in self.matrix(k))
+        return tuple(
+            tuple(context for context, rests in enumerate(row) if rests) for row in self.matrix(k)
+        )
 
     def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
         """Return one row a unit, one cell for each of the first k contexts: whether the unit rests on it."""

@@ -109,7 +109,9 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                         "id_precision": EmptySides("undefined", 0.0, "undefined"),
                     }
                 ),
-                ours=("recall with nothing retrieved is 0.0 (Ragas asks its judge); a yes needs evidence",),
+                ours=(
+                    "recall with nothing retrieved is 0.0 (Ragas asks its judge); a yes needs evidence",
+                ),
             ),
             Convention(
                 name="deepeval",

@@ -94,7 +94,9 @@ def read_sources(folder: Path) -> Iterator[tuple[str, str]]:
                     f"{path}: not UTF-8 at byte {error.start}. Save it as UTF-8, or give a folder of texts only."
                 ) from None
             except OSError as error:
-                raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the file.") from None
+                raise InputFileError(
+                    f"{path}: cannot be read: {error.strerror}. Check the file."
+                ) from None
 
 
 class _Source:

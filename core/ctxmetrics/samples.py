@@ -122,7 +122,9 @@ class Sample:
             _read_lists(values, who)
             for name in ("labels", "metadata"):
                 if not hasattr(values[name], "items") and values[name] is not None:
-                    raise SampleError(f"{who}: field '{name}' must be a mapping, not {_kind(values[name])}.")
+                    raise SampleError(
+                        f"{who}: field '{name}' must be a mapping, not {_kind(values[name])}."
+                    )
                 values[name] = FrozenDict(values[name]) if values[name] else EMPTY
             for name in FIELDS:
                 object.__setattr__(self, name, values[name])
@@ -173,7 +175,9 @@ class Sample:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, as plain JSON-ready data."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {name: plain(value) for name, value in values.items() if value is not None and value != EMPTY}
+        return {
+            name: plain(value) for name, value in values.items() if value is not None and value != EMPTY
+        }
 
 
 def _read_lists(values: dict[str, Any], who: str) -> None:
@@ -280,5 +284,7 @@ def _items(values: Any, where: str, ids: str) -> list[Any]:
     if isinstance(values, (str, bytes)):
         raise SampleError(f"{where} must be a list, not one string. Write [text] for a single one.")
     if is_document(values) or isinstance(values, (set, frozenset)) or not isinstance(values, Iterable):
-        raise SampleError(f"{where} must be a list, not {_kind(values)}. Write [document] for a single one.")
+        raise SampleError(
+            f"{where} must be a list, not {_kind(values)}. Write [document] for a single one."
+        )
     return relevant(values) if ids.startswith("reference") else list(values)

@@ -180,7 +180,10 @@ class Score:
             else None
         )
         remarks = (self.band, mark, self.explanation, self.count, self._doubts)
-        lines = [f"{self.metric}: {self.formatted_value}{name}", *(f"  {text}" for text in remarks if text)]
+        lines = [
+            f"{self.metric}: {self.formatted_value}{name}",
+            *(f"  {text}" for text in remarks if text),
+        ]
         lines += [line(verdict, color=color, language=self.language) for verdict in self.verdicts]
         lines += [f"  ! {warning}" for warning in self.provenance.warnings if warnings]
         return "\n".join(lines)
@@ -189,11 +192,17 @@ class Score:
         """Return name, value, bar, band, k of n and what is doubtful as a piece of HTML."""
         state = {True: "passed", False: "failed", None: ""}[self.passed]
         value = f"{self.formatted_value}{f', {say(state, self.language)}' if state else ''}"
-        share = None if self.value is None else self.value / get_convention(self.provenance.convention).scale
-        return score_head(self.metric, value, share, (self.band, self.count, self.explanation, self._doubts))
+        share = (
+            None if self.value is None else self.value / get_convention(self.provenance.convention).scale
+        )
+        return score_head(
+            self.metric, value, share, (self.band, self.count, self.explanation, self._doubts)
+        )
 
     def _repr_html_(self) -> str:
-        labels = "".join(f'<p class="small note">{isolated(text)}</p>' for text in self.provenance.warnings)
+        labels = "".join(
+            f'<p class="small note">{isolated(text)}</p>' for text in self.provenance.warnings
+        )
         return fragment(
             [self.html_heading(), *verdict_list(self.verdicts, self.counted, self.language), labels]
         )

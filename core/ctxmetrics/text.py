@@ -193,7 +193,9 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
         content, position = text[block.start : block.end], block.start
         if language == "en" and content.isascii():
             end = _SENTENCE_END.search(content)
-            if end is None or end.end() == len(content):  # one sentence; the splitter takes longer to say so
+            if end is None or end.end() == len(
+                content
+            ):  # one sentence; the splitter takes longer to say so
                 pieces.append(block)
                 continue
         from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
@@ -406,7 +408,9 @@ def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
 def _whole_words(text: str, span: Span) -> Span:
     """Widen a span that starts or ends inside a word; an alignment is as long as the quote, not as the words."""
     start, end = span
-    while start > 0 and span.start - start < _WIDEN and text[start - 1].isalnum() and text[start].isalnum():
+    while (
+        start > 0 and span.start - start < _WIDEN and text[start - 1].isalnum() and text[start].isalnum()
+    ):
         start -= 1
     while end < len(text) and end - span.end < _WIDEN and text[end].isalnum() and text[end - 1].isalnum():
         end += 1

@@ -69,7 +69,10 @@ def native(framework: str) -> Native:
 @pytest.mark.parametrize(("framework", "compared"), [("ragas", 36 * 7), ("deepeval", 36 * 2)])
 def test_every_value_of_the_handbook_is_equal_or_explained(framework: str, compared: int) -> None:
     found = explain_difference(
-        list(read_samples(HANDBOOK)), [kind() for kind in METRICS.values()], native(framework), progress=False
+        list(read_samples(HANDBOOK)),
+        [kind() for kind in METRICS.values()],
+        native(framework),
+        progress=False,
     )
     assert len(found.values) == compared
     assert [item for item in found.values if not item.explained] == []
@@ -99,7 +102,9 @@ def test_recall_moves_by_the_rule_that_is_named(framework, sentences, ours, thei
     [value] = found.values
     assert (value.ours, value.theirs, value.explained) == (ours, theirs, True)
     assert (
-        [step.rule for step in value.steps] == [] if rule is None else value.steps[-1].rule.startswith(rule)
+        [step.rule for step in value.steps] == []
+        if rule is None
+        else value.steps[-1].rule.startswith(rule)
     )
 
 

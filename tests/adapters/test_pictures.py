@@ -31,13 +31,17 @@ PIXEL = base64.b64encode(b"\x89PNG not a real one").decode()
 DATA_URI = f"data:image/png;base64,{PIXEL}"
 TEXT = {"type": "text", "text": REFERENCE}
 MESSAGES = {
-    "image_url block": HumanMessage(content=[TEXT, {"type": "image_url", "image_url": {"url": DATA_URI}}]),
+    "image_url block": HumanMessage(
+        content=[TEXT, {"type": "image_url", "image_url": {"url": DATA_URI}}]
+    ),
     "standard image block": HumanMessage(
         content=[TEXT, {"type": "image", "base64": PIXEL, "mime_type": "image/png"}]
     ),
     "image by url": AIMessage(content=[TEXT, {"type": "image", "url": "https://example.org/a.png"}]),
     "audio": HumanMessage(content=[TEXT, {"type": "audio", "base64": PIXEL, "mime_type": "audio/wav"}]),
-    "file": HumanMessage(content=[TEXT, {"type": "file", "base64": PIXEL, "mime_type": "application/pdf"}]),
+    "file": HumanMessage(
+        content=[TEXT, {"type": "file", "base64": PIXEL, "mime_type": "application/pdf"}]
+    ),
     "anthropic's own block": HumanMessage(
         content=[
             TEXT,
@@ -93,16 +97,28 @@ def test_lcel(name: str) -> None:
     runnable = ContextRecallEvaluator().as_runnable()
     found = runnable.invoke({"documents": [MESSAGES[name]], "reference": REFERENCE})
     assert found["score"] is None
-    assert found["comment"].startswith("not_text: Sample: field 'retrieved_contexts', item 1 holds a picture")
+    assert found["comment"].startswith(
+        "not_text: Sample: field 'retrieved_contexts', item 1 holds a picture"
+    )
 
 
 def test_a_message_and_a_document_with_text_only_are_scored() -> None:
     from ctxmetrics_langchain import ContextRecallEvaluator
 
     runnable = ContextRecallEvaluator().as_runnable()
-    caption = {"type": "image", "text": REFERENCE, "image_path": "a.png"}  # what a parser read in a picture
+    caption = {
+        "type": "image",
+        "text": REFERENCE,
+        "image_path": "a.png",
+    }  # what a parser read in a picture
     kept = Document(REFERENCE, metadata={"type": "image", "image_base64": DATA_URI})
-    for document in (HumanMessage(REFERENCE), HumanMessage([TEXT]), caption, kept, "See a.png. " + REFERENCE):
+    for document in (
+        HumanMessage(REFERENCE),
+        HumanMessage([TEXT]),
+        caption,
+        kept,
+        "See a.png. " + REFERENCE,
+    ):
         assert runnable.invoke({"documents": [document], "reference": REFERENCE})["score"] == 1.0
 
 
@@ -120,7 +136,9 @@ def test_pydantic_evals(name: str, field: str) -> None:
     asked: Any = {"question": ["What is this?", part]} if field == "user_input" else "Where?"
     expected: Any = [REFERENCE, part] if field == "reference" else REFERENCE
     documents = [REFERENCE, part] if field == "retrieved_contexts" else [REFERENCE]
-    cases: list[Case[Any, Any, Any]] = [Case(name="one", inputs=asked, expected_output={"answer": expected})]
+    cases: list[Case[Any, Any, Any]] = [
+        Case(name="one", inputs=asked, expected_output={"answer": expected})
+    ]
     dataset = Dataset(name="pictures", cases=cases, evaluators=[ContextRecallEvaluator()])
     (case,) = dataset.evaluate_sync(lambda _: {"documents": documents}, progress=False).cases
     assert not case.scores
@@ -234,5 +252,6 @@ def test_a_sample_takes_no_picture_object(picture: Any) -> None:
 )
 def test_a_text_about_pictures_is_a_text(text: str) -> None:
     assert (
-        ContextRecall().score(Sample(reference=text, retrieved_contexts=[f"{text} It is so."])).value == 1.0
+        ContextRecall().score(Sample(reference=text, retrieved_contexts=[f"{text} It is so."])).value
+        == 1.0
     )

@@ -69,7 +69,9 @@ def judged_table(count):
             "id": [f"{number:05}" for number in range(count)],
             "user_input": [f"Which colour has door {number}?" for number in range(count)],
             "reference": [f"Door {number} is green. Door {number} is heavy." for number in range(count)],
-            "retrieved_contexts": [[f"Door {number} is green.", "Birds sing."] for number in range(count)],
+            "retrieved_contexts": [
+                [f"Door {number} is green.", "Birds sing."] for number in range(count)
+            ],
         }
     )
 
@@ -136,7 +138,10 @@ def test_one_limit_holds_for_all_workers_also_where_one_is_killed(engine, tmp_pa
 def test_one_budget_for_all_workers(engine):
     with FakeOpenAIServer(honest()) as server:
         scored = score_table(
-            engine.distributed(judged_table(60), 4), [ContextRecall()], judge=judge_at(server), max_calls=20
+            engine.distributed(judged_table(60), 4),
+            [ContextRecall()],
+            judge=judge_at(server),
+            max_calls=20,
         )
         found = [
             (row["context_recall"], row["context_recall.reason_code"])

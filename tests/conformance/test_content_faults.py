@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def _load():
-    spec = importlib.util.spec_from_file_location("content_faults", ROOT / "benchmarks" / "content_faults.py")
+    spec = importlib.util.spec_from_file_location(
+        "content_faults", ROOT / "benchmarks" / "content_faults.py"
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -70,7 +72,9 @@ def test_a_framework_hides_nothing_of_it(path, fault):
 
 
 def test_the_table_of_the_docs_has_a_row_for_every_fault_and_no_number_that_is_not_explained():
-    lines = [line for line in BENCHMARK._docs.table_of("content_faults").splitlines() if line.startswith("|")]
+    lines = [
+        line for line in BENCHMARK._docs.table_of("content_faults").splitlines() if line.startswith("|")
+    ]
     _, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert [row[0] for row in rows] == [BENCHMARK.HONEST, *BENCHMARK.FAULTS]
     for fault, *cells, told in rows:

@@ -28,7 +28,9 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = load_cases(GOLDEN / "v1")
 JUDGED = {"context_recall", "context_precision", "context_utilization"}
 
-Native = tuple["float | str", "bool | None"]  # the value, and whether it passed where the framework says so
+Native = tuple[
+    "float | str", "bool | None"
+]  # the value, and whether it passed where the framework says so
 
 
 def listed(framework: str) -> dict:
@@ -109,13 +111,17 @@ def test_ragas():
 
     def metric(case: Case, verdicts: Sequence):
         if case.metric == "context_recall":
-            lines = [{"statement": "-", "reason": "-", "attributed": int(verdict)} for verdict in verdicts]
+            lines = [
+                {"statement": "-", "reason": "-", "attributed": int(verdict)} for verdict in verdicts
+            ]
             return LLMContextRecall(llm=Scripted([{"classifications": lines}]))
         if case.metric in JUDGED:
             llm = Scripted([{"reason": "-", "verdict": int(verdict)} for verdict in verdicts])
             with_reference = case.metric == "context_precision"
             return (
-                LLMContextPrecisionWithReference if with_reference else LLMContextPrecisionWithoutReference
+                LLMContextPrecisionWithReference
+                if with_reference
+                else LLMContextPrecisionWithoutReference
             )(llm=llm)
         if case.metric.startswith("id_"):
             return IDBasedContextRecall() if case.metric.endswith("recall") else IDBasedContextPrecision()
@@ -139,7 +145,9 @@ def test_ragas():
         return ("nan" if math.isnan(value) else float(value)), None
 
     def can_express(case: Case) -> bool:
-        of_ragas = case.params.get("convention", "ragas") == "ragas" and not case.metric.startswith("span_")
+        of_ragas = case.params.get("convention", "ragas") == "ragas" and not case.metric.startswith(
+            "span_"
+        )
         return of_ragas and set(case.params) <= {"convention", "min_similarity", "similarity"}
 
     run_all("ragas", can_express, native)
@@ -156,7 +164,9 @@ def test_deepeval():
         """Answers one list of verdicts."""
 
         def __init__(self, verdicts: Sequence) -> None:
-            self.verdicts = [{"verdict": "yes" if verdict else "no", "reason": "-"} for verdict in verdicts]
+            self.verdicts = [
+                {"verdict": "yes" if verdict else "no", "reason": "-"} for verdict in verdicts
+            ]
             super().__init__("scripted")
 
         def load_model(self):

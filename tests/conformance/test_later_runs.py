@@ -150,7 +150,9 @@ def test_what_follows_a_run_of_ragas_in_the_same_task() -> None:
 
     async def main(server: FakeOpenAIServer) -> tuple[list[float], float, float]:
         recall = ours.ContextRecall(judge=metric(server).judge)
-        result = await ragas.aevaluate(ragas.EvaluationDataset.from_list(rows), [recall], show_progress=False)
+        result = await ragas.aevaluate(
+            ragas.EvaluationDataset.from_list(rows), [recall], show_progress=False
+        )
         fresh = {name: getattr(samples("Today")[0], name) for name in fields}
         by_fields = (await recall.ascore(**fresh)).value
         fresh["user_input"] += " "

@@ -7,7 +7,15 @@ from uuid import UUID
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, ScriptedJudge, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    LLMJudge,
+    OpenAIModel,
+    Sample,
+    ScriptedJudge,
+    evaluate,
+)
 from ctxmetrics.judges.llm.judge import forget
 from support import FakeOpenAIServer, answer_from
 
@@ -64,7 +72,11 @@ def test_the_joint_judgement_is_that_of_each_context_alone(count):
             joint[recall].value,
             joint[precision].value,
         )
-        assert joint[recall].value == alone[recall].value == sum("whole" in row for row in truth) / len(truth)
+        assert (
+            joint[recall].value
+            == alone[recall].value
+            == sum("whole" in row for row in truth) / len(truth)
+        )
         columns = list(zip(*truth, strict=True))
         assert joint[precision].value == sum("whole" in column for column in columns) / len(columns)
         assert not joint[recall].doubtful
@@ -143,10 +155,12 @@ def in_deepeval(server):
     metrics = [ours.ContextRecallMetric(model=model), ours.ContextPrecisionMetric(model=model)]
     found = deepeval.evaluate(cases, metrics)
     by_name = {
-        result.name: {data.name: data.score for data in result.metrics_data} for result in found.test_results
+        result.name: {data.name: data.score for data in result.metrics_data}
+        for result in found.test_results
     }
     values = [
-        (by_name[sample.id]["context_recall"], by_name[sample.id]["context_precision"]) for sample in SAMPLES
+        (by_name[sample.id]["context_recall"], by_name[sample.id]["context_precision"])
+        for sample in SAMPLES
     ]
     return LLMJudge(ours.DeepEvalModel(model)), values
 

@@ -18,7 +18,12 @@ def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     script = folder / "own.py"
     script.write_text(code, encoding="utf-8")
     return subprocess.run(
-        [sys.executable, str(script)], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, str(script)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
 
 

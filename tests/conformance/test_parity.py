@@ -81,7 +81,9 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )
         left = [path.name for path in here.iterdir()]
         assert left == [], f"written to the working directory: {left}"
-        assert not (tmp_path / "departures").exists(), (tmp_path / "departures").read_text(encoding="utf-8")
+        assert not (tmp_path / "departures").exists(), (tmp_path / "departures").read_text(
+            encoding="utf-8"
+        )
         return done
 
     return run
@@ -151,7 +153,10 @@ def test_samples_without_the_fields_are_left_out_and_undefined_is_equal_to_undef
         ([0.5, 0.0], ["sample two: 0.0 where the core has None"]),
         ([0.5, float("nan")], ["sample two: nan where the core has None"]),
         ([0.5 + 2**-53, None], ["sample one: 0.5000000000000001 where the core has 0.5"]),
-        ([None, 0.5], ["sample one: None where the core has 0.5", "sample two: 0.5 where the core has None"]),
+        (
+            [None, 0.5],
+            ["sample one: None where the core has 0.5", "sample two: 0.5 where the core has None"],
+        ),
         ([0.5], ["sample two: 'no value came back' where the core has None"]),
     ],
 )
@@ -186,7 +191,10 @@ def test_metrics_with_the_same_samples_run_together_where_a_runner_can() -> None
     metrics = [IDBasedContextRecall(), ContextRecall(), IDBasedContextPrecision()]
     samples = [*SAMPLES, Sample(reference="It is red.", retrieved_contexts=["It is red."])]
     found = compare(samples, metrics, runners=[CORE, Runner("all", CORE.score, score_all)])
-    assert asked == [(["id_based_context_recall", "id_based_context_precision"], 2), (["context_recall"], 1)]
+    assert asked == [
+        (["id_based_context_recall", "id_based_context_precision"], 2),
+        (["context_recall"], 1),
+    ]
     assert (found.compared, found.differences) == (5, ())
 
 

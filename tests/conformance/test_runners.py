@@ -102,7 +102,9 @@ def test_the_cases_that_come_with_the_library_are_these() -> None:
 
 def test_every_case_is_in_one_batch_with_its_own_sample() -> None:
     found = batches(SCORED)
-    assert sorted(case.id for batch in found for case in batch.cases) == sorted(case.id for case in SCORED)
+    assert sorted(case.id for batch in found for case in batch.cases) == sorted(
+        case.id for case in SCORED
+    )
     assert len(found) < len(SCORED) / 3, "one call for many cases"
     for batch in found:
         assert batch.metric.base_name == batch.cases[0].metric

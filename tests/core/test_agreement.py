@@ -224,7 +224,9 @@ OTHERS = [0.6, 0.4, 0.8, 0.5, 0.7, 0.6, 1, 0, 0.2, 0.9, 0.3, 0.5, 0.45, 0.7, 0.8
 def test_the_corrected_mean_is_that_of_ppi_python(people, judge, others, expected):
     """``ppi_mean_pointestimate`` of ppi-python 0.2.3, written by the authors of the method."""
     assert corrected_mean(people, judge, others)[0] == pytest.approx(expected, abs=1e-8)
-    tens = corrected_mean(*([10 * value for value in values] for values in (people, judge, others)), scale=10)
+    tens = corrected_mean(
+        *([10 * value for value in values] for values in (people, judge, others)), scale=10
+    )
     assert tens[0] == pytest.approx(10 * expected, abs=1e-7)
 
 
@@ -448,7 +450,9 @@ def test_a_weighted_mean_is_that_of_ppi_python():
     half = student.ppf(0.975, math.floor(size) - 1) * math.sqrt(error(best))
     assert (low, high) == pytest.approx((mean - half, mean + half), rel=1e-6)
     tens = corrected_mean(
-        *([10 * value for value in values] for values in (PEOPLE, JUDGE, OTHERS)), weights=WEIGHTS, scale=10
+        *([10 * value for value in values] for values in (PEOPLE, JUDGE, OTHERS)),
+        weights=WEIGHTS,
+        scale=10,
     )
     assert tens[0] == pytest.approx(10 * mean)
 
@@ -509,7 +513,9 @@ def test_samples_of_one_cluster_are_one_draw():
     """Thirty documents of four equal samples: the interval is that of thirty draws, in the table and of the mean."""
     labels = [[True, True], [True, False], [False, False]]
     samples = [
-        replace(sample(number, unit_supported=labels[number // 4 % 3]), metadata={"document": number // 4})
+        replace(
+            sample(number, unit_supported=labels[number // 4 % 3]), metadata={"document": number // 4}
+        )
         for number in range(120)
     ]
     alone = agree(samples, judge=says(), progress=False)
@@ -563,7 +569,9 @@ def test_systems_are_ranked_by_both():
         for item in by_system()
     ]
     (ranking,) = agree(verbatim, system="metadata.system", progress=False).rankings
-    assert ranking.kendall == pytest.approx(2 / math.sqrt(2 * 3))  # a first; b and c are equal to the judge
+    assert ranking.kendall == pytest.approx(
+        2 / math.sqrt(2 * 3)
+    )  # a first; b and c are equal to the judge
     assert ranking.spearman > 0.8
 
 
@@ -587,7 +595,9 @@ def test_several_judges_are_put_side_by_side():
 
 
 def test_results_of_a_run_are_compared_as_the_judge_itself(tmp_path):
-    samples = [sample(n, unit_supported=[True, n % 2 == 0], context_useful=[False, True]) for n in range(4)]
+    samples = [
+        sample(n, unit_supported=[True, n % 2 == 0], context_useful=[False, True]) for n in range(4)
+    ]
     asked = agree(samples, judge=says(), progress=False)
     unlabelled = [replace(item, labels={}) for item in samples]
     results = evaluate(unlabelled, [ContextRecall(), ContextPrecision()], judge=says(), progress=False)

@@ -59,7 +59,8 @@ def test_labels_win_over_words():
 
 def test_functions_serve_as_labels():
     responder = answer_from(
-        lambda unit, contexts: (True, contexts[0], "Bananas"), lambda text, answer: "1889" in answer + text
+        lambda unit, contexts: (True, contexts[0], "Bananas"),
+        lambda text, answer: "1889" in answer + text,
     )
     judge = ScriptedJudge(responder, name="functions")
     assert ContextRecall(judge=judge).score(SAMPLE).verdicts[1].evidence[0].quote == "Bananas"
@@ -68,7 +69,11 @@ def test_functions_serve_as_labels():
 
 def test_claims_come_from_labels_or_full_stops():
     claims = {
-        SAMPLE.reference: ["The tower was built in 1889.", "The tower is heavy.", "It weighs 7300 tonnes."]
+        SAMPLE.reference: [
+            "The tower was built in 1889.",
+            "The tower is heavy.",
+            "It weighs 7300 tonnes.",
+        ]
     }
     judge = ScriptedJudge(answer_from(LABELS, claims=claims), name="claims")
     assert ContextRecall(judge=judge, unit="claim").score(SAMPLE).value == 1 / 3
@@ -100,7 +105,11 @@ def test_the_step_is_read_from_the_prompt_and_the_reply_fits_its_schema(step, la
     contexts = [{"id": "c1", "text": "A car."}]
     data = {
         "joint": {"question": None, "sentences": [{"id": "s1", "text": "It."}], "contexts": contexts},
-        "attribution": {"question": None, "sentences": [{"id": "s1", "text": "It."}], "contexts": contexts},
+        "attribution": {
+            "question": None,
+            "sentences": [{"id": "s1", "text": "It."}],
+            "contexts": contexts,
+        },
         "usefulness": {"question": None, "answer": "It.", "contexts": contexts},
         "claims": {"text": "It."},
     }[step]

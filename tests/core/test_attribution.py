@@ -183,7 +183,13 @@ def test_the_report_marks_unused_and_redundant_contexts(tmp_path):
 def test_a_context_on_which_only_doubtful_units_rest_is_doubtful():
     judge = MatrixJudge(("w----", "ww---"), codes=("weak_evidence", "uncertain"))
     score = ContextPrecision(judge=judge, relevance="supports").score(sample(2))
-    assert [verdict.code for verdict in score.verdicts] == ["weak_evidence", "uncertain", None, None, None]
+    assert [verdict.code for verdict in score.verdicts] == [
+        "weak_evidence",
+        "uncertain",
+        None,
+        None,
+        None,
+    ]
     judge = MatrixJudge(("w----", "ww---"), codes=("weak_evidence", None))
     score = ContextPrecision(judge=judge, relevance="supports").score(sample(2))
     assert [verdict.code for verdict in score.verdicts] == [None] * 5

@@ -212,13 +212,17 @@ def test_after_a_fork(server, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_fork_in_the_middle_of_a_run(server):
-    running = threading.Thread(target=lambda: evaluate(samples("long", 200), METRICS, judge=judge_at(server)))
+    running = threading.Thread(
+        target=lambda: evaluate(samples("long", 200), METRICS, judge=judge_at(server))
+    )
     running.start()
     while server.count < 20:
         time.sleep(0.001)
 
     def child():
-        os._exit(0 if recall(evaluate(samples("long"), METRICS, judge=judge_at(server))) == EXPECTED else 1)
+        os._exit(
+            0 if recall(evaluate(samples("long"), METRICS, judge=judge_at(server))) == EXPECTED else 1
+        )
 
     process = multiprocessing.get_context("fork").Process(target=child)
     process.start()
@@ -294,7 +298,8 @@ def test_in_a_notebook(server):
     nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
     texts = [
         "".join(
-            output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in cell.outputs
+            output.get("text", "") or output.get("data", {}).get("text/plain", "")
+            for output in cell.outputs
         )
         for cell in notebook.cells
     ]

@@ -465,7 +465,9 @@ def test_stopped_runs_together_pay_hardly_more_than_one(tmp_path, number):
         output = stopped.stop_at(count * stop // (stops + 1) + source.randint(0, 8), number)
         rows = stopped.rows()
         if number == signal.SIGKILL:
-            assert [row["sample_id"] for row in rows[::2]] == [str(index) for index in range(len(rows) // 2)]
+            assert [row["sample_id"] for row in rows[::2]] == [
+                str(index) for index in range(len(rows) // 2)
+            ]
         else:
             assert len(json.loads(output)) == count
             assert len(rows) == 2 * count
@@ -652,7 +654,9 @@ def test_a_cache_that_others_can_read_is_mended(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
 @pytest.mark.parametrize(("mode", "said"), [(0o755, False), (0o777, True), (0o1777, False)])
-def test_a_folder_with_other_files_keeps_its_rights_and_who_may_write_is_said(tmp_path, caplog, mode, said):
+def test_a_folder_with_other_files_keeps_its_rights_and_who_may_write_is_said(
+    tmp_path, caplog, mode, said
+):
     (tmp_path / "other.txt").write_text("x")
     tmp_path.chmod(mode)
     with caplog.at_level(logging.WARNING, "ctxmetrics"):

@@ -63,7 +63,9 @@ def test_every_quote_stands_in_its_context_and_evidence_fits_the_label():
             if unit["evidence"] and item["kind"] == "spread":
                 assert len({quote["context"] for quote in unit["evidence"]}) > 1
         for context, useful in enumerate(item["useful"]):
-            states = any(quote["context"] == context for unit in item["units"] for quote in unit["evidence"])
+            states = any(
+                quote["context"] == context for unit in item["units"] for quote in unit["evidence"]
+            )
             assert not states or useful is True, (item["id"], context)
 
 
@@ -83,12 +85,14 @@ def test_the_honest_judge_is_fit():
     assert figures.resisted == Share(10, 10)
     assert figures.cells.value == figures.further.value == figures.stable.value == 1.0
     protocol = figures.protocol
-    assert {share.value for share in (protocol.read, protocol.echo, protocol.complete, protocol.known)} == {
-        1.0
-    }
+    assert {
+        share.value for share in (protocol.read, protocol.echo, protocol.complete, protocol.known)
+    } == {1.0}
     assert protocol.quotes.value == 1.0
     assert protocol.again.part == 0
-    assert protocol.read.of == len(endpoint.server.requests) == 3 * 44  # one request a sample and repetition
+    assert (
+        protocol.read.of == len(endpoint.server.requests) == 3 * 44
+    )  # one request a sample and repetition
     assert sheet.cost.to_dict()["requests_a_sample"] == 1.0
     assert "is fit: its balanced accuracy on these samples is 1.00" in sheet.sentence
 
@@ -123,7 +127,9 @@ def test_a_judge_that_writes_prose_is_stopped_early():
 
 def test_prose_around_the_json_is_no_weakness():
     assert (
-        WeakJudge(wrap=lambda text: f"<think>Hm.</think>Here it is:\n```json\n{text}\n```").check().fitness
+        WeakJudge(wrap=lambda text: f"<think>Hm.</think>Here it is:\n```json\n{text}\n```")
+        .check()
+        .fitness
         == "fit"
     )
 
@@ -141,7 +147,9 @@ def test_a_server_that_is_down_is_no_finding_about_the_judge():
         lambda request: HttpResponse(status=401, body=b'{"error": {"message": "no"}}')
     )
     with refusing as server:
-        judge = LLMJudge(OpenAIModel("fake-judge", base_url=server.base_url, api_key="sk-test-0123456789"))
+        judge = LLMJudge(
+            OpenAIModel("fake-judge", base_url=server.base_url, api_key="sk-test-0123456789")
+        )
         with pytest.raises(JudgeError, match="check_judge: no verdict at all for context_recall"):
             check_judge(judge, repetitions=1, progress=False)
 

@@ -82,7 +82,10 @@ def test_json_and_csv_give_the_same_numbers_as_json_lines(tmp_path: Path) -> Non
         writer.writeheader()
         for sample in samples:
             writer.writerow(
-                {key: value if isinstance(value, str) else json.dumps(value) for key, value in sample.items()}
+                {
+                    key: value if isinstance(value, str) else json.dumps(value)
+                    for key, value in sample.items()
+                }
             )
     tables = [
         ctxmetrics("score", file).stdout for file in (HANDBOOK, tmp_path / "h.json", tmp_path / "h.csv")
@@ -125,7 +128,14 @@ def test_a_gate_on_a_part_of_the_samples_fails(tmp_path: Path) -> None:
             "context_recall",
         )
         run = ctxmetrics(
-            "score", file, "--judge", "openai/m", "--base-url", server.base_url, *gate, OPENAI_API_KEY="sk-x"
+            "score",
+            file,
+            "--judge",
+            "openai/m",
+            "--base-url",
+            server.base_url,
+            *gate,
+            OPENAI_API_KEY="sk-x",
         )
     assert run.returncode == 3, run  # the run stopped early, which comes before the gate
     assert "gate: context_recall has 1 of 2 samples not judged" in run.stderr
@@ -197,7 +207,10 @@ def test_a_schema_translates_field_names(tmp_path: Path) -> None:
         ([*[GOOD] * 6, '{"reference": '], "line 7: not valid JSON"),
         ([GOOD, "[1]"], "line 2: a sample must be a JSON object"),
         ([{**GOOD, "retrieved_contexts": ["x" * 52_428_800]}], "item 1 is 52,428,800 characters long"),
-        ([{**GOOD, "retrieved_context_ids": ["a", None]}], "item 2 must be a string or an integer, not None"),
+        (
+            [{**GOOD, "retrieved_context_ids": ["a", None]}],
+            "item 2 must be a string or an integer, not None",
+        ),
         ([{**GOOD, "reference": float("nan")}], "line 1: not valid JSON: NaN"),
     ],
     ids=[
@@ -235,7 +248,9 @@ def test_bad_usage(tmp_path: Path) -> None:
     assert "no parameter 'topk'. Did you mean 'top_k'? It takes: convention" in refused(
         "score", file, "--metric", "context_recall(topk=1)"
     )
-    assert "top_k=-1 must be a whole number" in refused("score", file, "--metric", "context_recall(top_k=-1)")
+    assert "top_k=-1 must be a whole number" in refused(
+        "score", file, "--metric", "context_recall(top_k=-1)"
+    )
     assert "convention='rags' is unknown" in refused("score", file, "--convention", "rags")
     assert "schema='rags' is unknown" in refused("score", file, "--schema", "rags")
     assert "--judge 'gpt' is unknown" in refused("score", file, "--judge", "gpt")
@@ -246,7 +261,9 @@ def test_bad_usage(tmp_path: Path) -> None:
     assert "cannot be written" in refused(
         "score", file, "--metric", "context_recall", "--out", tmp_path / "no" / "o.jsonl"
     )
-    assert re.search("No such option:? '?--nope", refused("score", file, "--nope"))  # click's words differ
+    assert re.search(
+        "No such option:? '?--nope", refused("score", file, "--nope")
+    )  # click's words differ
     assert "there is no cache" in refused("cache", "info", tmp_path)
     assert "OPENAI_API_KEY" in refused("score", file, "--judge", "openai/gpt-x")
 
@@ -318,7 +335,9 @@ def test_outputs_that_are_each_other_are_refused_before_anything_is_read(tmp_pat
     assert "are the same file" in refused(
         "score", missing, "--out", folder / "verdicts.sqlite3", "--cache", folder
     )
-    assert "No such file or directory. Choose" in refused("score", missing, "--out", tmp_path / "no" / "o")
+    assert "No such file or directory. Choose" in refused(
+        "score", missing, "--out", tmp_path / "no" / "o"
+    )
     assert "Is a directory. Choose" in refused("score", missing, "--report", tmp_path)
     other = written(tmp_path, "other.jsonl", GOOD)
     assert "it holds data that no run wrote" in refused("score", missing, "--report", other)
@@ -373,8 +392,14 @@ KEY = {"OPENAI_API_KEY": "sk-not-a-real-key"}
     ],
 )
 def test_a_run_that_was_stopped_is_resumed(tmp_path: Path, number: signal.Signals, report: bool) -> None:
-    samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges. It is big."} for i in range(12)]
-    file, out, part = written(tmp_path, "d.jsonl", *samples), tmp_path / "o.jsonl", tmp_path / "o.jsonl.part"
+    samples = [
+        {**GOOD, "id": str(i), "reference": f"Paris has {i} bridges. It is big."} for i in range(12)
+    ]
+    file, out, part = (
+        written(tmp_path, "d.jsonl", *samples),
+        tmp_path / "o.jsonl",
+        tmp_path / "o.jsonl.part",
+    )
     out.write_text(OLD_ROW)
     pages = ("--report", tmp_path / "r.html") if report else ()
     with FakeOpenAIServer(answer_from(), latency=0.1) as server:
@@ -410,7 +435,11 @@ def test_a_run_that_was_stopped_is_resumed(tmp_path: Path, number: signal.Signal
 
 def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
     samples = [{**GOOD, "id": str(i)} for i in range(5)]
-    file, out, part = written(tmp_path, "d.jsonl", *samples), tmp_path / "o.jsonl", tmp_path / "o.jsonl.part"
+    file, out, part = (
+        written(tmp_path, "d.jsonl", *samples),
+        tmp_path / "o.jsonl",
+        tmp_path / "o.jsonl.part",
+    )
     options = ("-m", "context_recall", "--out", out, "--resume")
     assert ctxmetrics("score", file, *options[:-1]).returncode == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -418,7 +447,9 @@ def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
         row["value"] = 0.25  # what is taken over can be told from what is computed
 
     def values(changed: dict[str, Any], *extra: object, tail: str = "") -> list[float]:
-        part.write_text("".join(json.dumps(row) + "\n" for row in (*rows[:2], {**rows[2], **changed})) + tail)
+        part.write_text(
+            "".join(json.dumps(row) + "\n" for row in (*rows[:2], {**rows[2], **changed})) + tail
+        )
         assert ctxmetrics("score", file, *options, *extra).returncode == 0
         return [json.loads(line)["value"] for line in out.read_text().splitlines()]
 
@@ -559,7 +590,9 @@ def test_a_full_disk_after_some_rows_exits_3_and_keeps_the_rows(tmp_path: Path) 
 
 def test_a_closed_pipe_does_not_change_the_exit_status(tmp_path: Path) -> None:
     name = "ctxmetrics"
-    command = f'"{sys.executable}" -m {name} score "{data(tmp_path)}" --show 50 --fail-under context_recall=1'
+    command = (
+        f'"{sys.executable}" -m {name} score "{data(tmp_path)}" --show 50 --fail-under context_recall=1'
+    )
     run = subprocess.run(
         ["bash", "-c", f"{command} | true; exit ${{PIPESTATUS[0]}}"],
         capture_output=True,
@@ -627,7 +660,9 @@ def test_what_a_payload_says_wrongly_is_named(tmp_path: Path) -> None:
         (payload(inner={"data": []}), '"data" must be a list of samples'),
         (payload(evaluations=[]), '"evaluations" must be a list'),
         (
-            payload(evaluations=[*payload()["evaluations"], *payload(inner={"threshold": 1})["evaluations"]]),
+            payload(
+                evaluations=[*payload()["evaluations"], *payload(inner={"threshold": 1})["evaluations"]]
+            ),
             "differ",
         ),
         (

@@ -127,7 +127,9 @@ def span(number):
 @pytest.mark.parametrize("convention", ["default", "ragas", "aegis"])
 def test_the_values_of_spans_are_those_of_samples(convention):
     rng = random.Random(convention)
-    data = {name: list(cells(rng, 60, span)) for name in ("retrieved_context_ids", "reference_context_ids")}
+    data = {
+        name: list(cells(rng, 60, span)) for name in ("retrieved_context_ids", "reference_context_ids")
+    }
     asked = list(span_metrics(convention))
     scored = score_table(pl.DataFrame(data), [*asked, IDBasedContextRecall()])
     for metric in [*asked, IDBasedContextRecall()]:
@@ -196,7 +198,9 @@ def test_the_values_of_strings_are_those_of_samples(convention):
 
 
 def test_strings_are_read_as_samples_where_a_run_needs_samples(monkeypatch, tmp_path):
-    table = pl.DataFrame({"retrieved_contexts": [["a b"], ["c"]], "reference_contexts": [["a b"], ["d e"]]})
+    table = pl.DataFrame(
+        {"retrieved_contexts": [["a b"], ["c"]], "reference_contexts": [["a b"], ["d e"]]}
+    )
     made, whole = [], batches._samples
     monkeypatch.setattr(batches, "_samples", lambda *given: made.append(given) or whole(*given))
     asked = [NonLLMContextRecall(), IDBasedContextRecall()]

@@ -169,7 +169,10 @@ def test_samples_without_a_value_are_counted_and_not_compared():
 def test_samples_are_joined_by_id_in_any_order_else_by_question_and_reference():
     found = run(BEFORE).compare(run(AFTER[::-1]))
     assert found.to_dict()["metrics"] == run(BEFORE).compare(run(AFTER)).to_dict()["metrics"]
-    nameless = [replace(item, id=None) for item in BEFORE], [replace(item, id=None) for item in AFTER[::-1]]
+    nameless = (
+        [replace(item, id=None) for item in BEFORE],
+        [replace(item, id=None) for item in AFTER[::-1]],
+    )
     by_hash = run(nameless[0]).compare(run(nameless[1]))
     assert by_hash.to_dict()["metrics"] == found.to_dict()["metrics"]
 
@@ -245,7 +248,9 @@ def test_runs_that_do_not_measure_the_same_are_refused(tmp_path, field, before, 
         other.write_text("\n".join(map(json.dumps, lines)))
     else:
         write(run(AFTER, **after), other)
-    with pytest.raises(ParameterError, match=rf"the runs differ in {field} \(.* --allow-different {field} "):
+    with pytest.raises(
+        ParameterError, match=rf"the runs differ in {field} \(.* --allow-different {field} "
+    ):
         compare(one, other)
     found = compare(one, other, allow_different=[field])
     assert found.notes[0].startswith(f"different, with permission: {field} (")
@@ -304,7 +309,9 @@ def test_what_was_lost_is_named_with_its_question_and_its_context():
     back = run(AFTER).compare(run(BEFORE))
     assert [unit.text for unit in back.won] == [unit.text for unit in found.lost]
     assert (back.lost, back["context_recall"].difference) == ((), -found["context_recall"].difference)
-    assert [(item.sample_id, item.before, item.after) for item in found.worst if "recall" in item.metric] == [
+    assert [
+        (item.sample_id, item.before, item.after) for item in found.worst if "recall" in item.metric
+    ] == [
         ("n2", 1.0, 0.0),
         ("n1", 1.0, pytest.approx(1 / 3)),
     ]
@@ -475,7 +482,10 @@ def test_clusters_widen_the_corrected_difference_too(tmp_path):
     before = labelled(FACTS, lambda n: [True] * 3)
     after = labelled(FACTS[:2], lambda n: [True, n % 2 == 0, False])
     pair = [
-        run([replace(row.sample, metadata={"document": row.index // 2}) for row in one], metrics=METRICS[:1])
+        run(
+            [replace(row.sample, metadata={"document": row.index // 2}) for row in one],
+            metrics=METRICS[:1],
+        )
         for one in (before, after)
     ]
     found = pair[0].compare(pair[1], cluster="metadata.document")["context_recall"].corrected

@@ -78,12 +78,22 @@ def test_hand_computed_points():
     assert {(point.metric, point.n) for point in curve} == {("context_recall", 2)}
     shares = run(*TWO).curve([2, 4], formula="share")
     assert [point.precision for point in shares] == [(1 + 0) / 2, (3 / 4 + 2 / 4) / 2]
-    assert str(curve).splitlines()[1].split() == ["context_recall", "1", "0.1667", "0.5000", "9", "2", "2"]
+    assert str(curve).splitlines()[1].split() == [
+        "context_recall",
+        "1",
+        "0.1667",
+        "0.5000",
+        "9",
+        "2",
+        "2",
+    ]
     assert curve.to_dicts()[0]["k"] == 1
 
 
 def test_samples_without_a_value_are_not_in_it_and_nothing_retrieved_is():
-    results = run(*TWO, sample("w ?", (3,)), Sample(user_input="", reference="One.", retrieved_contexts=[]))
+    results = run(
+        *TWO, sample("w ?", (3,)), Sample(user_input="", reference="One.", retrieved_contexts=[])
+    )
     assert [row["context_recall"].value for row in results] == [2 / 3, 1.0, None, 0.0]
     (point,) = results.curve([4])
     assert (point.n, point.recall) == (3, (2 / 3 + 1 + 0) / 3)
@@ -156,7 +166,10 @@ def test_the_interval_of_the_smallest_k():
 
 def test_what_has_no_curve_is_told(tmp_path):
     ids = Sample(
-        retrieved_context_ids=["a"], reference_context_ids=["a"], reference="A.", retrieved_contexts=["A."]
+        retrieved_context_ids=["a"],
+        reference_context_ids=["a"],
+        reference="A.",
+        retrieved_contexts=["A."],
     )
     metrics = [IDBasedContextRecall(), ContextRecall(judge=LexicalJudge())]
     results = evaluate([ids], metrics, progress=False)

@@ -63,7 +63,9 @@ def test_the_summary_counts_them(results):
 def test_rows_of_files_and_tables_count_them(results, tmp_path):
     assert list(results.to_pandas()["context_recall.doubtful"]) == [4, 2]
     results.to_jsonl(tmp_path / "rows.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert rows[1]["doubtful"] == {"weak_evidence": 1, "unverified_evidence": 1}
     streamed = evaluate(
         [sample(6)], [ContextRecall(judge=CodeJudge())], out=tmp_path / "out.jsonl", progress=False
@@ -121,4 +123,6 @@ def test_the_gate_of_the_command_line(tmp_path, share, status):
         assert "Invalid value for '--max-doubtful'" in run.stderr
     else:
         assert "1 of 2" in run.stdout
-        assert (run.stdout + run.stderr).count("Embedded lexical judge") == 1  # once a run, not once a score
+        assert (run.stdout + run.stderr).count(
+            "Embedded lexical judge"
+        ) == 1  # once a run, not once a score

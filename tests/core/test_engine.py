@@ -258,7 +258,9 @@ def test_a_sample_that_hangs_does_not_keep_later_ones_from_being_judged():
         elif request.user_input == "What about 100?":
             late.set()
 
-    results = evaluate(samples(101), [ContextRecall(judge=OwnJudge(wait))], max_concurrency=2, deadline=30)
+    results = evaluate(
+        samples(101), [ContextRecall(judge=OwnJudge(wait))], max_concurrency=2, deadline=30
+    )
     assert results.stopped is None
     assert values(results) == [expected(number) for number in range(101)]
 
@@ -362,7 +364,9 @@ def test_a_malformed_sample_in_a_list_raises_before_anything_is_judged():
 
 def test_a_malformed_sample_in_a_stream_leaves_the_results_until_then():
     given = iter([*samples(100), 7, sample(8)])
-    with pytest.raises(SampleError, match=r"Sample 101 must be a Sample or a mapping .*, not int") as caught:
+    with pytest.raises(
+        SampleError, match=r"Sample 101 must be a Sample or a mapping .*, not int"
+    ) as caught:
         evaluate(given, [ContextRecall(judge=OwnJudge())])
     assert values(caught.value.results) == [expected(number) for number in range(100)]
 
@@ -567,7 +571,11 @@ def test_max_calls_stops_asking_and_goes_on_with_what_is_free(tmp_path):
 def test_max_tokens_stops_asking():
     with honest() as server:
         results = evaluate(
-            samples(100), [ContextRecall()], judge=server_judge(server), max_tokens=10_000, max_concurrency=4
+            samples(100),
+            [ContextRecall()],
+            judge=server_judge(server),
+            max_tokens=10_000,
+            max_concurrency=4,
         )
         spent = results.usage.total_tokens
         assert 10_000 <= spent < 10_000 + 4 * 1000
@@ -587,7 +595,9 @@ def test_a_judge_that_is_down_is_asked_no_more_and_said_so_once(caplog):
         caplog.at_level(logging.WARNING, "ctxmetrics"),
         FakeOpenAIServer(answer_from(), faults=[Fault("refusal_text")]) as server,
     ):
-        results = evaluate(samples(200), [ContextRecall(), ContextPrecision()], judge=server_judge(server))
+        results = evaluate(
+            samples(200), [ContextRecall(), ContextPrecision()], judge=server_judge(server)
+        )
         asked = server.count
     assert asked < 150
     assert codes(results) == ["not_judged"] * 200
@@ -720,7 +730,9 @@ def test_out_has_every_row_in_order_and_the_results_keep_values_only(tmp_path):
         (str(number), name) for number in range(50) for name in ("context_recall", "context_precision")
     ]
     assert (
-        [row["value"] for row in rows[::2]] == [expected(number) for number in range(50)] == values(results)
+        [row["value"] for row in rows[::2]]
+        == [expected(number) for number in range(50)]
+        == values(results)
     )
     assert rows[0]["verdicts"][0]["evidence"][0]["quote"] == "Number 0 is here."
     assert results[3].sample is None
@@ -794,7 +806,11 @@ def test_what_this_library_did_not_write_is_never_replaced(tmp_path, name, text)
     file.write_text(text)
     metrics = [ContextRecall(judge=OwnJudge())]
     results = evaluate(samples(1), metrics)
-    for write in (results.to_jsonl, results.to_html, lambda path: evaluate(samples(1), metrics, out=path)):
+    for write in (
+        results.to_jsonl,
+        results.to_html,
+        lambda path: evaluate(samples(1), metrics, out=path),
+    ):
         with pytest.raises(InputFileError, match=r"holds data that no run wrote\. Choose another file"):
             write(file)
     assert file.read_text() == text
@@ -1006,7 +1022,9 @@ def test_with_per_context_a_larger_k_asks_about_new_contexts_only(tmp_path):
     texts = [f"Number {number} is here." for number in range(10)]
     with honest() as server:
         judge = server_judge(server, per_context=True)
-        evaluate([sample(1, retrieved_contexts=texts[:5])], [ContextRecall()], judge=judge, cache=tmp_path)
+        evaluate(
+            [sample(1, retrieved_contexts=texts[:5])], [ContextRecall()], judge=judge, cache=tmp_path
+        )
         assert server.count == 5
         forget()
         evaluate([sample(1, retrieved_contexts=texts)], [ContextRecall()], judge=judge, cache=tmp_path)

@@ -237,4 +237,6 @@ def test_the_command_says_what_it_assumes_and_what_it_was_not_given() -> None:
     given = run_command(*run, *options, **key).stdout.splitlines()
     sent = int(re.search(r"about (\d+) \+", given[0])[1])
     assert given[2:] == ["about 14 s: 5 requests at a time, 2 s each", f"about ${sent / 1000:,.4f}"]
-    assert len(run_command("estimate", HANDBOOK).stdout.splitlines()) == 2  # the embedded judge sends nothing
+    assert (
+        len(run_command("estimate", HANDBOOK).stdout.splitlines()) == 2
+    )  # the embedded judge sends nothing

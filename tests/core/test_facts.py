@@ -32,7 +32,9 @@ class Recorder:
         self.requests.append(request)
         span = Evidence(1, 0, 2, request.contexts[1][:2])
         first = Verdict(id="s1", value=True, evidence=(span,))
-        return Judgement(verdicts=(first, *(Verdict(id=id_, value=False) for id_ in request.unit_ids[1:])))
+        return Judgement(
+            verdicts=(first, *(Verdict(id=id_, value=False) for id_ in request.unit_ids[1:]))
+        )
 
     async def rate(self, request):
         self.requests.append(request)

@@ -191,9 +191,15 @@ def test_json_mode_needs_the_word_json_as_with_openai():
 @pytest.mark.parametrize(
     ("inner", "good"),
     [
-        ({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False}, True),
+        (
+            {"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False},
+            True,
+        ),
         ({"type": "object", "properties": {"a": {}}, "required": ["a"]}, False),
-        ({"type": "object", "properties": {"a": {}}, "required": [], "additionalProperties": False}, False),
+        (
+            {"type": "object", "properties": {"a": {}}, "required": [], "additionalProperties": False},
+            False,
+        ),
     ],
 )
 def test_a_strict_schema_is_held_to_openais_rule(inner, good):
@@ -205,7 +211,10 @@ def test_a_strict_schema_is_held_to_openais_rule(inner, good):
     }
     with FakeOpenAIServer(reply) as server:
         for strict in (True, False):
-            wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": outer, "strict": strict}}
+            wanted = {
+                "type": "json_schema",
+                "json_schema": {"name": "x", "schema": outer, "strict": strict},
+            }
             if good or not strict:
                 assert content(server, response_format=wanted) == TEXT
             else:
@@ -376,7 +385,9 @@ def test_two_hundred_concurrent_requests_are_answered_each_with_its_own():
             server.reset()
             return await asyncio.gather(*(say(api, f"q{n}") for n in range(200)))
 
-    with FakeOpenAIServer(lambda request: request.user, faults=[Fault("hang", contains="hold")]) as server:
+    with FakeOpenAIServer(
+        lambda request: request.user, faults=[Fault("hang", contains="hold")]
+    ) as server:
         assert asyncio.run(main(server)) == [f"q{n}" for n in range(200)]
         assert sorted(request.user for request in server.requests) == sorted(f"q{n}" for n in range(200))
         assert [request.index for request in server.requests] == list(range(200))
@@ -450,7 +461,10 @@ def test_reset_forgets_requests_and_hits():
             with pytest.raises(openai.InternalServerError):
                 ask(server)
             assert content(server) == TEXT
-            assert [(request.index, request.fault) for request in server.requests] == [(0, "500"), (1, None)]
+            assert [(request.index, request.fault) for request in server.requests] == [
+                (0, "500"),
+                (1, None),
+            ]
             server.reset()
             assert (server.count, server.connections, server.max_in_flight) == (0, 0, 0)
 
@@ -780,7 +794,9 @@ def until(condition):
 
 
 async def say(api, text):
-    answer = await api.chat.completions.create(model="judge", messages=[{"role": "user", "content": text}])
+    answer = await api.chat.completions.create(
+        model="judge", messages=[{"role": "user", "content": text}]
+    )
     return answer.choices[0].message.content
 
 

@@ -203,7 +203,9 @@ anything = st.recursive(
 
 @given(
     st.dictionaries(
-        st.sampled_from(["asked", "said", "expected", "id", "run", "documents", "ids"]), anything, max_size=4
+        st.sampled_from(["asked", "said", "expected", "id", "run", "documents", "ids"]),
+        anything,
+        max_size=4,
     ),
     st.sampled_from(EVERY),
 )

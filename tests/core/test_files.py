@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics import ContextUtilization, NonLLMContextRecall, Sample, evaluate, read_samples, score_table
+from ctxmetrics import (
+    ContextUtilization,
+    NonLLMContextRecall,
+    Sample,
+    evaluate,
+    read_samples,
+    score_table,
+)
 from ctxmetrics.cli import main
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.fields.cells import list_in
@@ -73,7 +80,9 @@ def test_the_option_that_an_error_names_works(
     assert status == 2
     assert FOLLOWED[name] in told.splitlines()[-1]
     status, means, told = scored(monkeypatch, capsys, tmp_path / name, *FOLLOWED[name].split())
-    assert (status, means) == (0, {"context_utilization": 1.0}), told  # one context, which states the answer
+    assert (status, means) == (0, {"context_utilization": 1.0}), (
+        told
+    )  # one context, which states the answer
 
 
 def test_of_several_splits_one_is_named(
@@ -100,7 +109,12 @@ def test_what_was_decided_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "s.jsonl"
-    rows = [{**RAGAS_V1, "team": "x"}, {**RAGAS_V1, "team": "y"}, *[RAGAS_V1] * 150, {**RAGAS_V1, "late": 1}]
+    rows = [
+        {**RAGAS_V1, "team": "x"},
+        {**RAGAS_V1, "team": "y"},
+        *[RAGAS_V1] * 150,
+        {**RAGAS_V1, "late": 1},
+    ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     _, _, told = scored(monkeypatch, capsys, file, "--metric", "context_utilization")
     assert told.count("question -> user_input, answer -> response, ground_truth -> reference") == 1
@@ -252,7 +266,8 @@ def test_a_dataset_of_hugging_face_is_scored() -> None:
     assert scored_["non_llm_context_recall"][:] == [None, 1.0]
     assert scored_["non_llm_context_recall.reason_code"][:] == ["no_reference", None]
     assert [
-        row["non_llm_context_recall"].value for row in evaluate(data, [NonLLMContextRecall()], progress=False)
+        row["non_llm_context_recall"].value
+        for row in evaluate(data, [NonLLMContextRecall()], progress=False)
     ] == [
         None,
         1.0,

@@ -120,7 +120,9 @@ def test_what_a_wrapper_sets_on_the_wrapped_is_left_out() -> None:
         return [Client(own=1), Client(**{"model": "m", **attributes})]
 
     skip = ("temperature",)
-    assert describe("t", layers(temperature=1), skip=skip) == describe("t", layers(temperature=2), skip=skip)
+    assert describe("t", layers(temperature=1), skip=skip) == describe(
+        "t", layers(temperature=2), skip=skip
+    )
     assert describe("t", layers(temperature=1)) != describe("t", layers(temperature=2))
     assert describe("t", layers()).startswith("t:Client>Client/m")
 
@@ -194,7 +196,9 @@ def test_counts_that_are_right_stay() -> None:
 
 def _completion(**message: Any) -> Any:
     finish = message.pop("finish_reason", "stop")
-    choice = SimpleNamespace(message=SimpleNamespace(**{"refusal": None, **message}), finish_reason=finish)
+    choice = SimpleNamespace(
+        message=SimpleNamespace(**{"refusal": None, **message}), finish_reason=finish
+    )
     return SimpleNamespace(choices=[choice])
 
 

@@ -147,7 +147,9 @@ def test_average_precision_of_nothing_is_undefined():
 # --- precision at k, hit rate and reciprocal rank ---
 
 
-@pytest.mark.parametrize(("k", "expected"), [(1, 1.0), (2, 0.5), (3, 2 / 3), (4, 0.5), (5, 2 / 5), (10, 0.2)])
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, 1.0), (2, 0.5), (3, 2 / 3), (4, 0.5), (5, 2 / 5), (10, 0.2)]
+)
 def test_precision_at_k(k, expected):
     assert precision_at_k([T, F, T, F], k) == expected
 
@@ -502,7 +504,8 @@ def test_covered_and_relevant_spans():
 
 
 @pytest.mark.parametrize(
-    "span", [("a", 5, 5), ("a", 6, 5), ("a", -1, 5), ("a", 0, 1.5), ("a", 0), (1, 0, 5), 7, ("a", "0", "5")]
+    "span",
+    [("a", 5, 5), ("a", 6, 5), ("a", -1, 5), ("a", 0, 1.5), ("a", 0), (1, 0, 5), 7, ("a", "0", "5")],
 )
 def test_spans_that_hold_no_character_are_refused(span):
     for call in (

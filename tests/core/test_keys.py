@@ -59,12 +59,21 @@ def test_no_object_shows_it(key):
     model = OpenAIModel("m", api_key=key, extra={"user": "x"})
     judge = LLMJudge(model)
     metric = ContextRecall(judge=judge)
-    for thing in (model, judge, metric, copy(model), deepcopy(metric), pickle.loads(pickle.dumps(metric))):  # noqa: S301 - dumped in the same line
+    for thing in (
+        model,
+        judge,
+        metric,
+        copy(model),
+        deepcopy(metric),
+        pickle.loads(pickle.dumps(metric)),  # noqa: S301 - dumped in the same line
+    ):
         assert_hidden(key, *texts_of(thing))
     assert_hidden(key, repr(asdict(model)), repr([getattr(model, item.name) for item in fields(model)]))
     assert_hidden(key, model.identity, judge.name, metric.name, repr(hash(model)))
     assert not hasattr(model, "__dict__")
-    assert_hidden(key, repr(Key(key)), str(Key(key)), f"{Key(key)}", pickle.dumps(Key(key)).decode("latin-1"))
+    assert_hidden(
+        key, repr(Key(key)), str(Key(key)), f"{Key(key)}", pickle.dumps(Key(key)).decode("latin-1")
+    )
 
 
 def test_keys_change_neither_equality_nor_cache_keys():
@@ -75,7 +84,10 @@ def test_keys_change_neither_equality_nor_cache_keys():
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(
     "fault",
-    [None, *(kind for kind in FAULTS if kind in {"429", "500", "reset", "html", "hang", "refusal_field"})],
+    [
+        None,
+        *(kind for kind in FAULTS if kind in {"429", "500", "reset", "html", "hang", "refusal_field"}),
+    ],
 )
 def test_no_result_and_no_log_line_shows_it(key, fault, caplog, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", key)
@@ -123,7 +135,12 @@ def test_no_exception_shows_it(key):
     assert "Incorrect API key provided: [key]" in str(problem)
     assert "[key]" in score.message
     assert_hidden(
-        key, str(problem), repr(problem), repr(problem.args), repr(vars(problem)), json.dumps(score.to_dict())
+        key,
+        str(problem),
+        repr(problem),
+        repr(problem.args),
+        repr(vars(problem)),
+        json.dumps(score.to_dict()),
     )
     assert_hidden(key, "".join(traceback.format_exception(problem)))
     assert_hidden(key, pickle.dumps(problem).decode("latin-1"))
@@ -187,7 +204,9 @@ ODD = 'Zq8/with+plus==9"amp&x7Kp2vLm0Tt4'
 )
 def test_a_key_is_masked_whole_in_part_and_escaped(form):
     remember_key(ODD)
-    assert masked(f"before {form} after") == f"before {'***'.join('[key]' for _ in form.split('***'))} after"
+    assert (
+        masked(f"before {form} after") == f"before {'***'.join('[key]' for _ in form.split('***'))} after"
+    )
 
 
 @pytest.mark.parametrize("before", ["", "m", "me:", "user:"])
@@ -215,7 +234,9 @@ def test_words_and_addresses_of_a_servers_message_stay():
     request = httpx.Request("POST", address, headers={"Authorization": f"Bearer {KEYS[0]}"})
     body = {"code": "invalid_value", "param": "max_tokens"}
     words = f"max_tokens is too large (invalid_value) at {address}, for"
-    error = BadRequestError(f"{words} {KEYS[0]}", response=httpx.Response(400, request=request), body=body)
+    error = BadRequestError(
+        f"{words} {KEYS[0]}", response=httpx.Response(400, request=request), body=body
+    )
     remember_keys_of(
         [AsyncOpenAI(api_key=KEYS[1], base_url=address), OpenAIModel("m", base_url=address, max_tokens=9)]
     )
@@ -232,7 +253,9 @@ def test_the_keys_of_clients_and_of_requests_are_found():
     from openai import AsyncOpenAI
     from pydantic import SecretStr
 
-    request = httpx.Request("POST", "http://localhost", headers={"Authorization": "Bearer of-the-request-1"})
+    request = httpx.Request(
+        "POST", "http://localhost", headers={"Authorization": "Bearer of-the-request-1"}
+    )
     held = SimpleNamespace(
         deep=[{"settings": SimpleNamespace(api_key="of-the-settings-2")}],
         client=AsyncOpenAI(api_key="of-the-client-3"),

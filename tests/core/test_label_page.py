@@ -146,7 +146,9 @@ def test_back_skip_verdict_and_the_keys_of_a_button(page, tmp_path):
         assert page.text("verdict").startswith("The judge: no.")
         page.press("n", "b")
         assert page.question == ("n1", "s2")
-        assert page.run("return document.querySelector('[aria-pressed=true]').textContent.trim()") == "n no"
+        assert (
+            page.run("return document.querySelector('[aria-pressed=true]').textContent.trim()") == "n no"
+        )
         assert page.text("verdict").startswith("The judge: no.")  # it had been shown
         page.press("y", Keys.TAB, Keys.TAB, Keys.ENTER)  # from the heading to the second button
         assert saved(file)["n1", "c1"] == ("no", [])
@@ -199,7 +201,10 @@ def test_hostile_texts_stay_texts(page, tmp_path):
         assert page.text("end-title") == "Every question has an answer"
         assert "<img src=x" in page.text("end-text")
         assert page.run("return typeof window.owned") == "undefined"
-        assert page.run("return document.querySelectorAll('img, iframe, svg, script:not([src])').length") == 0
+        assert (
+            page.run("return document.querySelectorAll('img, iframe, svg, script:not([src])').length")
+            == 0
+        )
         assert page.run("return document.querySelectorAll('*').length") <= elements
         severe = [entry for entry in page.driver.get_log("browser") if entry["level"] == "SEVERE"]
         assert severe == []

@@ -22,7 +22,13 @@ from ctxmetrics.agreement.labelling.reading import questions_of, read_labelled
 from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.agreement.labelling.verdicts import Verdicts
 from ctxmetrics.cli import app
-from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError, SampleError
+from ctxmetrics.errors import (
+    InputFileError,
+    MissingFieldError,
+    OutputFileError,
+    ParameterError,
+    SampleError,
+)
 from support.command import run_command
 from support.labelling import LabelProcess
 
@@ -184,8 +190,16 @@ def test_sentences_are_cut_as_the_metric_cuts_them(reference):
 def test_the_marked_sentence_stands_where_it_stands(tmp_path):
     found = session(tmp_path, [sample(1)])
     shown = [found.show(number) for number in range(4)]
-    assert shown[0]["reference"] == ["", "Paris is the capital of France.", " The tower is 330 metres tall."]
-    assert shown[1]["reference"] == ["Paris is the capital of France. ", "The tower is 330 metres tall.", ""]
+    assert shown[0]["reference"] == [
+        "",
+        "Paris is the capital of France.",
+        " The tower is 330 metres tall.",
+    ]
+    assert shown[1]["reference"] == [
+        "Paris is the capital of France. ",
+        "The tower is 330 metres tall.",
+        "",
+    ]
     assert [(one["label"], one["item"]) for one in shown[2:]] == [
         ("context_useful", "c1"),
         ("context_useful", "c2"),
@@ -403,7 +417,9 @@ def test_labels_of_other_texts_are_refused(tmp_path):
         session(tmp_path, [sample(1, user_input="Another?")])
     lines = path.read_text(encoding="utf-8")
     path.write_text(lines.replace('"text": "Paris is', '"text": "Rome is'), encoding="utf-8")
-    with pytest.raises(InputFileError, match="the reference of sample 'n1' is cut into other sentences now"):
+    with pytest.raises(
+        InputFileError, match="the reference of sample 'n1' is cut into other sentences now"
+    ):
         read_labelled([sample(1)], path)
 
 
@@ -456,7 +472,9 @@ def test_the_whole_way_from_drawing_to_agree(tmp_path):
     assert run_command("label", file, "--n", 25, "--terminal", typed="y\nn\nn\ny\n" * 25).returncode == 0
     run = run_command("agree", file, "--labels", f"{file}.labels.jsonl")
     assert run.returncode == 0, run.stderr
-    table = {row[0]: row[1:] for line in run.stdout.splitlines() if len(row := re.split(" {2,}", line)) == 3}
+    table = {
+        row[0]: row[1:] for line in run.stdout.splitlines() if len(row := re.split(" {2,}", line)) == 3
+    }
     assert table["samples"] == ["25", "25"]
     assert (table["answers"], table["people"]) == (["50", "50"], ["0.500", "0.500"])
     assert run_command("agree", file, "--annotator", "me").returncode == 2
@@ -490,7 +508,10 @@ def test_one_kind_of_question_alone_and_the_verdict_on_request(tmp_path):
     assert "Do the contexts state" not in run.stdout
     assert run.stdout.count("the judge: ") == 1
     assert "the judge: yes. c2 [0:31] word for word" not in run.stdout.partition("[2 of 2]")[0]
-    assert [(one["item"], one["verdict_shown"]) for one in answers_in(file)] == [("c1", False), ("c2", True)]
+    assert [(one["item"], one["verdict_shown"]) for one in answers_in(file)] == [
+        ("c1", False),
+        ("c2", True),
+    ]
     assert run_command("label", file, "--ask", "mood").returncode == 2
 
 

@@ -119,7 +119,9 @@ def test_neighbours_are_content_words_spelled_like_stop_words_too():
 
 def test_words_of_neighbouring_sentences():
     # Python, created, Guido, van, Rossum | 1991: 6 of 6; (created Guido) (Guido van) (van Rossum) of 5 pairs
-    context = "Python is a programming language created by Guido van Rossum. It was first released in 1991."
+    context = (
+        "Python is a programming language created by Guido van Rossum. It was first released in 1991."
+    )
     unit = "Python was created by Guido van Rossum in 1991."
     verdict = support(unit, context)
     assert (verdict.value, verdict.details["score"], verdict.details["bigram_share"]) == (True, 1.0, 0.6)
@@ -180,7 +182,9 @@ def test_the_sentence_that_adds_most_is_chosen_first_and_the_earlier_of_equals()
 
 def test_passages_about_something_else_support_nothing():
     # the five words of the unit stand in the passages, one a passage, again and again: 3 of 5 - 0.25
-    passages = [f"Some {word} lies on the table." for word in ("apple", "bread", "cheese", "dates", "eggs")]
+    passages = [
+        f"Some {word} lies on the table." for word in ("apple", "bread", "cheese", "dates", "eggs")
+    ]
     unit = "apple bread cheese dates eggs"
     assert [support(unit, *passages * n).value for n in (1, 20)] == [False, False]
     assert support(unit, " ".join(passages * 20)).details["score"] == 3 / 5  # neighbours: less than 0.625
@@ -205,7 +209,11 @@ def test_a_no_carries_no_evidence_but_the_nearest_sentences():
 def test_no_contexts_and_empty_contexts():
     for contexts in ((), ("",), ("", "  \n", "***")):
         verdict = support("Paris is the capital of France.", *contexts)
-        assert (verdict.value, verdict.details["score"], verdict.details["nearest"]) == (False, 0.0 - 0.5, ())
+        assert (verdict.value, verdict.details["score"], verdict.details["nearest"]) == (
+            False,
+            0.0 - 0.5,
+            (),
+        )
 
 
 # --- support: numbers and names -------------------------------------------------------------------------------
@@ -273,7 +281,11 @@ def test_weights_are_parameters():
 @pytest.mark.parametrize(
     ("text", "language", "names"),
     [
-        ("Marlow met Hart. Then Bell came.", "en", {"hart", "bell"}),  # Then begins a sentence; Marlow too
+        (
+            "Marlow met Hart. Then Bell came.",
+            "en",
+            {"hart", "bell"},
+        ),  # Then begins a sentence; Marlow too
         ("Dr. Hart met Mr. Bell.", "en", {"hart", "mr", "bell"}),  # an abbreviation ends no sentence
         ("She told us that the US and the WHO agree.", "en", {"u.s.", "who"}),
         ("It may rain in May.", "en", {"may"}),
@@ -357,9 +369,9 @@ def test_both_bars_count():
     assert [verdict.value for verdict in default] == [True, True, False]
     shares = [verdict.details["share"] for verdict in default]
     assert shares[2] > 0.10  # enough by itself, but less than 0.4 of the best
-    assert [verdict.value for verdict in useful(answer, *contexts, judge=LexicalJudge(min_relative=0.2))] == [
-        True
-    ] * 3
+    assert [
+        verdict.value for verdict in useful(answer, *contexts, judge=LexicalJudge(min_relative=0.2))
+    ] == [True] * 3
     assert [v.value for v in useful(answer, *contexts, judge=LexicalJudge(min_share=0.9))] == [False] * 3
     assert shares[2] / shares[0] == pytest.approx(log(8 / 3) / (4 * log(1.6) + log(8 / 3)), rel=1e-12)
 
@@ -394,9 +406,9 @@ def test_answers_without_content_words():
 
 
 def test_no_context_is_useful_for_another_subject():
-    assert [v.value for v in useful("The Eiffel Tower stands in Paris.", "", "Bread is baked.", "  ")] == [
-        False
-    ] * 3
+    assert [
+        v.value for v in useful("The Eiffel Tower stands in Paris.", "", "Bread is baked.", "  ")
+    ] == [False] * 3
 
 
 # --- languages ------------------------------------------------------------------------------------------------
@@ -731,7 +743,10 @@ PAGES = [
     # Axion, Python: 1.0 on the page
     (
         "Python was created by Guido van Rossum. It was released in 1991.",
-        ("Python is a programming language created by Guido van Rossum.", "It was first released in 1991."),
+        (
+            "Python is a programming language created by Guido van Rossum.",
+            "It was first released in 1991.",
+        ),
         [True, True],
     ),
     # Axion, Einstein, nothing retrieved about him: 0.0 on the page

@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def load_benchmark():
-    spec = importlib.util.spec_from_file_location("benchmark_agreement", ROOT / "benchmarks" / "agreement.py")
+    spec = importlib.util.spec_from_file_location(
+        "benchmark_agreement", ROOT / "benchmarks" / "agreement.py"
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

@@ -122,12 +122,19 @@ def test_other_languages(language, unit, context):
 
 
 def test_another_context_that_says_what_the_unit_says_clears_it():
-    unit, wrong, right = "The pump was repaired.", "The pump was not repaired.", "Yes, the pump was repaired."
+    unit, wrong, right = (
+        "The pump was repaired.",
+        "The pump was not repaired.",
+        "Yes, the pump was repaired.",
+    )
     assert support(unit, wrong).code == "uncertain"
     for contexts in ((wrong, right), (right, wrong)):
         verdict = support(unit, *contexts)
         assert (verdict.value, verdict.code) == (True, None)
-        assert [span.quote for span in verdict.evidence] == [right, wrong]  # each is enough when judged alone
+        assert [span.quote for span in verdict.evidence] == [
+            right,
+            wrong,
+        ]  # each is enough when judged alone
 
 
 @pytest.mark.slow

@@ -147,5 +147,6 @@ def test_the_curve_of_public_data_is_what_judging_at_each_k_gives(name, contradi
             row = json.loads(line)
             units = split_sentences(row["reference"])
             check(
-                JudgeRequest(units=units, contexts=tuple(row["retrieved_contexts"][:10]), answer="x"), judge
+                JudgeRequest(units=units, contexts=tuple(row["retrieved_contexts"][:10]), answer="x"),
+                judge,
             )

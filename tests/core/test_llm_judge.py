@@ -64,7 +64,10 @@ class Recorder:
         if isinstance(answer, Exception):
             raise answer
         if isinstance(answer, dict):
-            answer = {**answer, "data": str(answer.get("data", "$data")).replace("$data", prompt.data_code)}
+            answer = {
+                **answer,
+                "data": str(answer.get("data", "$data")).replace("$data", prompt.data_code),
+            }
         return Reply(content=answer, usage=Usage(calls=1))
 
 
@@ -85,7 +88,9 @@ def honest(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
             opening = " ".join(sentence["text"].split()[:3])
             found = [context["id"] for context in contexts if opening in context["text"]]
             evidence = [{"context": id_, "quote": opening, "whole": True} for id_ in found]
-            answer["sentences"].append({"id": sentence["id"], "evidence": evidence, "supported": bool(found)})
+            answer["sentences"].append(
+                {"id": sentence["id"], "evidence": evidence, "supported": bool(found)}
+            )
     if prompt.step in ("joint", "usefulness"):
         answer["contexts"] = [
             {"id": item["id"], "quote": "Paris is the", "useful": "Paris is the" in item["text"]}
@@ -96,14 +101,18 @@ def honest(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
 
 def test_one_joint_request_serves_recall_and_precision() -> None:
     model = Recorder()
-    results = evaluate([SAMPLE], [ContextRecall(), ContextPrecision()], judge=LLMJudge(model), progress=False)
+    results = evaluate(
+        [SAMPLE], [ContextRecall(), ContextPrecision()], judge=LLMJudge(model), progress=False
+    )
     assert results[0]["context_recall"].value == 0.5
     assert results[0]["context_precision"].value == 0.5  # useful at rank 2 only: (1/2) / 1
     assert [prompt.step for prompt in model.prompts] == ["joint"]
     assert results.usage.calls == 1
 
 
-def test_one_request_also_when_one_metric_finishes_before_the_next_starts_and_objects_are_copies() -> None:
+def test_one_request_also_when_one_metric_finishes_before_the_next_starts_and_objects_are_copies() -> (
+    None
+):
     model = Recorder()
     assert ContextRecall(judge=LLMJudge(model)).score(SAMPLE).value == 0.5
     score = ContextPrecision(judge=LLMJudge(model)).score(SAMPLE)
@@ -206,7 +215,9 @@ def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominato
 
 def test_shifted_ids_decide_nothing() -> None:
     shifted = [{**entry, "id": f"c{number}"} for number, entry in enumerate(CONTEXTS)]  # c0, c1, c2
-    score = ContextPrecision(judge=ScriptedJudge({"joint": [{**GOOD, "contexts": shifted}]})).score(SAMPLE)
+    score = ContextPrecision(judge=ScriptedJudge({"joint": [{**GOOD, "contexts": shifted}]})).score(
+        SAMPLE
+    )
     assert score.value is None
     assert {verdict.code for verdict in score.verdicts} == {"invalid_reply"}
 
@@ -228,9 +239,13 @@ def test_transport_trouble_is_a_reason_code_and_costs_nobody_else() -> None:
         return honest(prompt, data)
 
     other = Sample(
-        id="other", reference="Paris is the capital.", retrieved_contexts=["Paris is the capital of France."]
+        id="other",
+        reference="Paris is the capital.",
+        retrieved_contexts=["Paris is the capital of France."],
     )
-    results = evaluate([SAMPLE, other], [ContextRecall()], judge=LLMJudge(Recorder(answer)), progress=False)
+    results = evaluate(
+        [SAMPLE, other], [ContextRecall()], judge=LLMJudge(Recorder(answer)), progress=False
+    )
     assert results[0]["context_recall"].reason_code == "not_judged"
     assert {verdict.code for verdict in results[0]["context_recall"].verdicts} == {"client_error"}
     assert results[1]["context_recall"].value == 1.0
@@ -249,7 +264,14 @@ def test_a_truncated_reply_is_asked_again_for_less() -> None:
 
 
 def test_each_share_of_a_truncated_question_is_asked_again_as_often_as_any_other() -> None:
-    bad: list[Any] = [JudgeError("finish_reason length", reason_code="truncated"), "?", "?", None, "?", "?"]
+    bad: list[Any] = [
+        JudgeError("finish_reason length", reason_code="truncated"),
+        "?",
+        "?",
+        None,
+        "?",
+        "?",
+    ]
 
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
         return (bad.pop(0) if bad else None) or honest(prompt, data)
@@ -281,7 +303,11 @@ def test_no_claims_for_a_text_that_says_something_is_no_score() -> None:
     score = ContextRecall(
         unit="claim", judge=ScriptedJudge({"claims": [{"data": "$data", "claims": []}]})
     ).score(SAMPLE)
-    assert (score.value, score.reason_code, score.verdicts[0].code) == (None, "not_judged", "invalid_reply")
+    assert (score.value, score.reason_code, score.verdicts[0].code) == (
+        None,
+        "not_judged",
+        "invalid_reply",
+    )
 
 
 def test_claims_of_a_judge_that_cannot_decompose_are_an_error_that_names_the_fix() -> None:
@@ -297,15 +323,18 @@ def test_votes_take_the_majority_and_report_their_stability() -> None:
     assert score.value == 0.5
     assert len(model.prompts) == 3
     assert score.metadata["stability"] == 5 / 6  # s1: 2 of 3 agree, s2: 3 of 3
-    assert (score.verdicts[0].details["votes"], score.verdicts[0].details["agreement"]) == ("2 of 3", 2 / 3)
+    assert (score.verdicts[0].details["votes"], score.verdicts[0].details["agreement"]) == (
+        "2 of 3",
+        2 / 3,
+    )
 
 
 def test_a_split_vote_is_no_verdict() -> None:
     no = {"id": "s1", "evidence": [], "missing": "unsure", "supported": False}
     by_vote = [GOOD, {**GOOD, "sentences": [no, NO]}]
-    score = ContextRecall(judge=LLMJudge(Recorder(lambda prompt, data: by_vote[prompt.vote]), votes=2)).score(
-        SAMPLE
-    )
+    score = ContextRecall(
+        judge=LLMJudge(Recorder(lambda prompt, data: by_vote[prompt.vote]), votes=2)
+    ).score(SAMPLE)
     assert [verdict.code for verdict in score.verdicts] == ["conflicting_verdicts", None]
 
 
@@ -313,19 +342,25 @@ def test_raw_replies_are_kept_on_request_only() -> None:
     text = json.dumps({**GOOD, "data": "c0ffee00"})  # another code: its quotes are in place, so it counts
     kept = ContextRecall(judge=ScriptedJudge({"joint": [text]}, keep_raw=True)).score(SAMPLE)
     assert kept.metadata["raw_replies"] == [text]
-    assert "raw_replies" not in ContextRecall(judge=ScriptedJudge({"joint": [text]})).score(SAMPLE).metadata
+    assert (
+        "raw_replies" not in ContextRecall(judge=ScriptedJudge({"joint": [text]})).score(SAMPLE).metadata
+    )
 
 
 def test_relevance_supports_comes_from_the_attribution_alone() -> None:
     useless = {**GOOD, "contexts": [{**entry, "useful": False} for entry in CONTEXTS]}
-    score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [useless]})).score(SAMPLE)
+    score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [useless]})).score(
+        SAMPLE
+    )
     assert [verdict.value for verdict in score.verdicts] == [False, True, False]
     assert score.value == 0.5
 
 
 def test_supports_is_unknown_for_contexts_while_a_unit_is_not_judged() -> None:
     partial = {**GOOD, "sentences": [YES]}
-    score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [partial]})).score(SAMPLE)
+    score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [partial]})).score(
+        SAMPLE
+    )
     assert [verdict.value for verdict in score.verdicts] == [None, True, None]
 
 
@@ -435,7 +470,9 @@ def test_a_weak_verdict_is_asked_again_only_beside_another() -> None:
 
 def test_missing_words_are_kept_with_the_verdict_and_decide_nothing() -> None:
     score = ContextRecall(judge=ScriptedJudge({"joint": [GOOD]})).score(SAMPLE)
-    assert score.verdicts[1].details["missing"] == score.verdicts[1].reason == "about 2 million inhabitants"
+    assert (
+        score.verdicts[1].details["missing"] == score.verdicts[1].reason == "about 2 million inhabitants"
+    )
     odd = {**GOOD, "sentences": [{**YES, "missing": "everything"}, NO]}
     assert ContextRecall(judge=ScriptedJudge({"joint": [odd]})).score(SAMPLE).value == 0.5
 
@@ -477,7 +514,10 @@ def test_the_name_that_the_server_gave_is_in_the_provenance_and_comes_back_from_
         names.append(row["context_recall"].provenance.served_model)
     assert names == ["judge-2026-10-01"] * 2
     assert row["context_recall"].usage.calls == 0
-    assert ContextRecall(judge=LLMJudge(Recorder(identity="x"))).score(SAMPLE).provenance.served_model is None
+    assert (
+        ContextRecall(judge=LLMJudge(Recorder(identity="x"))).score(SAMPLE).provenance.served_model
+        is None
+    )
 
 
 @pytest.mark.parametrize("prompt", ["joint-en-1", "joint-en-2"])

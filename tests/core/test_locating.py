@@ -51,7 +51,9 @@ def test_white_space_and_case_do_not_matter(chunk: str, text: str) -> None:
 
 
 def test_an_exact_place_counts_before_others() -> None:
-    assert spans_of("the tower of Paris", "The tower of Paris", "see the tower of Paris") == [("1.md", 4, 22)]
+    assert spans_of("the tower of Paris", "The tower of Paris", "see the tower of Paris") == [
+        ("1.md", 4, 22)
+    ]
 
 
 def test_several_places_are_several() -> None:
@@ -60,7 +62,8 @@ def test_several_places_are_several() -> None:
     assert (
         len(
             spans_of(
-                "the same long sentence again", "the same long sentence again, the same long sentence again"
+                "the same long sentence again",
+                "the same long sentence again, the same long sentence again",
             )
         )
         == 2
@@ -208,7 +211,10 @@ def test_ids_of_chunks_become_spans(tmp_path: Path) -> None:
     assert "Sample 'q2': field 'reference_context_ids': 'k9' is the id of no chunk" in done.stderr
     (again,) = label_spans([Sample.from_dict(rows[0])], chunks=CHUNKS)
     assert again.reference_context_ids == first.reference_context_ids
-    assert run_command("spans", file, "--chunks", tmp_path / "chunks.jsonl", "--fail-missing").returncode == 1
+    assert (
+        run_command("spans", file, "--chunks", tmp_path / "chunks.jsonl", "--fail-missing").returncode
+        == 1
+    )
     assert run_command("spans", file).returncode == 2
 
 
@@ -252,7 +258,9 @@ def labelled_by_hand(folder: Path, ids: list[str]) -> Path:
 
 def test_what_a_person_marked_is_a_label_of_any_chunking(tmp_path: Path) -> None:
     labels = labelled_by_hand(tmp_path, ["tower.md#char=0,28", "tower.md#char=29,60"])
-    other = written(tmp_path, "other.jsonl", [{"id": "q1", "retrieved_context_ids": ["tower.md#char=20,60"]}])
+    other = written(
+        tmp_path, "other.jsonl", [{"id": "q1", "retrieved_context_ids": ["tower.md#char=20,60"]}]
+    )
     done = run_command("spans", other, "--labels", labels)
     sample = Sample.from_dict(json.loads(done.stdout))
     assert sample.reference_context_ids == ("tower.md#char=29,60",)
@@ -264,5 +272,7 @@ def test_what_a_person_marked_is_a_label_of_any_chunking(tmp_path: Path) -> None
 
 def test_answers_about_contexts_without_spans_are_listed(tmp_path: Path) -> None:
     labels = labelled_by_hand(tmp_path, ["k1", "k2"])
-    with pytest.raises(SampleError, match=r"Sample 'q1': 2 answers of rows.jsonl.labels.jsonl have no span"):
+    with pytest.raises(
+        SampleError, match=r"Sample 'q1': 2 answers of rows.jsonl.labels.jsonl have no span"
+    ):
         label_spans([Sample(id="q1")], labels=labels)

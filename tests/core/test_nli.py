@@ -82,7 +82,10 @@ def judge_of(model, **options):
 
 def request(units, contexts, question=None, answer=None):
     return JudgeRequest(
-        units=tuple(units), contexts=tuple(contexts), answer=answer or " ".join(units), user_input=question
+        units=tuple(units),
+        contexts=tuple(contexts),
+        answer=answer or " ".join(units),
+        user_input=question,
     )
 
 
@@ -90,7 +93,11 @@ def attribute(judge, *given, **more):
     return asyncio.run(judge.attribute(request(*given, **more))).verdicts
 
 
-CARS = ("The car is red. It has 4 doors.", "Filters are washed monthly.", "Our car is red. It is not fast.")
+CARS = (
+    "The car is red. It has 4 doors.",
+    "Filters are washed monthly.",
+    "Our car is red. It is not fast.",
+)
 
 
 # --- verdicts -------------------------------------------------------------------------------------------------
@@ -157,7 +164,11 @@ def test_usefulness_comes_from_the_same_matrix_and_the_question():
     sample = Sample(
         user_input="Which colour is the car?",
         reference="Red.",
-        retrieved_contexts=["Which colour is the car? Red paint, as always.", "Filters are washed.", "Red."],
+        retrieved_contexts=[
+            "Which colour is the car? Red paint, as always.",
+            "Filters are washed.",
+            "Red.",
+        ],
     )
     results = evaluate([sample], [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
     assert [item.value for item in results[0]["context_precision"].verdicts] == [True, False, True]
@@ -231,10 +242,14 @@ def test_the_pairs_of_many_samples_fill_batches_of_the_asked_size():
 
 def test_a_second_run_asks_nothing():
     model = TinyModel()
-    first, second = (evaluate(samples(), METRICS, judge=judge_of(model), progress=False) for _ in range(2))
+    first, second = (
+        evaluate(samples(), METRICS, judge=judge_of(model), progress=False) for _ in range(2)
+    )
     assert len(model.pairs) == len(set(model.pairs)) == 192
     assert first.usage.reused == 0
-    assert all(row[name].usage.reused for row in second for name in ("context_recall", "context_precision"))
+    assert all(
+        row[name].usage.reused for row in second for name in ("context_recall", "context_precision")
+    )
     judge = replace(judge_of(model), bar=0.9)
     evaluate(samples(), METRICS, judge=judge, progress=False)
     assert len(model.pairs) == 192
@@ -253,7 +268,9 @@ def test_a_run_of_another_process_asks_nothing_that_the_cache_holds(tmp_path):
     forget()
     second = evaluate(samples(), METRICS, judge=judge_of(model), cache=tmp_path, progress=False)
     assert len(model.pairs) == len(set(model.pairs))
-    assert [row["context_recall"].value for row in first] == [row["context_recall"].value for row in second]
+    assert [row["context_recall"].value for row in first] == [
+        row["context_recall"].value for row in second
+    ]
 
 
 def test_a_score_that_was_changed_on_disk_is_asked_for_again(tmp_path):
@@ -306,7 +323,8 @@ def test_it_works_inside_a_running_loop_and_in_many_threads_at_once():
     assert asyncio.run(inside()) == 1.0
     found = []
     threads = [
-        threading.Thread(target=lambda one=one: found.append(metric.score(one).value)) for one in samples()
+        threading.Thread(target=lambda one=one: found.append(metric.score(one).value))
+        for one in samples()
     ]
     for thread in threads:
         thread.start()
@@ -598,7 +616,9 @@ def test_a_similarity_that_takes_one_argument_gets_all_pairs_of_a_sample_at_once
     assert by_batch.score(sample).value == 1.0
     assert NonLLMContextPrecision(similarity=model.predict).score(sample).value == 1.0
     assert [len(batch) for batch in model.batches] == [4]
-    one_by_one = NonLLMContextRecall(similarity=lambda one, other: float(model.predict([(one, other)])[0]))
+    one_by_one = NonLLMContextRecall(
+        similarity=lambda one, other: float(model.predict([(one, other)])[0])
+    )
     assert [item.details["similarity"] for item in one_by_one.score(sample).verdicts] == [
         item.details["similarity"] for item in by_batch.score(sample).verdicts
     ]

@@ -71,7 +71,10 @@ def samples(count):
         Sample(
             user_input=f"Which colour has door number{index}?",
             reference=f"Door number{index} is green. Door number{index} weighs 40 kilos.",
-            retrieved_contexts=[f"Birds of kind{index} sing.", f"Door number{index} is green since 1999."],
+            retrieved_contexts=[
+                f"Birds of kind{index} sing.",
+                f"Door number{index} is green since 1999.",
+            ],
         )
         for index in range(count)
     ]
@@ -371,9 +374,7 @@ def test_other_mistakes_in_a_request_are_told_not_worked_around(message, param, 
 
 
 def test_a_server_that_refuses_everything_is_not_asked_for_ever():
-    message = (
-        "Unsupported: response_format, temperature, seed, max_tokens, max_completion_tokens, the system role"
-    )
+    message = "Unsupported: response_format, temperature, seed, max_tokens, max_completion_tokens, the system role"
     with FakeOpenAIServer(refusing((lambda body: True, message, None, None))) as server:
         assert failure(server, max_tokens=9).reason_code == "client_error"
         assert server.count == 8  # two forms, five parameters and a role refused, then told
@@ -459,7 +460,10 @@ def test_an_answer_that_is_none_is_the_servers_fault(text, reason, retryable):
 
 
 def test_a_cost_is_taken_over():
-    answer = {**body_of(content="{}"), "usage": {"prompt_tokens": 7, "completion_tokens": 2, "cost": 0.25}}
+    answer = {
+        **body_of(content="{}"),
+        "usage": {"prompt_tokens": 7, "completion_tokens": 2, "cost": 0.25},
+    }
     usage = read_answer(json.dumps(answer), prompt(), calls=2).usage
     assert (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (2, 7, 2, 0.25)
     assert not usage.estimated
@@ -492,7 +496,9 @@ def seconds(kind):
 def test_a_passing_fault_costs_no_score(kind):
     fault = Fault(kind, times=1, param=1 if kind in CONTENT_FAULTS else 0.05)
     with FakeOpenAIServer(labelled(), faults=[fault]) as server:
-        results = evaluate(samples(1), METRICS, judge=judge(server), timeout=seconds(kind), progress=False)
+        results = evaluate(
+            samples(1), METRICS, judge=judge(server), timeout=seconds(kind), progress=False
+        )
         assert values(results) == {(0.5, 0.5): 1}
         assert (server.count == 1) is (kind in HARMLESS)
 
@@ -502,7 +508,9 @@ def test_a_passing_fault_costs_no_score(kind):
 def test_a_lasting_fault_is_told_and_never_a_wrong_number(kind):
     fault = Fault(kind, param=1 if kind in CONTENT_FAULTS else 0.05)
     with FakeOpenAIServer(labelled(), faults=[fault]) as server:
-        results = evaluate(samples(1), METRICS, judge=judge(server), timeout=seconds(kind), progress=False)
+        results = evaluate(
+            samples(1), METRICS, judge=judge(server), timeout=seconds(kind), progress=False
+        )
         assert server.count <= 8
     score = results[0]["context_recall"]
     if kind in HARMLESS:

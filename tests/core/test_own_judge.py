@@ -94,7 +94,9 @@ def test_a_verdict_with_a_field_of_a_wrong_type_costs_no_other_one(parts):
 
 
 @pytest.mark.parametrize(
-    "answer", [None, ["It is red."], Claims(claims=None), Claims(claims="It"), Claims(claims=(3,))], ids=str
+    "answer",
+    [None, ["It is red."], Claims(claims=None), Claims(claims="It"), Claims(claims=(3,))],
+    ids=str,
 )
 def test_what_are_no_claims_is_a_judge_error(answer):
     score = ContextRecall(judge=OwnJudge(answer), unit="claim").score(SAMPLE)

@@ -124,7 +124,9 @@ def test_no_difference_at_all_has_p_one_and_no_width():
 
 def test_holm_as_in_statsmodels():
     """``multipletests(.., method='holm')``."""
-    assert holm([0.012, 0.04, 0.03, 0.005, 0.9]) == pytest.approx([0.048, 0.09, 0.09, 0.025, 0.9], abs=1e-9)
+    assert holm([0.012, 0.04, 0.03, 0.005, 0.9]) == pytest.approx(
+        [0.048, 0.09, 0.09, 0.025, 0.9], abs=1e-9
+    )
     assert holm([]) == []
 
 

@@ -109,4 +109,6 @@ print(*(packs.get_pack(language).version_of(step) for language in ("en", "ru") f
 
 def test_a_pack_with_a_version_for_some_prompts_only_is_refused() -> None:
     with pytest.raises(ParameterError, match="no version for: claims, usefulness"):
-        register_pack(Pack(language="xx", texts=get_pack("en").texts, version={"joint": 2, "attribution": 1}))
+        register_pack(
+            Pack(language="xx", texts=get_pack("en").texts, version={"joint": 2, "attribution": 1})
+        )

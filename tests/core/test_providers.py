@@ -77,7 +77,8 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
 
 # LangChain's client has its own test, with its adapter.
 @pytest.mark.parametrize(
-    ("variables", "command"), [recipe for recipe in recipes() if not str(recipe.id).startswith("langchain")]
+    ("variables", "command"),
+    [recipe for recipe in recipes() if not str(recipe.id).startswith("langchain")],
 )
 def test_a_recipe_asks_the_address_of_its_provider(
     variables: dict[str, str],
@@ -152,7 +153,9 @@ def test_a_key_that_is_missing_is_told_at_once(monkeypatch: pytest.MonkeyPatch) 
         OpenAIModel.preset("grok", "m")
 
 
-def test_a_pickle_takes_the_key_of_its_provider_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pickle_takes_the_key_of_its_provider_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-key")
     model = OpenAIModel.preset("groq", "m", api_key=KEY)
     dumped = pickle.dumps(model)
@@ -173,7 +176,10 @@ def test_a_pickle_takes_the_key_of_its_provider_from_the_environment(monkeypatch
         ("Lexical", "Did you mean lexical?"),
         ("gpt-4o-mini", "Did you mean openai/gpt-4o-mini?"),
         ("groq", "Did you mean groq/MODEL?"),
-        ("http://localhost/m", "Write lexical, PROVIDER/MODEL or MODULE:NAME; the providers: openai, azure"),
+        (
+            "http://localhost/m",
+            "Write lexical, PROVIDER/MODEL or MODULE:NAME; the providers: openai, azure",
+        ),
     ],
 )
 def test_a_judge_that_is_none(

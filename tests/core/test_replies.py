@@ -171,7 +171,8 @@ def test_a_yes_without_a_quote_that_is_there_is_unverified(evidence: Any) -> Non
 
 def test_a_number_that_differs_is_never_found() -> None:
     part = Part(
-        units={"s1": "x"}, contexts={"c1": "The warranty of the compressor runs for 10 years from purchase."}
+        units={"s1": "x"},
+        contexts={"c1": "The warranty of the compressor runs for 10 years from purchase."},
     )
     quote = "The warranty of the compressor runs for 12 years from purchase."
     entry = {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": quote}]}
@@ -181,7 +182,8 @@ def test_a_number_that_differs_is_never_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"supported": True}, {"id": "s2", "supported": True}, {"id": 1, "supported": True}, "s1", None]
+    "bad",
+    [{"supported": True}, {"id": "s2", "supported": True}, {"id": 1, "supported": True}, "s1", None],
 )
 def test_an_entry_for_nobody_makes_the_whole_reply_decide_nothing(bad: Any) -> None:
     with pytest.raises(UnreadableReplyError):
@@ -378,7 +380,9 @@ def test_a_quote_of_megabytes_is_not_looked_for(quote, compared):
 
 
 @pytest.mark.parametrize(
-    "letter", ["\ufdfa", "\uac01", "a\u0301\u0327", "\u5317"], ids=["ligature", "hangul", "accents", "cjk"]
+    "letter",
+    ["\ufdfa", "\uac01", "a\u0301\u0327", "\u5317"],
+    ids=["ligature", "hangul", "accents", "cjk"],
 )
 def test_the_work_of_normalising_is_bounded_too(letter, monkeypatch):
     pieces = []

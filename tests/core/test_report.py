@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, Sample, ScriptedJudge, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    IDBasedContextRecall,
+    Sample,
+    ScriptedJudge,
+    evaluate,
+)
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.report.html import render_html
 
@@ -79,13 +86,17 @@ def judged(quote: str, **sample: Any) -> str:
         reference=sample["reference"],
         retrieved_contexts=sample["contexts"],
     )
-    results = evaluate([one], [ContextRecall(), ContextPrecision()], judge=ScriptedJudge({"joint": [reply]}))
+    results = evaluate(
+        [one], [ContextRecall(), ContextPrecision()], judge=ScriptedJudge({"joint": [reply]})
+    )
     return render_html(results.report(), title=sample.get("title", "Report"))
 
 
 def test_the_evidence_is_marked_where_it_stands() -> None:
     page = Page(
-        judged("The car is red.", reference="It is red.", contexts=["Grass. The car is red. Sky.", "Rain."])
+        judged(
+            "The car is red.", reference="It is red.", contexts=["Grass. The car is red. Sky.", "Rain."]
+        )
     )
     assert page.marked == ["The car is red."]
     assert "Grass. The car is red. Sky." in page.text
@@ -124,7 +135,11 @@ def test_overlapping_evidence_is_one_mark_and_no_text_is_lost() -> None:
 
 @pytest.mark.parametrize("place", ["id", "question", "reference", "why", "title"])
 def test_a_text_is_text_wherever_it_comes_from(place: str) -> None:
-    given: dict[str, Any] = {"reference": "It is red.", "contexts": ["It is red.", "Rain."], place: HOSTILE}
+    given: dict[str, Any] = {
+        "reference": "It is red.",
+        "contexts": ["It is red.", "Rain."],
+        place: HOSTILE,
+    }
     harmless(Page(judged("It is red.", **given)))
 
 
@@ -193,7 +208,10 @@ def test_a_large_page_keeps_the_texts_of_the_worst_samples(monkeypatch: pytest.M
 
 def test_the_notebook_shows_results_rows_and_scores() -> None:
     sample = Sample(
-        id=HOSTILE, user_input=HOSTILE, reference="It is red.", retrieved_contexts=[f"It is red. {HOSTILE}"]
+        id=HOSTILE,
+        user_input=HOSTILE,
+        reference="It is red.",
+        retrieved_contexts=[f"It is red. {HOSTILE}"],
     )
     results = evaluate([sample], [ContextRecall(), ContextPrecision()], progress=False)
     for shown in (results, results[0], results[0]["context_recall"]):
@@ -227,7 +245,9 @@ def test_the_interval_of_a_mean_of_zero_is_drawn_on_the_scale_of_the_convention(
     assert (item.mean, item.interval is None) == (0, False)
     drawn = re.search('class="range" x1="([^"]*)" x2="([^"]*)"', render_html(results.report()))
     assert drawn is not None
-    assert drawn.groups() == tuple(f"{end:.1f}" for end in item.interval or ())  # percent, as the scale is
+    assert drawn.groups() == tuple(
+        f"{end:.1f}" for end in item.interval or ()
+    )  # percent, as the scale is
 
 
 def test_the_warning_of_the_embedded_judge_is_on_the_page_once() -> None:
@@ -252,13 +272,17 @@ def test_to_html_writes_the_page(tmp_path: Path) -> None:
 def test_to_html_needs_the_rows(tmp_path: Path) -> None:
     sample = Sample(reference="It is red.", retrieved_contexts=["It is red."])
     results = evaluate([sample], [ContextRecall()], out=tmp_path / "scores.jsonl")
-    with pytest.raises(CtxMetricsError, match="to_html: this run wrote its rows to the file given as out="):
+    with pytest.raises(
+        CtxMetricsError, match="to_html: this run wrote its rows to the file given as out="
+    ):
         results.to_html(tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
 
 
 def test_a_page_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path) -> None:
-    results = evaluate([Sample(reference="It is red.", retrieved_contexts=["It is red."])], [ContextRecall()])
+    results = evaluate(
+        [Sample(reference="It is red.", retrieved_contexts=["It is red."])], [ContextRecall()]
+    )
     with pytest.raises(
         InputFileError, match=r"report\.html: cannot be written: No such file or directory\. Choose"
     ):
@@ -295,5 +319,7 @@ def test_the_command_line_writes_it_beside_the_scores(tmp_path: Path) -> None:
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "<b>bold</b>" in page.text
     assert "It is red." in page.marked
-    rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "scores.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert {row["metric"] for row in rows} == {"context_recall", "context_precision"}

@@ -30,7 +30,13 @@ class Page(Browser):
     """Pages of files in a browser."""
 
     def open(
-        self, file: Path, fragment: str = "", *, width: int = 1200, scheme: str = "light", script: bool = True
+        self,
+        file: Path,
+        fragment: str = "",
+        *,
+        width: int = 1200,
+        scheme: str = "light",
+        script: bool = True,
     ) -> None:
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
@@ -43,7 +49,9 @@ class Page(Browser):
     def wait(self, condition: str) -> None:
         from selenium.webdriver.support.ui import WebDriverWait
 
-        WebDriverWait(self.driver, 60, poll_frequency=0.02).until(lambda _: self.run(f"return {condition}"))
+        WebDriverWait(self.driver, 60, poll_frequency=0.02).until(
+            lambda _: self.run(f"return {condition}")
+        )
 
     def names(self) -> list[str]:
         """The samples that are shown, in their order."""
@@ -118,7 +126,9 @@ def test_order_filter_and_search(page, report, results):
     page.choose("filter", "below")
     below = {row.sample_id for row in results if row["context_recall"].passed is False}
     assert set(page.names()) == below
-    assert page.run("return document.getElementById('shown').textContent") == f"{len(below)} of 36 samples"
+    assert (
+        page.run("return document.getElementById('shown').textContent") == f"{len(below)} of 36 samples"
+    )
     page.choose("filter", "doubtful")
     assert set(page.names()) == {row.sample_id for row in results if row["context_recall"].doubtful}
     page.choose("filter", "")
@@ -260,7 +270,9 @@ def test_hostile_texts_stay_texts_and_no_request_leaves(page, tmp_path):
         )
         for place in range(310)  # so many that the page keeps some of them as text
     ]
-    results = evaluate(hostile, [ContextRecall(), ContextPrecision(), IDBasedContextRecall()], progress=False)
+    results = evaluate(
+        hostile, [ContextRecall(), ContextPrecision(), IDBasedContextRecall()], progress=False
+    )
     file = tmp_path / "hostile.html"
     results.to_html(file, title=HOSTILE[0])
     page.requests()
@@ -281,7 +293,8 @@ def test_hostile_texts_stay_texts_and_no_request_leaves(page, tmp_path):
         assert text in shown.replace("s1", "")
     assert page.run("return typeof window.owned") == "undefined"
     assert (
-        page.run("return document.querySelectorAll('img, iframe, [onload], [onerror], script').length") == 1
+        page.run("return document.querySelectorAll('img, iframe, [onload], [onerror], script').length")
+        == 1
     )
     assert page.run(
         "return [...document.querySelectorAll('[href]')].every(e => e.getAttribute('href').startsWith('#n'))"

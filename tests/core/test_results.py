@@ -176,7 +176,8 @@ def test_pass_rates_are_of_what_was_scored():
 
 def test_intervals_are_on_the_metrics_own_scale():
     given = [
-        Sample(retrieved_context_ids=["x"], reference_context_ids=["x", "y"][: n % 2 + 1]) for n in range(10)
+        Sample(retrieved_context_ids=["x"], reference_context_ids=["x", "y"][: n % 2 + 1])
+        for n in range(10)
     ]
     hundred = evaluate(given, [IDBasedContextRecall(convention="aegis")]).summary()
     one = evaluate(given, [IDBasedContextRecall()]).summary()
@@ -231,7 +232,9 @@ def test_to_pandas_has_the_fields_then_the_metrics():
 
 def test_to_pandas_of_nothing_and_of_nothing_scored():
     pytest.importorskip("pandas", reason="pandas is not installed")
-    assert evaluate([], [IDBasedContextRecall()]).to_pandas()["id_based_context_recall"].dtype == "float64"
+    assert (
+        evaluate([], [IDBasedContextRecall()]).to_pandas()["id_based_context_recall"].dtype == "float64"
+    )
     frame = results_of(score(None, "cancelled"), score(None, "cancelled")).to_pandas()
     assert frame["m"].dtype == "float64"
     assert frame["m"].isna().all()
@@ -262,9 +265,16 @@ def test_to_jsonl_has_a_line_a_sample_and_metric(tmp_path):
         ("b", "id_based_context_recall", 0.0),
         ("b", "id_based_context_precision", 0.0),
     ]
-    assert {"reason_code", "passed", "band", "verdicts", "signals", "metadata", "usage", "provenance"} <= set(
-        rows[0]
-    )
+    assert {
+        "reason_code",
+        "passed",
+        "band",
+        "verdicts",
+        "signals",
+        "metadata",
+        "usage",
+        "provenance",
+    } <= set(rows[0])
     assert list(results.to_dicts()) == rows
 
 
@@ -302,6 +312,8 @@ def test_lines_may_hold_numpy():
 
 
 def test_a_row_shows_what_recall_of_the_embedded_judge_found():
-    results = evaluate([Sample(reference="It is red.", retrieved_contexts=["It is red."])], [ContextRecall()])
+    results = evaluate(
+        [Sample(reference="It is red.", retrieved_contexts=["It is red."])], [ContextRecall()]
+    )
     assert results[0]["context_recall"].value == 1.0
     assert results[0].sample.reference == "It is red."

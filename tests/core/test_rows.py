@@ -19,7 +19,9 @@ SAMPLES = [
         user_input="Where is it?",
         response="There.",
         reference="Paris is the capital of France. The tower is 330 metres tall.",
-        retrieved_contexts=["Berlin is a city.", "Paris is the capital of France.\u2028"][: number or None],
+        retrieved_contexts=["Berlin is a city.", "Paris is the capital of France.\u2028"][
+            : number or None
+        ],
         labels={"unit_supported": [True, False]},
         metadata={"topic": "cities", "nested": {"a": [1, None]}},
     )
@@ -72,7 +74,9 @@ def test_all_fields_are_there_where_they_were_asked_for(results, tmp_path):
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(sample.to_dict()) + "\n" for sample in SAMPLES))
-    run = CliRunner().invoke(app, ["score", str(data), "--out", str(tmp_path / "c.jsonl"), "--keep-texts"])
+    run = CliRunner().invoke(
+        app, ["score", str(data), "--out", str(tmp_path / "c.jsonl"), "--keep-texts"]
+    )
     assert run.exit_code == 0, run.output
     assert [row.sample for row in Results.from_jsonl(tmp_path / "c.jsonl")] == SAMPLES
 

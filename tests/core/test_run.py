@@ -296,7 +296,9 @@ def test_a_run_says_how_often_a_request_is_sent(attempts):
 def test_a_judge_is_down_after_ten_judgements_however_many_requests_each_has():
     async def main():
         state, model = Run(attempts=2), Model(error())
-        await asyncio.gather(*(state.call(model, PROMPT, SCHEMA) for _ in range(99)), return_exceptions=True)
+        await asyncio.gather(
+            *(state.call(model, PROMPT, SCHEMA) for _ in range(99)), return_exceptions=True
+        )
         return model.calls
 
     assert 20 <= asyncio.run(main()) <= 20 + 16
@@ -345,7 +347,9 @@ def test_one_model_that_is_down_says_nothing_about_another():
 def test_requests_that_wait_to_try_again_are_not_all_sent():
     async def main():
         state, model = Run(), Model(error())
-        await asyncio.gather(*(state.call(model, PROMPT, SCHEMA) for _ in range(300)), return_exceptions=True)
+        await asyncio.gather(
+            *(state.call(model, PROMPT, SCHEMA) for _ in range(300)), return_exceptions=True
+        )
         return model.calls
 
     assert 60 <= asyncio.run(main()) <= 60 + 16
@@ -354,7 +358,9 @@ def test_requests_that_wait_to_try_again_are_not_all_sent():
 def test_a_wave_of_timeouts_is_enough():
     async def main():
         state, model = Run(timeout=0.05), Model(lambda: asyncio.sleep(60))
-        await asyncio.gather(*(state.call(model, PROMPT, SCHEMA) for _ in range(100)), return_exceptions=True)
+        await asyncio.gather(
+            *(state.call(model, PROMPT, SCHEMA) for _ in range(100)), return_exceptions=True
+        )
         return model.calls
 
     assert 20 <= asyncio.run(main()) <= 20 + 16

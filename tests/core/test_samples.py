@@ -66,7 +66,9 @@ def test_samples_hash_pickle_and_copy() -> None:
         ({"id": 1.5}, "'id' must be a string or an integer"),
     ],
 )
-def test_a_wrong_type_names_the_sample_the_field_and_the_fix(fields: dict[str, Any], message: str) -> None:
+def test_a_wrong_type_names_the_sample_the_field_and_the_fix(
+    fields: dict[str, Any], message: str
+) -> None:
     with pytest.raises(SampleError, match=message):
         Sample(**fields)
     if "id" not in fields:
@@ -133,7 +135,12 @@ WRITTEN: dict[str, dict[str, Any]] = {
         "retrieved_documents": [{"content": "c"}],
     },
     "giskard": {"question": "q", "answer": "a", "reference_answer": "r", "documents": ["c"]},
-    "trulens": {"query": "q", "response": "a", "expected_response": "r", "retrieved_context_chunks": ["c"]},
+    "trulens": {
+        "query": "q",
+        "response": "a",
+        "expected_response": "r",
+        "retrieved_context_chunks": ["c"],
+    },
     "azure": {"query": "q", "response": "a", "ground_truth": "r", "context": "c"},
     "mlflow": {
         "inputs": {"question": "q"},
@@ -310,7 +317,9 @@ def test_what_no_schema_knows_is_carried_along() -> None:
         ("label", None),  # no metric needs labels
     ],
 )
-def test_a_name_is_an_error_where_it_is_close_to_a_field_that_is_absent(key: str, meant: str | None) -> None:
+def test_a_name_is_an_error_where_it_is_close_to_a_field_that_is_absent(
+    key: str, meant: str | None
+) -> None:
     if meant is None:
         assert Sample.from_dict({key: "x"}).metadata == {key: "x"}
         return
@@ -347,7 +356,9 @@ def test_what_a_label_grades_zero_should_not_have_been_retrieved() -> None:
         {"document_id": "b", "query_relevance_label": 3},
     ]
     assert Sample.from_dict({"retrieval_ground_truth": labelled}, "azure").reference_context_ids == ("b",)
-    graded = {"expected_reference": [{"id": "a", "relevance": 1}, {"id": "b", "relevance": 0.0}, {"id": "c"}]}
+    graded = {
+        "expected_reference": [{"id": "a", "relevance": 1}, {"id": "b", "relevance": 0.0}, {"id": "c"}]
+    }
     assert Sample.from_dict(graded, "axion").reference_context_ids == ("a", "c")
     texts = [{"text": "one", "relevance": False}, {"text": "two", "relevance": True}]
     assert Sample(reference_contexts=texts).reference_contexts == ("two",)
@@ -375,7 +386,9 @@ def test_facts_are_read_wherever_a_schema_has_them(fields: dict[str, Any], schem
 
 
 def test_facts_are_texts_or_have_an_id() -> None:
-    sample = Sample(reference_facts=["Rome is old.", {"text": "It is big.", "id": 7}, Fact("So is Paris.")])
+    sample = Sample(
+        reference_facts=["Rome is old.", {"text": "It is big.", "id": 7}, Fact("So is Paris.")]
+    )
     assert sample.reference_facts == (Fact("Rome is old."), Fact("It is big.", "7"), Fact("So is Paris."))
     written = sample.to_dict()["reference_facts"]
     assert written == ["Rome is old.", {"text": "It is big.", "id": "7"}, "So is Paris."]

@@ -49,7 +49,9 @@ def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     best = best_matches(retrieved, references, measure, cutoff)
     found = similarities(retrieved, references, measure, cutoff).tolist()
     rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
-    return SimpleNamespace(rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved)
+    return SimpleNamespace(
+        rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -254,7 +256,9 @@ def test_texts_that_stand_on_both_sides_are_not_compared_with_each_other(compare
     assert best.for_retrieved == (Match(1, 1.0), Match(0, 1.0), Match(1, 0.5), Match(1, 1.0))
     assert best.for_references == (Match(1, 1.0), Match(0, 1.0), None)
     del compared[:]
-    assert best_matches(["a", "b"], ["b", "a", "a"], "levenshtein", 0.5).for_references[2] == Match(0, 1.0)
+    assert best_matches(["a", "b"], ["b", "a", "a"], "levenshtein", 0.5).for_references[2] == Match(
+        0, 1.0
+    )
     assert not compared
 
 
@@ -291,7 +295,9 @@ def test_the_cutoff_applies_to_a_callable():
     assert matrix.rows == ((None,), (0.5,))
 
 
-@pytest.mark.parametrize("value", [0, 1, True, 0.0, 1.0, Fraction(1, 2), np.float64(0.5), np.float32(0.5)])
+@pytest.mark.parametrize(
+    "value", [0, 1, True, 0.0, 1.0, Fraction(1, 2), np.float64(0.5), np.float32(0.5)]
+)
 def test_a_callable_may_return_any_number_in_range(value):
     found = matrix_of(["a"], ["b"], lambda *_: value).rows[0][0]
     assert found == float(value)
@@ -303,7 +309,9 @@ def test_a_callable_that_returns_something_else_is_named(value):
     def my_measure(one, other):
         return value
 
-    with pytest.raises(ParameterError, match=r"my_measure returned .*: it must return a number in 0\.\.1"):
+    with pytest.raises(
+        ParameterError, match=r"my_measure returned .*: it must return a number in 0\.\.1"
+    ):
         matrix_of(["a"], ["b"], my_measure)
 
 
@@ -395,9 +403,7 @@ def test_many_threads_and_many_keys():
 
 
 def test_importing_the_module_loads_neither_numpy_nor_rapidfuzz():
-    code = (
-        "import sys, ctxmetrics.metrics.similarity; print(sorted({'numpy', 'rapidfuzz'} & set(sys.modules)))"
-    )
+    code = "import sys, ctxmetrics.metrics.similarity; print(sorted({'numpy', 'rapidfuzz'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -471,7 +477,9 @@ def test_half_a_million_pairs_at_the_cut_have_the_verdicts_of_the_plain_definiti
         ):
             expected = [Match(line.index(max(line)), max(line)) for line in lines]
             assert list(matches) == [best if best.similarity >= cutoff else None for best in expected]
-            assert [value >= cutoff for value in values] == [best.similarity >= cutoff for best in expected]
+            assert [value >= cutoff for value in values] == [
+                best.similarity >= cutoff for best in expected
+            ]
             assert [value > cutoff for value in values] == [best.similarity > cutoff for best in expected]
         pairs += len(retrieved) * len(references)
 

@@ -141,7 +141,10 @@ def test_what_a_recall_reports_as_found_and_missed_is_the_span() -> None:
             source, start, end = read_span(verdict.id, "here")
             whole = {(source, position) for position in range(start, end)}
             missed = sets_of(
-                [write_span(source, part["start"], part["end"]) for part in verdict.details.get("missed", ())]
+                [
+                    write_span(source, part["start"], part["end"])
+                    for part in verdict.details.get("missed", ())
+                ]
             )
             contexts = [index for index, one in enumerate(sets_of(retrieved)) if one & whole]
             assert set().union(*missed) == whole - set().union(*sets_of(retrieved))
@@ -230,9 +233,12 @@ def test_the_report_marks_the_part_that_was_found(tmp_path: Path) -> None:
 
 
 def test_a_text_of_another_length_is_said_and_not_quoted() -> None:
-    one = recall(a((0, 10)), a((0, 5)), {"retrieved_contexts": ["short"], "reference_contexts": ["too long"]})
+    one = recall(
+        a((0, 10)), a((0, 5)), {"retrieved_contexts": ["short"], "reference_contexts": ["too long"]}
+    )
     assert (
-        one.verdicts[0].reason == "5 of 5 characters retrieved, in c1; its text has 8 characters, its span 5"
+        one.verdicts[0].reason
+        == "5 of 5 characters retrieved, in c1; its text has 8 characters, its span 5"
     )
     assert one.verdicts[0].evidence == ()
     other = precision(a((0, 10)), a((0, 5)), {"retrieved_contexts": ["short"]})
@@ -284,7 +290,9 @@ def test_parameters_of_recall_are_checked(parameters: dict[str, Any]) -> None:
         SpanBasedContextRecall(**parameters)
 
 
-@pytest.mark.parametrize("parameters", [{"formula": "average_precision"}, {"min_cover": 2}, {"unit": "span"}])
+@pytest.mark.parametrize(
+    "parameters", [{"formula": "average_precision"}, {"min_cover": 2}, {"unit": "span"}]
+)
 def test_parameters_of_precision_are_checked(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         SpanBasedContextPrecision(**parameters)
@@ -410,7 +418,9 @@ def test_the_span_of_a_document(document: Any) -> None:
 def test_documents_are_read_as_spans_where_the_labels_are_spans(document: Any) -> None:
     sample = Sample(retrieved_contexts=[document], reference_context_ids=["t.md#char=50,80"])
     assert sample.retrieved_context_ids == ("t.md#char=40,68",)
-    row = Sample.from_dict({"retrieved_contexts": [document], "reference_context_ids": ["t.md#char=50,80"]})
+    row = Sample.from_dict(
+        {"retrieved_contexts": [document], "reference_context_ids": ["t.md#char=50,80"]}
+    )
     assert row.retrieved_context_ids == ("t.md#char=40,68",)
     assert SpanBasedContextRecall().score(sample).value == 18 / 30
     (verdict,) = SpanBasedContextRecall().score(sample).verdicts
@@ -466,7 +476,8 @@ def test_a_document_that_does_not_say_where_it_stands_has_no_span(document: Any)
 
 def test_documents_without_spans_beside_labels_that_are_spans_are_an_error_with_the_fix() -> None:
     sample = Sample(
-        retrieved_contexts=[{"id": "u1", "page_content": CHUNK}], reference_context_ids=["t.md#char=50,80"]
+        retrieved_contexts=[{"id": "u1", "page_content": CHUNK}],
+        reference_context_ids=["t.md#char=50,80"],
     )
     with pytest.raises(SampleError, match=r"'u1' does not say where .* add_start_index=True"):
         SpanBasedContextRecall().score(sample)
@@ -527,7 +538,9 @@ def test_a_doubtful_verdict_gives_no_label() -> None:
         ),
     ],
 )
-def test_contexts_without_a_span_give_no_label_but_an_error(changed: dict[str, Any], message: str) -> None:
+def test_contexts_without_a_span_give_no_label_but_an_error(
+    changed: dict[str, Any], message: str
+) -> None:
     with pytest.raises(CtxMetricsError, match=f"sample 'q1', context 1.*{message}"):
         judged(**changed).reference_spans()
 

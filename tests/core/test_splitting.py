@@ -27,7 +27,9 @@ class Counter:
         self.shown.append((len(data.get("sentences", ())), len(data["contexts"])))
         answer = {"data": prompt.data_code}
         answer["contexts"] = [{"id": item["id"], "useful": False} for item in data["contexts"]]
-        answer["sentences"] = [{"id": item["id"], "supported": False} for item in data.get("sentences", ())]
+        answer["sentences"] = [
+            {"id": item["id"], "supported": False} for item in data.get("sentences", ())
+        ]
         return Reply(content={key: answer[key] for key in schema.model_fields})
 
 
@@ -96,7 +98,8 @@ def test_one_yes_is_yes_and_no_needs_every_part(values, merged):
     parts = parts_of(request, "joint", per_context=True, limit=60_000, most=64)
     for order in permutations(values):
         answers = [
-            (part, {"s1": Verdict(id="s1", value=value)}) for part, value in zip(parts, order, strict=False)
+            (part, {"s1": Verdict(id="s1", value=value)})
+            for part, value in zip(parts, order, strict=False)
         ]
         (verdict,) = merge(request.unit_ids, request.units, answers)
         assert (verdict.id, verdict.text, verdict.value) == ("s1", "A unit.", merged)

@@ -136,7 +136,9 @@ def test_the_cluster_error_of_a_corrected_mean_is_that_of_statsmodels(seed: int,
         people, judge, others, weights=weights.tolist() if weighted else None, clusters=clusters.tolist()
     )
     pool = [*judge, *others] if weighted else others
-    rows = np.concatenate([np.array(people) - found.trust * np.array(judge), found.trust * np.array(pool)])
+    rows = np.concatenate(
+        [np.array(people) - found.trust * np.array(judge), found.trust * np.array(pool)]
+    )
     columns = np.zeros((len(rows), 2))
     columns[:40, 0] = columns[40:, 1] = 1
     groups = np.concatenate([clusters[:40], clusters if weighted else clusters[40:]])

@@ -39,7 +39,9 @@ def test_with_many_scores_it_is_the_normal_interval():
     source = random.Random(3)
     values = [source.betavariate(2, 3) for _ in range(20_000)]
     mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
-    assert mean_interval(values) == pytest.approx((mean - 1.95996 * error, mean + 1.95996 * error), abs=2e-5)
+    assert mean_interval(values) == pytest.approx(
+        (mean - 1.95996 * error, mean + 1.95996 * error), abs=2e-5
+    )
 
 
 def test_equal_scores_leave_doubt():
@@ -67,7 +69,9 @@ def test_it_stays_inside_the_scale_and_holds_the_mean():
     source = random.Random(1)
     for _ in range(300):
         n = source.randint(2, 40)
-        values = [source.choice([0.0, 1.0, source.random() ** 8, 1 - source.random() ** 8]) for _ in range(n)]
+        values = [
+            source.choice([0.0, 1.0, source.random() ** 8, 1 - source.random() ** 8]) for _ in range(n)
+        ]
         low, high = mean_interval(values)
         assert 0.0 <= low <= statistics.fmean(values) + 1e-12
         assert statistics.fmean(values) - 1e-12 <= high <= 1.0

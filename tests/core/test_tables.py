@@ -73,7 +73,11 @@ def test_missing_values_are_missing_and_say_why(kind):
     make, _ = kind
     scored = score_table(make({**IDS, "reference_context_ids": [["x"], None, []]}), METRICS[:1])
     assert column(scored, "id_based_context_recall") == [1.0, None, None]
-    assert column(scored, "id_based_context_recall.reason_code") == [None, "missing_field", "no_reference"]
+    assert column(scored, "id_based_context_recall.reason_code") == [
+        None,
+        "missing_field",
+        "no_reference",
+    ]
 
 
 def test_texts_and_numbers_in_cells(kind):
@@ -126,7 +130,10 @@ def test_pandas_keeps_its_index():
 @pytest.mark.parametrize("gap", [None, math.nan, pd.NA, pd.NaT])
 def test_every_gap_of_pandas_is_a_gap(gap):
     frame = pd.DataFrame(
-        {"user_input": pd.Series(["a", gap], dtype=object), **{key: value[:2] for key, value in IDS.items()}}
+        {
+            "user_input": pd.Series(["a", gap], dtype=object),
+            **{key: value[:2] for key, value in IDS.items()},
+        }
     )
     assert score_table(frame, METRICS[:1])["id_based_context_recall"].tolist() == [1.0, 0.0]
 
@@ -144,7 +151,9 @@ def test_errors_name_the_row(kind):
 
 def test_a_column_of_a_metrics_name_is_not_overwritten(kind):
     make, _ = kind
-    with pytest.raises(ParameterError, match=r"already has a column 'id_based_context_recall'\. Rename it"):
+    with pytest.raises(
+        ParameterError, match=r"already has a column 'id_based_context_recall'\. Rename it"
+    ):
         score_table(make({**IDS, "id_based_context_recall": [1, 2, 3]}), METRICS)
 
 

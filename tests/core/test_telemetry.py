@@ -36,7 +36,9 @@ def spans(monkeypatch):
 
 
 def judged(server, **options):
-    return LLMJudge(OpenAIModel("gpt-test", base_url=server.base_url, api_key="sk-telemetry-key"), **options)
+    return LLMJudge(
+        OpenAIModel("gpt-test", base_url=server.base_url, api_key="sk-telemetry-key"), **options
+    )
 
 
 def test_one_span_a_call_with_the_genai_names(spans):

@@ -116,7 +116,9 @@ def test_strict_evidence_makes_a_weak_yes_a_no_and_nothing_else():
 def test_a_denial_that_an_ellipsis_or_an_alignment_passes_over_is_found_out():
     hidden = reply([{"context": "c2", "quote": "Smoking is ... allowed outside", "whole": True}])
     assert judged(hidden)[0].verdicts[1].details["weak"] == ("broken_quote",)
-    left_out = reply([{"context": "c2", "quote": "Smoking is allowed outside, by the way", "whole": True}])
+    left_out = reply(
+        [{"context": "c2", "quote": "Smoking is allowed outside, by the way", "whole": True}]
+    )
     verdict = judged(left_out)[0].verdicts[1]
     assert (verdict.value, verdict.code) == (False, "unverified_evidence")
 
@@ -175,7 +177,9 @@ def _honest(rows: dict[Any, dict[str, Any]]):
             found = [{"context": best[0], "quote": quote(unit, best[1]), "whole": True}] if best else []
             named.update(item["context"] for item in found)
             missing = None if best else unit
-            entries.append({"id": id_, "evidence": found, "missing": missing, "supported": best is not None})
+            entries.append(
+                {"id": id_, "evidence": found, "missing": missing, "supported": best is not None}
+            )
         whole = " ".join(question.units.values())
         rated = [
             {

@@ -88,7 +88,9 @@ def test_a_run_with_workers_is_stopped_by_ctrl_c_and_resumed(tmp_path):
     options = ("score", "many.jsonl", "-m", "context_recall", "--workers", "2")
     command = [sys.executable, "-m", "ctxmetrics", *options, "--out", "out.jsonl"]
     part = tmp_path / "out.jsonl.part"
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     while process.poll() is None and not (part.exists() and part.stat().st_size):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)

@@ -185,7 +185,9 @@ def test_a_judge_may_be_given_in_three_ways():
     assert as_judge(Foreign(), Foreign, Wrapped).model == Wrapped(Foreign())
     assert as_judge(Wrapped(Foreign()), Foreign, Wrapped).model == Wrapped(Foreign())
     assert as_judge(Wrapped(Foreign())).model == Wrapped(Foreign())
-    with pytest.raises(ParameterError, match=r"judge=str is no judge\. .* a Foreign with nothing around it"):
+    with pytest.raises(
+        ParameterError, match=r"judge=str is no judge\. .* a Foreign with nothing around it"
+    ):
         as_judge("gpt", Foreign, Wrapped)
 
 

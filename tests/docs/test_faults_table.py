@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def _load():
-    spec = importlib.util.spec_from_file_location("silently_wrong", ROOT / "benchmarks" / "silently_wrong.py")
+    spec = importlib.util.spec_from_file_location(
+        "silently_wrong", ROOT / "benchmarks" / "silently_wrong.py"
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

@@ -49,13 +49,22 @@ CHECKED_ELSEWHERE = {
     ): "the command of CI is run by .ci/run; the other one's words are run below, without the installation",
     ("README", "python"): "each block stands alone: tests/docs/test_readme.py",
     ("running", "python cluster"): "on clusters of this machine: tests/cluster",
-    ("deciding", "sh no-run"): "one after the other, with a person's answers: tests/docs/test_deciding.py",
+    (
+        "deciding",
+        "sh no-run",
+    ): "one after the other, with a person's answers: tests/docs/test_deciding.py",
     (
         "comparing",
         "sh no-run",
     ): "needs labels files of two runs; parsed below, run by tests/core/test_compare.py",
-    ("providers", "sh no-run"): "against a server that stands for the provider: tests/core/test_providers.py",
-    ("start", "python file=test_retriever.py"): "by `deepeval test run` and pytest: tests/docs/test_start.py",
+    (
+        "providers",
+        "sh no-run",
+    ): "against a server that stands for the provider: tests/core/test_providers.py",
+    (
+        "start",
+        "python file=test_retriever.py",
+    ): "by `deepeval test run` and pytest: tests/docs/test_start.py",
     (
         "spans",
         "sh no-run",
@@ -234,7 +243,11 @@ def commands() -> list[tuple[str, str]]:
     ("page", "command"),
     [
         _slow_if(
-            bool(re.search("parity|openai/|cache|check-judge|label|explain-difference|sweep|agree", command)),
+            bool(
+                re.search(
+                    "parity|openai/|cache|check-judge|label|explain-difference|sweep|agree", command
+                )
+            ),
             page,
             command,
             name=f"{page}-{command}",
@@ -274,6 +287,8 @@ def test_the_page_on_the_design_names_every_part_of_the_core() -> None:
     table = re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE)
     named = {name.rstrip("/") for row in table for name in re.findall(r"`([\w/]+)`", row)}
     core = ROOT / "core" / "ctxmetrics"
-    there = {path.stem for path in core.iterdir() if path.suffix == ".py" or path.is_dir()} - {"__pycache__"}
+    there = {path.stem for path in core.iterdir() if path.suffix == ".py" or path.is_dir()} - {
+        "__pycache__"
+    }
     public = {name for name in there if not name.startswith("_")} | {"_runtime"}
     assert named == public

@@ -81,10 +81,14 @@ def test_a_number_in_ones_own_langsmith_evaluate(monkeypatch: pytest.MonkeyPatch
 
     def evaluate(target, *, data, evaluators):
         assert data == "my dataset"
-        rows.extend(real(target, data=examples, evaluators=evaluators, client=offline, upload_results=False))
+        rows.extend(
+            real(target, data=examples, evaluators=evaluators, client=offline, upload_results=False)
+        )
 
     monkeypatch.setattr(langsmith, "evaluate", evaluate)
-    load(drop_in("ctxmetrics_langchain"), monkeypatch, retriever=SimpleNamespace(invoke=lambda _: [PARIS]))
+    load(
+        drop_in("ctxmetrics_langchain"), monkeypatch, retriever=SimpleNamespace(invoke=lambda _: [PARIS])
+    )
     assert [row["evaluation_results"]["results"][0].score for row in rows] == [0.5]
 
 

@@ -105,7 +105,10 @@ def nothing_is_loaded_from_elsewhere(site: Path) -> None:
         assert parser.addresses
         assert [item for item in parser.addresses if re.match(r"(https?:)?//", item)] == [], page
     for style in site.rglob("*.css"):
-        assert re.findall(r"(?:url\(|@import)[\s\"']*(?:https?:)?//", style.read_text(encoding="utf-8")) == []
+        assert (
+            re.findall(r"(?:url\(|@import)[\s\"']*(?:https?:)?//", style.read_text(encoding="utf-8"))
+            == []
+        )
 
 
 def the_first_use_of_each_word_of_the_glossary_is_a_link(site: Path) -> None:

@@ -96,7 +96,9 @@ def test_ours_from_the_pages_verdicts_is_what_the_page_documents() -> None:
 
 
 def skip_without_public_data(agreement: Any) -> None:
-    missing = [name for name in (agreement.CLAPNQ, agreement.BEGIN) if not (agreement.DATA / name).is_file()]
+    missing = [
+        name for name in (agreement.CLAPNQ, agreement.BEGIN) if not (agreement.DATA / name).is_file()
+    ]
     if missing:
         pytest.skip(f"no {' and no '.join(missing)} here; benchmarks/README.md says how to get them")
 
@@ -141,9 +143,14 @@ def test_the_summary_shown_is_that_of_the_example_data() -> None:
 def test_every_option_and_command_is_explained() -> None:
     text = page("cli")
     command = get_command(app)
-    assert {f"ctxmetrics {name}" for name in command.commands} <= set(re.findall(r"ctxmetrics [\w-]+", text))
+    assert {f"ctxmetrics {name}" for name in command.commands} <= set(
+        re.findall(r"ctxmetrics [\w-]+", text)
+    )
     options = {
-        name for option in command.commands["score"].params for name in option.opts if name.startswith("--")
+        name
+        for option in command.commands["score"].params
+        for name in option.opts
+        if name.startswith("--")
     }
     assert len(options) > 10
     assert {option for option in options if f"`{option}`" not in text} == set()

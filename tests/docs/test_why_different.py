@@ -21,7 +21,9 @@ def test_one_row_has_0_6_1_0_and_nan() -> None:
 def test_the_table_is_what_the_frameworks_give() -> None:
     for name in ("ragas", "deepeval"):
         pytest.importorskip(name, reason=f"the {name} extra is not installed")
-    spec = importlib.util.spec_from_file_location("why_different", ROOT / "benchmarks" / "why_different.py")
+    spec = importlib.util.spec_from_file_location(
+        "why_different", ROOT / "benchmarks" / "why_different.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     benchmark = importlib.util.module_from_spec(spec)

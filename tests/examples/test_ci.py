@@ -23,7 +23,9 @@ def repository(tmp_path: Path) -> Path:
     (tmp_path / "baseline").mkdir()
     (tmp_path / "examples").mkdir()
     shutil.copy(ROOT / "examples" / "handbook.jsonl", tmp_path / "examples")
-    command = "ctxmetrics score examples/handbook.jsonl --metric context_recall --metric context_precision"
+    command = (
+        "ctxmetrics score examples/handbook.jsonl --metric context_recall --metric context_precision"
+    )
     assert run(tmp_path, f"{command} --out baseline/scores.jsonl").returncode == 0
     (tmp_path / "summary.md").unlink()
     return tmp_path

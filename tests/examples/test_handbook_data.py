@@ -31,7 +31,12 @@ FIELDS = {
     "metadata",
 }
 TEXT_FIELDS = ("id", "user_input", "response", "reference")
-LIST_FIELDS = ("retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids")
+LIST_FIELDS = (
+    "retrieved_contexts",
+    "reference_contexts",
+    "retrieved_context_ids",
+    "reference_context_ids",
+)
 
 each_sample = pytest.mark.parametrize("sample", [pytest.param(s, id=s["id"]) for s in SAMPLES])
 
@@ -111,7 +116,9 @@ def test_quotes_are_verbatim_and_come_from_useful_contexts(sample):
 @each_sample
 def test_equal_chunks_carry_equal_usefulness(sample):
     seen: dict[str, int] = {}
-    for text, useful in zip(sample["retrieved_contexts"], sample["labels"]["context_useful"], strict=True):
+    for text, useful in zip(
+        sample["retrieved_contexts"], sample["labels"]["context_useful"], strict=True
+    ):
         assert seen.setdefault(text, useful) == useful
 
 
@@ -125,7 +132,9 @@ def test_chunks_have_a_realistic_number_and_size(sample):
 
 @each_sample
 def test_language_is_the_one_it_says(sample):
-    script = {"en": r"[A-Za-z]", "ru": r"[а-яё]", "zh": r"[\u4e00-\u9fff]"}[sample["metadata"]["language"]]
+    script = {"en": r"[A-Za-z]", "ru": r"[а-яё]", "zh": r"[\u4e00-\u9fff]"}[
+        sample["metadata"]["language"]
+    ]
     others = {"en": r"[а-яё\u4e00-\u9fff]", "ru": r"[\u4e00-\u9fff]", "zh": r"[а-яё]"}
     for text in (
         sample["user_input"],

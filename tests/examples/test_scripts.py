@@ -120,7 +120,9 @@ def test_a_retriever_over_documents_and_an_experiment_give_numbers(tmp_path: Pat
         read_samples(EXAMPLES / "handbook.jsonl"),
         [METRICS["context_recall"](), METRICS["context_precision"]()],
     ).summary()
-    means = {name.removeprefix("context_"): (f"{item.mean:.4f}", "36 of 36") for name, item in core.items()}
+    means = {
+        name.removeprefix("context_"): (f"{item.mean:.4f}", "36 of 36") for name, item in core.items()
+    }
     assert table(printed_by("ragas_experiment.py", tmp_path / "b")) == means
 
 

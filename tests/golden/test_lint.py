@@ -107,7 +107,9 @@ def test_the_schemas_are_schemas(name):
 @pytest.mark.parametrize("metric", FILES)
 def test_the_files_follow_the_schema(metric):
     validator = Draft202012Validator(read(HERE / "schema" / "v1.schema.json"))
-    errors = [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(FILES[metric])]
+    errors = [
+        f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(FILES[metric])
+    ]
     assert errors == []
     assert FILES[metric]["metric"] == metric
 
@@ -116,7 +118,8 @@ def test_the_files_follow_the_schema(metric):
 def test_the_known_differences_follow_the_schema(framework):
     validator = Draft202012Validator(read(HERE / "schema" / "known_differences.v1.schema.json"))
     errors = [
-        f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(DIFFERENCES[framework])
+        f"{error.json_path}: {error.message[:200]}"
+        for error in validator.iter_errors(DIFFERENCES[framework])
     ]
     assert errors == []
     assert DIFFERENCES[framework]["framework"] == framework
@@ -167,7 +170,11 @@ def test_every_kind_of_unusable_reply_has_a_case_where_the_second_reply_repairs_
 def test_every_row_of_the_table_of_empty_sides_is_there(metric, name):
     missing = "no-response" if metric == "context_utilization" else "no-reference"
     rows = {case["id"] for owner, case in CASES if owner == metric and f"-empty-{name}-" in case["id"]}
-    assert {row.split(f"-empty-{name}-")[1] for row in rows} == {"nothing-retrieved", missing, "both-empty"}
+    assert {row.split(f"-empty-{name}-")[1] for row in rows} == {
+        "nothing-retrieved",
+        missing,
+        "both-empty",
+    }
 
 
 # --- each case ------------------------------------------------------------------------------------------------
@@ -228,7 +235,9 @@ def test_the_score_follows_from_the_verdicts():
 
 def value_of(metric: str, case: dict, verdicts: list) -> Fraction:
     params, name = case.get("params", {}), convention(case)
-    formula = params.get("formula", "share" if metric.startswith(("id_", "span_")) else "average_precision")
+    formula = params.get(
+        "formula", "share" if metric.startswith(("id_", "span_")) else "average_precision"
+    )
     by_share = metric.endswith("recall") or formula == "share"
     epsilon = Fraction(1, 10**10) if name == "ragas" else Fraction(0)
     top = 100 if name == "aegis" else 1
@@ -321,7 +330,9 @@ def test_spans_are_inside_their_contexts():
     def rule(metric, case):
         contexts = case["sample"].get("retrieved_contexts", [])
         expected = case["expected"]
-        for verdict, spans in zip(expected.get("verdicts", []), expected.get("evidence", []), strict=False):
+        for verdict, spans in zip(
+            expected.get("verdicts", []), expected.get("evidence", []), strict=False
+        ):
             if spans and verdict is None:
                 yield "evidence without a verdict"
             for context, start, end in spans:
@@ -356,7 +367,9 @@ def test_quotes_stand_in_their_contexts_and_expected_spans_are_where_they_first_
 def quotes(case: dict) -> list[tuple[str, str]]:
     joint = case.get("judge", {}).get("joint", [])
     entries = (
-        joint[-1]["sentences"] if joint and isinstance(joint[-1], dict) and "sentences" in joint[-1] else []
+        joint[-1]["sentences"]
+        if joint and isinstance(joint[-1], dict) and "sentences" in joint[-1]
+        else []
     )
     return [(item["context"], item["quote"]) for entry in entries for item in entry.get("evidence") or ()]
 
@@ -372,7 +385,9 @@ def test_replies_are_recorded_for_the_steps_the_metric_asks():
                 if case["expected"].get("verdicts") != []:
                     yield "verdicts without replies"
                 return
-            unit = case.get("params", {}).get("unit", "claim" if convention(case) == "axion" else "sentence")
+            unit = case.get("params", {}).get(
+                "unit", "claim" if convention(case) == "axion" else "sentence"
+            )
             main = "usefulness" if metric == "context_utilization" else "joint"
             claims = unit == "claim" and metric != "context_utilization"
             if main not in steps or ("claims" in steps) != claims:

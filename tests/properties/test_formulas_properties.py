@@ -184,7 +184,9 @@ def test_the_order_of_contexts_changes_neither_recall_nor_precision(matrix, rand
     shuffled = [[row[context] for context in order] for row in matrix]
     assert attribution_recall(shuffled) == attribution_recall(matrix)
     assert attribution_precision(shuffled) == attribution_precision(matrix)
-    assert sorted(order[context] for context in unused_contexts(shuffled)) == list(unused_contexts(matrix))
+    assert sorted(order[context] for context in unused_contexts(shuffled)) == list(
+        unused_contexts(matrix)
+    )
 
 
 @given(matrices(), st.randoms(use_true_random=False))

@@ -71,7 +71,9 @@ def test_parsing_raises_nothing_but_the_documented_error(content: Any) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(replies, min_size=1, max_size=3))
-def test_no_reply_changes_a_denominator_or_costs_more_than_its_own_verdicts(given_replies: list[Any]) -> None:
+def test_no_reply_changes_a_denominator_or_costs_more_than_its_own_verdicts(
+    given_replies: list[Any],
+) -> None:
     forget()
     scripted = [
         reply if isinstance(reply, (str, dict)) else json.dumps(reply, allow_nan=True)
@@ -130,7 +132,9 @@ def test_sentences_stand_in_the_text_in_order(text: str) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["question", "answer"]), texts), st.lists(texts, max_size=4))
-def test_data_stays_in_its_block_and_is_the_same_data(fields: dict[str, str], contexts: list[str]) -> None:
+def test_data_stays_in_its_block_and_is_the_same_data(
+    fields: dict[str, str], contexts: list[str]
+) -> None:
     data = {
         **fields,
         "contexts": [{"id": f"c{number}", "text": text} for number, text in enumerate(contexts, 1)],
@@ -150,7 +154,9 @@ def test_data_stays_in_its_block_and_is_the_same_data(fields: dict[str, str], co
 
 @settings(max_examples=25, deadline=None)
 @given(st.permutations(["recall", "precision", "utilization", "supports"]), st.integers(1, 4))
-def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(order: list[str], count: int) -> None:
+def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(
+    order: list[str], count: int
+) -> None:
     metrics = {
         "recall": ContextRecall(),
         "precision": ContextPrecision(),
@@ -175,9 +181,9 @@ def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(order: li
     alone = {}
     for name, metric in metrics.items():
         forget()
-        alone[name] = evaluate([sample], [metric], judge=ScriptedJudge(answer, name="order"), progress=False)[
-            0
-        ][metric.name].value
+        alone[name] = evaluate(
+            [sample], [metric], judge=ScriptedJudge(answer, name="order"), progress=False
+        )[0][metric.name].value
     assert alone == {"recall": 0.5, "precision": 1.0, "utilization": 1.0, "supports": 1.0}
     forget()
     chosen = order[:count]
@@ -187,4 +193,6 @@ def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(order: li
         judge=ScriptedJudge(answer, name="order"),
         progress=False,
     )[0]
-    assert {name: row[metrics[name].name].value for name in chosen} == {name: alone[name] for name in chosen}
+    assert {name: row[metrics[name].name].value for name in chosen} == {
+        name: alone[name] for name in chosen
+    }

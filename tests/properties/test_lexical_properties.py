@@ -25,8 +25,12 @@ SCRIPTS = (
     "\n\t\r\x0b\u2028- * • 1. 2) ...!?\u3000",
     "\ud800\udfff😀👍🏽\U000e0100",
 )
-LETTERS = st.one_of(*(st.sampled_from(script) for script in SCRIPTS), st.characters(exclude_categories=()))
-PIECES = st.sampled_from([piece for script in SCRIPTS for piece in script.split(" ")] + [" ", ". ", "\n- "])
+LETTERS = st.one_of(
+    *(st.sampled_from(script) for script in SCRIPTS), st.characters(exclude_categories=())
+)
+PIECES = st.sampled_from(
+    [piece for script in SCRIPTS for piece in script.split(" ")] + [" ", ". ", "\n- "]
+)
 TEXTS = st.one_of(st.text(LETTERS, max_size=40), st.lists(PIECES, max_size=25).map(" ".join))
 LANGUAGES = st.sampled_from(("en", "ru", "de", "zh", "th", "hi", "xx", "", "en-GB"))
 REQUESTS = st.builds(

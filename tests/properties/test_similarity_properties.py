@@ -27,7 +27,9 @@ def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     best = best_matches(retrieved, references, measure, cutoff)
     found = similarities(retrieved, references, measure, cutoff).tolist()
     rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
-    return SimpleNamespace(rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved)
+    return SimpleNamespace(
+        rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved
+    )
 
 
 anything = st.text(st.characters(exclude_categories=()), max_size=20)  # lone surrogates too

@@ -314,7 +314,9 @@ def _listed(letter, texts):
 def _batches(category, canary, *, alone):
     """Return the category's texts for data, one by one or a few together."""
     texts = [
-        canary.fill(item) for item in PAYLOADS if item["category"] == category and "context" in item["where"]
+        canary.fill(item)
+        for item in PAYLOADS
+        if item["category"] == category and "context" in item["where"]
     ]
     batch: list[str] = []
     for text in texts:
@@ -408,7 +410,9 @@ def _shifted(amount):
 
 def _extra():
     reply = _all_yes(lambda _: [{"context": "c2", "quote": QUOTE, "whole": True}])
-    reply["sentences"] += [{"id": f"s{number}", "supported": True, "evidence": []} for number in range(4, 40)]
+    reply["sentences"] += [
+        {"id": f"s{number}", "supported": True, "evidence": []} for number in range(4, 40)
+    ]
     return reply
 
 
@@ -479,9 +483,13 @@ def test_an_injected_sentence_is_evidence_of_nothing_else_and_says_so(desk):
 def _reply_texts(category, canary, *, whole=False):
     """Return the category's texts for replies; on demand without those that hold half a character."""
     texts = (
-        canary.fill(item) for item in PAYLOADS if item["category"] == category and "reply" in item["where"]
+        canary.fill(item)
+        for item in PAYLOADS
+        if item["category"] == category and "reply" in item["where"]
     )
-    return [text for text in texts if not (whole and any("\ud800" <= letter <= "\udfff" for letter in text))]
+    return [
+        text for text in texts if not (whole and any("\ud800" <= letter <= "\udfff" for letter in text))
+    ]
 
 
 def test_half_a_character_in_a_reply_costs_its_verdict_at_most(desk):

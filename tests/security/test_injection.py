@@ -65,7 +65,9 @@ def _sample(contexts: list[str] | None = None, **fields: Any) -> Sample:
     return Sample(retrieved_contexts=contexts or [JUNK, SOURCE, JUNK + " It is old."], **given)
 
 
-def _obeying(quote: Callable[[str, str], str | None], *, echo: bool) -> Callable[[Prompt], dict[str, Any]]:
+def _obeying(
+    quote: Callable[[str, str], str | None], *, echo: bool
+) -> Callable[[Prompt], dict[str, Any]]:
     """Return a judge that calls everything true."""
 
     def reply(prompt: Prompt) -> dict[str, Any]:
@@ -82,7 +84,8 @@ def _obeying(quote: Callable[[str, str], str | None], *, echo: bool) -> Callable
             for id_, text in question.units.items()
         ]
         said["contexts"] = [
-            {"id": id_, "quote": quote(text, text), "useful": True} for id_, text in question.contexts.items()
+            {"id": id_, "quote": quote(text, text), "useful": True}
+            for id_, text in question.contexts.items()
         ]
         return said
 

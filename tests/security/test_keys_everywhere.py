@@ -120,7 +120,9 @@ def telling():
 
     In turn: a refusal in JSON, one as a page, an error with status 200, and a reply with the key in its reasons.
     """
-    honest = answer_from(supported=lambda unit, _: "green" in unit, useful=lambda text, _: "green" in text)
+    honest = answer_from(
+        supported=lambda unit, _: "green" in unit, useful=lambda text, _: "green" in text
+    )
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -177,7 +179,12 @@ def _left(results):
         for score in row.values():
             yield from (score.to_dict(), repr(score), score.pretty(), score.reason, score.message)
             yield pickle.dumps(score).decode("latin-1")
-    yield from (repr(results), str(results.summary()), str(results.stopped), results.to_pandas().to_dict())
+    yield from (
+        repr(results),
+        str(results.summary()),
+        str(results.stopped),
+        results.to_pandas().to_dict(),
+    )
 
 
 def _core(url, folder):
@@ -230,7 +237,8 @@ def _ragas(llm_of):
 
         del folder
         fields = [
-            {name: value for name, value in sample.to_dict().items() if name != "id"} for sample in SAMPLES
+            {name: value for name, value in sample.to_dict().items() if name != "id"}
+            for sample in SAMPLES
         ]
         metrics = [ctxmetrics_ragas.ContextRecall(llm=llm_of(url))]
         config = RunConfig(max_retries=1)

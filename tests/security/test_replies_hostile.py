@@ -95,7 +95,15 @@ def _after_thinking_python(reply):
 @pytest.mark.parametrize("quoted", QUOTED)
 @pytest.mark.parametrize(
     "write",
-    [json.dumps, _python, _raw_newlines, _unescaped, _in_a_fence, _after_thinking, _after_thinking_python],
+    [
+        json.dumps,
+        _python,
+        _raw_newlines,
+        _unescaped,
+        _in_a_fence,
+        _after_thinking,
+        _after_thinking_python,
+    ],
     ids=lambda write: write.__name__,
 )
 def test_what_a_reply_quotes_is_no_part_of_it(write, quoted):

@@ -107,7 +107,9 @@ LINES = [text.count("\n") for text in words_of(BASELINE)]
 def test_a_terminal_gets_printable_characters_and_no_line_more(name):
     for text, most in zip(words_of(run(DATA[name])), LINES, strict=True):
         assert text.count("\n") <= most
-        assert all(character.isprintable() or character in JOINERS for character in text.replace("\n", ""))
+        assert all(
+            character.isprintable() or character in JOINERS for character in text.replace("\n", "")
+        )
 
 
 class Structure(HTMLParser):
@@ -145,7 +147,9 @@ def test_a_page_has_the_same_tags_whatever_it_shows(name, tmp_path):
     assert Structure(page).tags == Structure(render_html(BASELINE.report(), title=HARMLESS)).tags
     controls = {character for character in page if ord(character) < 32 or 0x7F <= ord(character) < 0xA0}
     assert controls <= {"\n", "\t"}
-    assert not set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2028\u2029\u200b\ufeff\U000e0041") & set(page)
+    assert not set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2028\u2029\u200b\ufeff\U000e0041") & set(
+        page
+    )
     assert "default-src 'none'" in page
     results.to_html(tmp_path / "page.html", title=text)  # it can be written, whatever a judge said
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
@@ -186,7 +190,10 @@ def test_out_and_cache_hold_what_they_are_named_and_nothing_else(tmp_path, monke
     ]
     samples = [
         Sample(
-            id=text, reference="One fact.", retrieved_contexts=[text], metadata={"path": text, "out": text}
+            id=text,
+            reference="One fact.",
+            retrieved_contexts=[text],
+            metadata={"path": text, "out": text},
         )
         for text in texts
     ]
@@ -208,7 +215,10 @@ def test_out_and_cache_hold_what_they_are_named_and_nothing_else(tmp_path, monke
     assert len(results) == len(texts)
     evaluate(samples, [ContextRecall(judge=Echo("x"))], progress=False).to_html("page.html")
     found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    assert {name for name in found if not name.startswith("a/b/cache/")} == {"a/b/out.jsonl", "a/b/page.html"}
+    assert {name for name in found if not name.startswith("a/b/cache/")} == {
+        "a/b/out.jsonl",
+        "a/b/page.html",
+    }
 
 
 def test_a_servers_error_is_one_clean_line_in_logs_and_reasons(caplog):
@@ -299,7 +309,9 @@ def test_deepeval_finds_no_markup_in_what_it_prints(name):
         assert printed.spans == []
 
 
-@pytest.mark.parametrize("row", [{"x\x1b]0;title\x07\u202e": 1}, {"id": "\x1b[2J\x9b31m", "reference": 5}])
+@pytest.mark.parametrize(
+    "row", [{"x\x1b]0;title\x07\u202e": 1}, {"id": "\x1b[2J\x9b31m", "reference": 5}]
+)
 def test_what_is_told_about_a_file_is_one_clean_line_each(row, tmp_path):
     file = tmp_path / "samples.jsonl"
     file.write_text(json.dumps(row), encoding="utf-8")

@@ -29,7 +29,9 @@ def canned(kind: str, seconds: float) -> HttpResponse | None:
     if kind in {"429", "429_retry_after"}:
         return rate_limited(seconds if kind == "429_retry_after" else None)
     if kind == "500":
-        return rejection(500, "The server had an error while processing your request.", kind="server_error")
+        return rejection(
+            500, "The server had an error while processing your request.", kind="server_error"
+        )
     if kind == "503":
         return rejection(
             503, "The engine is currently overloaded, please try again later.", kind="server_error"

@@ -96,7 +96,9 @@ async def _read_body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -
 
 async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
     body = bytearray()
-    while size := _length((await reader.readuntil(b"\r\n")).partition(b";")[0].decode("latin-1"), base=16):
+    while size := _length(
+        (await reader.readuntil(b"\r\n")).partition(b";")[0].decode("latin-1"), base=16
+    ):
         body += await reader.readexactly(size)
         await reader.readexactly(2)
         if len(body) > MAX_BODY_BYTES:

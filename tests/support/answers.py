@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 Support: TypeAlias = bool | tuple[bool, str | None, str | None]
 """Whether a unit is supported, or that with the text of the context that says so and words copied from it."""
 
-_BLOCK = re.compile(r"BEGIN DATA ([0-9a-f]{24})\r?\n(.*?)\r?\ndata: ([0-9a-f]{8})\r?\nEND DATA \1", re.DOTALL)
+_BLOCK = re.compile(
+    r"BEGIN DATA ([0-9a-f]{24})\r?\n(.*?)\r?\ndata: ([0-9a-f]{8})\r?\nEND DATA \1", re.DOTALL
+)
 _CODE = re.compile(r"\ndata: ([0-9a-f]{8})\r?\nEND DATA ")
 _WORD = re.compile(r"\w{4,}|\d+")
 _ENOUGH = 0.6
@@ -118,7 +120,9 @@ class HonestResponder:
 
     def __call__(self, request: HasText) -> str:
         """Answer a request with JSON text."""
-        return json.dumps(self.answer(read_question(request.text)), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(
+            self.answer(read_question(request.text)), ensure_ascii=False, separators=(",", ":")
+        )
 
     def answer(self, question: Question) -> dict[str, Any]:
         """Answer a question with the reply's JSON object."""
@@ -131,7 +135,9 @@ class HonestResponder:
             ]
         if question.step in ("usefulness", "joint"):
             answer = question.data.get("answer") or " ".join(question.units.values())
-            named = {item["context"] for entry in reply.get("sentences", ()) for item in entry["evidence"]}
+            named = {
+                item["context"] for entry in reply.get("sentences", ()) for item in entry["evidence"]
+            }
             reply["contexts"] = [
                 self._context(id_, text, answer, tuple(question.units.values()), named)
                 for id_, text in question.contexts.items()

@@ -125,7 +125,9 @@ def parse_chat(payload: bytes, headers: Mapping[str, str], path: str = CHAT_PATH
         raise InvalidRequestError("Missing required parameter: 'messages'.", param="messages")
     tools = body.get("tools") or []
     if not _is_list_of_objects(tools):
-        raise InvalidRequestError("Invalid type for 'tools': expected an array of objects.", param="tools")
+        raise InvalidRequestError(
+            "Invalid type for 'tools': expected an array of objects.", param="tools"
+        )
     wanted = body.get("response_format")
     wanted = {} if wanted is None else wanted
     if not isinstance(wanted, dict) or (wanted and not isinstance(wanted.get("type"), str)):
@@ -195,13 +197,12 @@ def _check_strict_schema(request: ChatRequest) -> None:
         if schema.get("additionalProperties") is not False:
             problem = "'additionalProperties' is required to be supplied and to be false."
         elif set(schema.get("required", ())) != set(properties):
-            problem = (
-                "'required' is required to be supplied and to be an array including every key in properties."
-            )
+            problem = "'required' is required to be supplied and to be an array including every key in properties."
         else:
             continue
         raise InvalidRequestError(
-            f"Invalid schema for response_format '{wanted.get('name')}': {problem}", param="response_format"
+            f"Invalid schema for response_format '{wanted.get('name')}': {problem}",
+            param="response_format",
         )
 
 
@@ -253,13 +254,19 @@ def completion(request: ChatRequest, reply: Reply, *, usage: bool) -> dict[str, 
 
 def completion_events(body: Mapping[str, Any]) -> bytes:
     """Give a completion as server-sent events: one chunk with everything, then ``[DONE]``."""
-    chunk = {**body, "object": "chat.completion.chunk", "choices": [_as_delta(c) for c in body["choices"]]}
+    chunk = {
+        **body,
+        "object": "chat.completion.chunk",
+        "choices": [_as_delta(c) for c in body["choices"]],
+    }
     return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode()
 
 
 def error_body(message: str, *, kind: str, param: str | None = None, code: str | None = None) -> bytes:
     """Give an error object in OpenAI's form."""
-    return json.dumps({"error": {"message": message, "type": kind, "param": param, "code": code}}).encode()
+    return json.dumps(
+        {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    ).encode()
 
 
 def _choices(request: ChatRequest, reply: Reply) -> list[dict[str, Any]]:
@@ -294,7 +301,9 @@ def _as_delta(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 def _forced_tool(tools: list[Mapping[str, Any]], choice: object) -> str | None:
     """Name of the function a request insists on (``tool_choice`` names it, or is "required")."""
-    names = [str(tool["function"].get("name")) for tool in tools if isinstance(tool.get("function"), Mapping)]
+    names = [
+        str(tool["function"].get("name")) for tool in tools if isinstance(tool.get("function"), Mapping)
+    ]
     if isinstance(choice, Mapping) and isinstance(choice.get("function"), Mapping):
         return str(choice["function"].get("name"))
     return names[0] if names and choice in ("required", "any") else None

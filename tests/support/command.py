@@ -43,5 +43,12 @@ def run_process(
     command = [sys.executable, "-m", "ctxmetrics", *map(str, arguments)]
     env = {**os.environ, **_WIDE, **environment}
     return subprocess.run(
-        command, input=typed, capture_output=True, text=True, env=env, cwd=cwd, check=False, encoding="utf-8"
+        command,
+        input=typed,
+        capture_output=True,
+        text=True,
+        env=env,
+        cwd=cwd,
+        check=False,
+        encoding="utf-8",
     )

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 QUESTION = "How long is the pump guaranteed, and what does registration cost?"
 ANSWER = "The pump is guaranteed for three years."
 REFERENCE = "The pump is guaranteed for three years. Registration costs 20 euros."
-CONTEXTS = ["Rinse the filter monthly.", "Warranty: the pump is guaranteed for three years, from purchase."]
+CONTEXTS = [
+    "Rinse the filter monthly.",
+    "Warranty: the pump is guaranteed for three years, from purchase.",
+]
 DOCUMENTS = [{"page_content": text, "metadata": {"source": f"{n}.md"}} for n, text in enumerate(CONTEXTS)]
 # The value of each metric, by hand; the response is one sentence, which the second context states.
 EXPECTED = {"context_recall": 0.5, "context_precision": 0.5, "context_utilization": 0.5}
@@ -110,7 +113,10 @@ def _dataset(rows: Sequence[Mapping[str, Any]], *splits: str) -> Callable[[Path]
             folder.mkdir(parents=True)
             table = pa.Table.from_pylist([dict(row) for row in rows])
             name = "data-00000-of-00001.arrow"
-            with pa.OSFile(str(folder / name), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+            with (
+                pa.OSFile(str(folder / name), "wb") as file,
+                pa.ipc.new_stream(file, table.schema) as stream,
+            ):
                 stream.write_table(table)
             (folder / "state.json").write_text(
                 json.dumps({"_data_files": [{"filename": name}], "_split": None})

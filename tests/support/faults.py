@@ -310,7 +310,9 @@ def _has_objects(value: dict[str, Any]) -> bool:
 
 def _rename_keys(value: Any) -> Any:
     return (
-        {f"my_{name}": item for name, item in value.items()} if isinstance(value, dict) else {"result": value}
+        {f"my_{name}": item for name, item in value.items()}
+        if isinstance(value, dict)
+        else {"result": value}
     )
 
 

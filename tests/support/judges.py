@@ -51,7 +51,9 @@ def honest(request: HasText) -> tuple[Item, Question, dict[str, Any]]:
     if question.step in {"joint", "usefulness"}:
         named = {quote["context"] for entry in reply.get("sentences", ()) for quote in entry["evidence"]}
         quotes = {
-            _id_of(quote["context"]): quote["quote"] for unit in item["units"] for quote in unit["evidence"]
+            _id_of(quote["context"]): quote["quote"]
+            for unit in item["units"]
+            for quote in unit["evidence"]
         }
         reply["contexts"] = [
             {
@@ -86,7 +88,9 @@ def _words_of(text: str) -> str:
 
 def _say_yes(question: Question, entry: dict[str, Any]) -> None:
     context = next(iter(question.contexts))
-    entry["evidence"] = [{"context": context, "quote": _words_of(question.contexts[context]), "whole": True}]
+    entry["evidence"] = [
+        {"context": context, "quote": _words_of(question.contexts[context]), "whole": True}
+    ]
     entry["missing"], entry["supported"] = None, True
 
 

@@ -120,7 +120,9 @@ class FakeOpenAIServer:
         self._port = listener.getsockname()[1]
         ready = threading.Event()
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._serve(listener, ready)), name="fake-openai-server", daemon=True
+            target=lambda: asyncio.run(self._serve(listener, ready)),
+            name="fake-openai-server",
+            daemon=True,
         )
         self._thread.start()
         ready.wait()
@@ -248,7 +250,8 @@ class FakeOpenAIServer:
             message = "Incorrect API key provided."
             return rejection(401, message, kind="invalid_request_error", code="invalid_api_key")
         cards = {
-            name: {"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self._models
+            name: {"id": name, "object": "model", "created": 0, "owned_by": "fake"}
+            for name in self._models
         }
         body: object = None
         if http.path == "/v1/models":
@@ -322,7 +325,9 @@ class FakeOpenAIServer:
             return bad_request(error), None
         except BaseException as error:  # noqa: BLE001 - a failed assertion of pytest is no Exception
             self._ledger.note_error(error)
-            return rejection(500, f"The responder raised {type(error).__name__}.", kind="server_error"), None
+            return rejection(
+                500, f"The responder raised {type(error).__name__}.", kind="server_error"
+            ), None
         if isinstance(reply, HttpResponse):
             return reply, None
         if fault is not None and fault.kind in CONTENT_FAULTS:

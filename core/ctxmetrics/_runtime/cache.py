@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -35,9 +36,7 @@ _REST_SECONDS = 10.0
 # Of the table; SQLite keeps it in the file as ``user_version``.
 _VERSION = 2
 _TABLE = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
-_PUT = (
-    "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-)
+_PUT = "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 _DROP_OLDEST = (
     "DELETE FROM verdicts WHERE number <= (SELECT number FROM verdicts ORDER BY number LIMIT 1 "
     "OFFSET (SELECT COUNT(*) / 4 FROM verdicts))"
@@ -99,7 +98,9 @@ class VerdictCache:
         self.path: Path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
         self._connection: sqlite3.Connection | None = None
-        self._unchecked = max_bytes  # the first judgement that is kept looks at the size: many runs are short
+        self._unchecked = (
+            max_bytes  # the first judgement that is kept looks at the size: many runs are short
+        )
         self._rests_until = 0.0
         self._warned = False
         try:
@@ -139,7 +140,7 @@ class VerdictCache:
             InputFileError: It could not be done.
         """
         for command in ("DELETE FROM verdicts", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
-            if self._do(lambda connection, command=command: connection.execute(command).fetchall()) is None:  # type: ignore[misc]  # a default binds the loop's value
+            if self._do(partial(_rows_of, command)) is None:
                 raise InputFileError(f"{self.path}: it could not be emptied; the log says why.")
         for aside in self.path.parent.glob(f"{FILE_NAME}.corrupt-*"):
             aside.unlink(missing_ok=True)
@@ -175,7 +176,9 @@ class VerdictCache:
             except BaseException:
                 connection.close()
                 raise
-            connection.text_factory = lambda data: data.decode(errors="replace")  # it may have been changed
+            connection.text_factory = lambda data: data.decode(
+                errors="replace"
+            )  # it may have been changed
             self._connection = connection
         return self._connection
 
@@ -324,6 +327,10 @@ def _make_table(connection: sqlite3.Connection) -> None:
     finally:
         if connection.in_transaction:
             connection.execute("COMMIT")
+
+
+def _rows_of(command: str, connection: sqlite3.Connection) -> list[object]:
+    return connection.execute(command).fetchall()
 
 
 def _is_useless(error: sqlite3.Error) -> bool:

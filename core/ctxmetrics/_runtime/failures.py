@@ -52,7 +52,9 @@ class UnusableReplyError(JudgeError):
 
 def bad_answer(message: str, calls: int = 1) -> UnusableReplyError:
     """Return the failure of a server that answered with what is no answer: it is asked again."""
-    return UnusableReplyError(message, reason_code="server_error", usage=Usage(calls=calls), retryable=True)
+    return UnusableReplyError(
+        message, reason_code="server_error", usage=Usage(calls=calls), retryable=True
+    )
 
 
 def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetExceededError:
@@ -167,7 +169,9 @@ def from_status(
 
 
 def _retry_after(error: BaseException) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None)
+    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(
+        error, "headers", None
+    )
     if headers is None or not hasattr(headers, "get"):
         return None
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):

@@ -160,7 +160,9 @@ class Quota:
             self._used -= used
         full = self._most_requests is not None and self._requests >= self._most_requests
         # A prompt that is longer than the limit is sent when nothing else was.
-        if full or (self._most_used is not None and self._used > 0 and self._used + tokens > self._most_used):
+        if full or (
+            self._most_used is not None and self._used > 0 and self._used + tokens > self._most_used
+        ):
             return self._recent[0][0] + MINUTE - now
         for lease in [number for number, end in self._ends.items() if end <= now]:
             del self._ends[lease]

@@ -106,7 +106,9 @@ class Run:
     @property
     def down(self) -> str | None:
         """Why a model is not asked any more in this run, or None."""
-        return next((breaker.message for breaker in tuple(self._breakers.values()) if breaker.message), None)
+        return next(
+            (breaker.message for breaker in tuple(self._breakers.values()) if breaker.message), None
+        )
 
     async def call(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Send one prompt, again where that may help; the usage counts what failed too.
@@ -184,7 +186,9 @@ class Run:
 
         # A limiter for each loop: the slots of a blocked loop must not keep another loop waiting.
         loop = asyncio.get_running_loop()
-        limiter = self._limiters.get(loop) or self._limiters.setdefault(loop, Limiter(self.max_concurrency))
+        limiter = self._limiters.get(loop) or self._limiters.setdefault(
+            loop, Limiter(self.max_concurrency)
+        )
         breaker = self.breaker_of(model)
         trial = await breaker.admit()
         try:
@@ -235,7 +239,9 @@ class Run:
         self.spent = lease.message
         raise BudgetExceededError(lease.message)
 
-    def _note_failure(self, problem: JudgeError, breaker: Breaker, limiter: Limiter, sent_at: float) -> None:
+    def _note_failure(
+        self, problem: JudgeError, breaker: Breaker, limiter: Limiter, sent_at: float
+    ) -> None:
         self.usage += _spent_on(problem)
         if asks_for_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again

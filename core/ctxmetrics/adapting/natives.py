@@ -206,7 +206,9 @@ class Explanation:
 def _value_lines(items: Iterable[Compared]) -> Iterable[str]:
     for item in items:
         theirs = f"{_shown(item.theirs)}{f' ({item.error})' if item.error else ''}"
-        yield from folded(f"{clean(item.sample, 30)}  {item.metric}: {_shown(item.ours)}, theirs {theirs}")
+        yield from folded(
+            f"{clean(item.sample, 30)}  {item.metric}: {_shown(item.ours)}, theirs {theirs}"
+        )
         steps = (
             item.steps
             if item.explained
@@ -307,7 +309,9 @@ def _compare(native: Native, metric: Metric, sample: Sample, score: Score, index
     equal = theirs == score.value
     name = sample.id if sample.id is not None else str(index + 1)
     explained = equal or case.value == theirs
-    return Compared(metric.name, name, score.value, theirs, error, () if equal else tuple(steps), explained)
+    return Compared(
+        metric.name, name, score.value, theirs, error, () if equal else tuple(steps), explained
+    )
 
 
 def _values(verdicts: Iterable[Verdict]) -> tuple[bool | None, ...]:
@@ -346,7 +350,11 @@ def _under(convention: str) -> Callable[[Case], Case]:
     def apply(case: Case) -> Case:
         metric = replace(case.metric, convention=convention, threshold=None)
         if case.judged:
-            return replace(case, metric=metric).of(case.hits) if case.hits and None not in case.hits else case
+            return (
+                replace(case, metric=metric).of(case.hits)
+                if case.hits and None not in case.hits
+                else case
+            )
         score = metric.score(case.sample)
         return Case(metric, case.sample, score.verdicts, _values(score.verdicts), score.value)
 
@@ -368,7 +376,11 @@ def _believed(case: Case) -> Case:
 
 
 def _without_open(case: Case) -> Case:
-    return case.of(hit for hit in case.hits if hit is not None) if case.judged and None in case.hits else case
+    return (
+        case.of(hit for hit in case.hits if hit is not None)
+        if case.judged and None in case.hits
+        else case
+    )
 
 
 def _asked(case: Case) -> Case:
@@ -397,11 +409,15 @@ SHIFTS_RANKS = Rule(
 )
 ASKS_ABOUT_EMPTY = Rule("asks its judge also where a side is empty (a judge that says no, here)", _asked)
 ZERO_WITHOUT_VERDICTS = Rule("makes 0 of no verdicts", _zero)
-ZERO_PRECISION_WITHOUT_VERDICTS = Rule("makes a precision of 0 of no verdicts", _only(("precision",), _zero))
+ZERO_PRECISION_WITHOUT_VERDICTS = Rule(
+    "makes a precision of 0 of no verdicts", _only(("precision",), _zero)
+)
 RAGAS_EMPTY_SIDE = Rule("has another value where a side is empty", _empty_side("ragas"))
 ABOVE_THE_CUT = Rule(
     "wants more than the cut in recall, where its precision wants at least the cut",
     _only(("string_recall",), _under("ragas")),
 )
 ADDS_EPSILON = Rule("adds 1e-10 to the number of relevant contexts", _only(_PRECISIONS, _under("ragas")))
-ADDS_NOTHING = Rule("adds nothing to the number of relevant contexts", _only(_PRECISIONS, _under("deepeval")))
+ADDS_NOTHING = Rule(
+    "adds nothing to the number of relevant contexts", _only(_PRECISIONS, _under("deepeval"))
+)

@@ -53,7 +53,12 @@ class Parity:
         for runner in self.runners[1:]:
             number = sum(item.runner == runner for item in self.differences)
             rows.append(
-                (runner, str(len(self.metrics)), str(len(self.values)), str(number) if number else "equal")
+                (
+                    runner,
+                    str(len(self.metrics)),
+                    str(len(self.values)),
+                    str(number) if number else "equal",
+                )
             )
         lines = aligned(rows)
         lines += [
@@ -130,7 +135,9 @@ def _by_samples(
     """Return the metrics that the same samples have the fields for, together."""
     groups: dict[tuple[int, ...], list[Metric]] = {}
     for metric in metrics:
-        has_all = [all(getattr(sample, name) is not None for name in metric.requires) for sample in samples]
+        has_all = [
+            all(getattr(sample, name) is not None for name in metric.requires) for sample in samples
+        ]
         groups.setdefault(tuple(compress(range(len(samples)), has_all)), []).append(metric)
     return [(together, [samples[place] for place in places]) for places, together in groups.items()]
 

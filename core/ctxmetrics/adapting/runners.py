@@ -35,7 +35,9 @@ class Runner:
 
     name: str
     score: Callable[[Metric, Sequence[Sample]], Sequence[float | None]]
-    score_all: Callable[[Sequence[Metric], Sequence[Sample]], Sequence[Sequence[float | None]]] | None = None
+    score_all: Callable[[Sequence[Metric], Sequence[Sample]], Sequence[Sequence[float | None]]] | None = (
+        None
+    )
 
 
 def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
@@ -55,7 +57,9 @@ def installed_runners() -> tuple[list[Runner], dict[str, str]]:
         The runners, the core's first; and why an adapter's are not among them, by its name.
     """
     runners, absent = [CORE], {}
-    with aside({"DO_NOT_TRACK": "true"}, silent=False):  # some frameworks write or call home when imported
+    with aside(
+        {"DO_NOT_TRACK": "true"}, silent=False
+    ):  # some frameworks write or call home when imported
         for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
             try:
                 runners += entry.load()

@@ -236,7 +236,9 @@ class Wrapper:
         if strict and not isinstance(error, NotTextError):
             raise error
         code = error.code if isinstance(error, (MissingFieldError, NotTextError)) else "metric_error"
-        message = safe_text(error) if code == "not_text" else f"{type(error).__name__}: {safe_text(error)}"
+        message = (
+            safe_text(error) if code == "not_text" else f"{type(error).__name__}: {safe_text(error)}"
+        )
         return self.metric.build(Sample(), None, reason_code=code, message=message)
 
 
@@ -252,7 +254,9 @@ class FrameworkRun:
     def warn(self, wrapper: Wrapper, score: Score) -> None:
         """Warn, once, if the verdicts of a score are the embedded judge's although its metric names no judge."""
         metric, schema = wrapper.metric, wrapper.schema
-        if self.warned or not (isinstance(metric, JudgedMetric) and metric.judge is None and score.verdicts):
+        if self.warned or not (
+            isinstance(metric, JudgedMetric) and metric.judge is None and score.verdicts
+        ):
             return
         with _lock:
             warned, self.warned = self.warned, True

@@ -93,7 +93,10 @@ class AgreementReport:
             means = ("mean of", "by the judge", "by people", "corrected")
             lines += ["", *aligned([means, *map(_correction_cells, self.corrections)])]
         for metric in dict.fromkeys(item.metric for item in self.systems):
-            lines += ["", *_system_lines(metric, [item for item in self.systems if item.metric == metric])]
+            lines += [
+                "",
+                *_system_lines(metric, [item for item in self.systems if item.metric == metric]),
+            ]
         if self.people:
             lines += ["", *map(str, self.people)]
         return "\n".join(lines)
@@ -170,7 +173,7 @@ def agree(
         CtxMetricsError: What `ctxmetrics.evaluate` raises.
     """
     if options.get("out") is not None:
-        raise ParameterError("agree: out= is not possible. Write report.results.to_jsonl(path) afterwards.")
+        raise ParameterError("agree: out= is not possible. Write report.results.to_jsonl(path) later.")
     if results is not None and judge is not None:
         raise ParameterError("agree: give judge= or results=, not both.")
     given = _read(samples, labels, annotator)
@@ -211,7 +214,9 @@ def _said(samples: Sequence[Sample]) -> dict[str, list[tuple[bool | None, ...] |
     kinds = [name for name in KINDS if any(name in sample.labels for sample in samples)]
     if not kinds:
         known = "; ".join(f"'{name}': yes or no for each {thing}" for name, (thing, _) in KINDS.items())
-        raise MissingFieldError(f"No sample has labels to compare with. Write labels={{..}} with {known}.")
+        raise MissingFieldError(
+            f"No sample has labels to compare with. Write labels={{..}} with {known}."
+        )
     return {name: [labels_of(sample, name) for sample in samples] for name in kinds}
 
 

@@ -104,7 +104,9 @@ class Agreement:
         no = (self.neither + self.people_only) * (self.neither + self.judge_only)
         by_chance = yes + no  # times n * n
         return (
-            (n * (self.both + self.neither) - by_chance) / (n * n - by_chance) if n * n > by_chance else None
+            (n * (self.both + self.neither) - by_chance) / (n * n - by_chance)
+            if n * n > by_chance
+            else None
         )
 
     @property
@@ -116,20 +118,39 @@ class Agreement:
         if self.balanced_accuracy is None or self.kappa is None:
             rate = self.people_rate
             only = (
-                "nothing" if rate is None else "only yes" if rate == 1 else "only no" if rate == 0 else None
+                "nothing"
+                if rate is None
+                else "only yes"
+                if rate == 1
+                else "only no"
+                if rate == 0
+                else None
             )
-            return f"people said {only}: label samples of both kinds" if only else "agreement is not defined"
+            return (
+                f"people said {only}: label samples of both kinds" if only else "agreement is not defined"
+            )
         low, _ = (self.intervals or {}).get("balanced_accuracy") or (0.0, 1.0)
         if self.balanced_accuracy <= CHANCE:
             return "the judge is at or below chance: do not use it on this data"
         if low <= CHANCE:
             return "not shown to be better than chance"
         word = next(word for least, word in _STRENGTHS if self.kappa >= least)
-        return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes {self.bias:+.2f} off"
+        return (
+            f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes {self.bias:+.2f} off"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, figures and intervals as plain JSON-ready data."""
-        counts = ("label", "samples", "answers", "both", "judge_only", "people_only", "neither", "not_judged")
+        counts = (
+            "label",
+            "samples",
+            "answers",
+            "both",
+            "judge_only",
+            "people_only",
+            "neither",
+            "not_judged",
+        )
         rates = (
             "people_rate",
             "judge_rate",
@@ -160,7 +181,9 @@ def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
     labelled = sum(people is not None for item in compared for people in item.people)
     both, judge_only, people_only, neither = map(sum, zip((0, 0, 0, 0), *tables.values(), strict=True))
     found = Agreement(label, samples, both, judge_only, people_only, neither)
-    return replace(found, not_judged=labelled - found.answers, intervals=intervals_of(list(tables.values())))
+    return replace(
+        found, not_judged=labelled - found.answers, intervals=intervals_of(list(tables.values()))
+    )
 
 
 def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
@@ -196,7 +219,9 @@ def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, fl
     figures = posterior
     if len(tables) >= FEW:
         even = np.full(len(counts), 1 / len(counts))
-        draws = [random.multinomial(len(counts), even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
+        draws = [
+            random.multinomial(len(counts), even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)
+        ]
         figures = [Agreement("", 0, *map(round, draw)) for draw in np.vstack(draws).tolist()]
     seen = Agreement("", 0, *map(round, total.tolist()))
     for name in _WITH_INTERVAL:

@@ -117,7 +117,9 @@ def table_of(
 def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> tuple[list[float], list[str]]:
     """Return for each answer that both judged who of them agrees with people: 1 the other, -1 the one, 0 both or none."""
     rest = {item.sample_id: item for item in other}
-    if [(item.sample_id, item.people) for item in one] != [(key, item.people) for key, item in rest.items()]:
+    if [(item.sample_id, item.people) for item in one] != [
+        (key, item.people) for key, item in rest.items()
+    ]:
         raise ParameterError(
             "agree: the judges were compared with other labels. Compare all of them on the same samples."
         )

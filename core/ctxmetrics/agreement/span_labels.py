@@ -74,7 +74,9 @@ def spans_of_chunks(chunks: Iterable[Any]) -> dict[str, str]:
         span = span_of(chunk)
         if name is None or span is None:
             lacks = "id" if name is None else "source and start (source, start_index)"
-            raise SampleError(f"chunk {number}: it has no {lacks}. Write {{id, source, start_index, text}}.")
+            raise SampleError(
+                f"chunk {number}: it has no {lacks}. Write {{id, source, start_index, text}}."
+            )
         if spans.setdefault(str(name), span) != span:
             raise SampleError(
                 f"chunk {number}: another chunk has the id {visible(str(name))[:_SHOWN]!r} too."
@@ -121,7 +123,9 @@ def from_answers(samples: Iterable[Sample], path: Path) -> Iterator[tuple[Sample
         if answer.answer in {YES, NO}:
             given.setdefault(_place(answer.question.key), []).append(answer)
     if not given:
-        raise InputFileError(f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`.")
+        raise InputFileError(
+            f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
+        )
     majority = {
         question: value for answers in file.majority().values() for question, value in answers.items()
     }
@@ -132,7 +136,9 @@ def from_answers(samples: Iterable[Sample], path: Path) -> Iterator[tuple[Sample
             continue
         useful = [item for item in answers if item.answer == YES and majority[item.question]]
         who = _who(sample, number)
-        bare = [item for item in useful if not item.spans and (item.contexts or item.question.item[0] == "c")]
+        bare = [
+            item for item in useful if not item.spans and (item.contexts or item.question.item[0] == "c")
+        ]
         if bare:
             problem = (
                 f"{who}: {len(bare)} answers of {path.name} have no span: the contexts that were labelled had no ids "
@@ -140,7 +146,9 @@ def from_answers(samples: Iterable[Sample], path: Path) -> Iterator[tuple[Sample
             )
             yield sample, [problem]
             continue
-        spans = merged_spans([read_span(span, f"{path}: {who}") for item in useful for span in item.spans])
+        spans = merged_spans(
+            [read_span(span, f"{path}: {who}") for item in useful for span in item.spans]
+        )
         names = ", ".join(dict.fromkeys(visible(item.annotator) for item in answers))
         yield (
             replace(

@@ -76,7 +76,9 @@ def ranking_of(metric: str, figures: Sequence[SystemFigures]) -> Ranking | None:
         return None
     judge = [correction.judge_labelled for _, correction in known]
     people = [correction.people_mean for _, correction in known]
-    off = sorted((its - said, system) for (system, _), its, said in zip(known, judge, people, strict=True))
+    off = sorted(
+        (its - said, system) for (system, _), its, said in zip(known, judge, people, strict=True)
+    )
     return Ranking(
         metric,
         len(known),

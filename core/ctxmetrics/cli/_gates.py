@@ -71,7 +71,9 @@ def gate_of(text: str, metrics: Sequence[Metric]) -> Gate:
     scale = metric.rules.scale
     if not 0 <= value <= scale:
         hint = f" Write {name}={value / 100:g}." if scale == 1 < value <= 100 else ""  # noqa: PLR2004 - a percentage
-        raise ParameterError(f"--fail-under {text!r}: {metric.name} is a number from 0 to {scale:g}.{hint}")
+        raise ParameterError(
+            f"--fail-under {text!r}: {metric.name} is a number from 0 to {scale:g}.{hint}"
+        )
     if 0 < value <= 1 < scale:
         message(
             f"note: --fail-under {text}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
@@ -88,7 +90,9 @@ def rate_gate_of(text: str, metrics: Sequence[Metric]) -> Gate:
     name, value = name_and_value("--min-pass-rate", text)
     metric = _metric("--min-pass-rate", text, name, metrics)
     if not 0 <= value <= 1:
-        raise ParameterError(f"--min-pass-rate {text!r}: a pass rate is a share from 0 to 1, such as 0.9.")
+        raise ParameterError(
+            f"--min-pass-rate {text!r}: a pass rate is a share from 0 to 1, such as 0.9."
+        )
     if metric.pass_mark is None:
         raise ParameterError(
             f"--min-pass-rate {text!r}: {metric.name} has no pass mark. "
@@ -126,7 +130,9 @@ def outcomes_of(gates: Sequence[Gate], results: Results) -> list[Outcome]:
             bar = item.threshold or 0.0
         elif not gate.rate and item.mean < gate.least:
             problem = f"{gate.name} is {item.mean:.4f}, below {gate.least:g}"
-        found.append(Outcome(gate.text, problem, tuple(_below(gate.name, bar, results)) if problem else ()))
+        found.append(
+            Outcome(gate.text, problem, tuple(_below(gate.name, bar, results)) if problem else ())
+        )
     return found
 
 

@@ -19,7 +19,9 @@ File = Annotated[
 MetricNames = Annotated[
     list[str] | None,
     typer.Option(
-        "--metric", "-m", help="A metric, such as context_recall or 'context_recall(top_k=5)'. Repeatable."
+        "--metric",
+        "-m",
+        help="A metric, such as context_recall or 'context_recall(top_k=5)'. Repeatable.",
     ),
 ]
 JudgeName = Annotated[
@@ -31,7 +33,9 @@ JudgeName = Annotated[
 ]
 BaseUrl = Annotated[
     str | None,
-    typer.Option("--base-url", help="Another address of the provider or server, such as http://gpu:8000/v1."),
+    typer.Option(
+        "--base-url", help="Another address of the provider or server, such as http://gpu:8000/v1."
+    ),
 ]
 ConventionName = Annotated[
     str | None,
@@ -48,19 +52,28 @@ SchemaName = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--map", help="COLUMN=FIELD, such as question=user_input or vars.q=user_input. Repeatable."),
+    typer.Option(
+        "--map", help="COLUMN=FIELD, such as question=user_input or vars.q=user_input. Repeatable."
+    ),
 ]
-CacheDir = Annotated[Path | None, typer.Option("--cache", help="Keep finished judgements in this directory.")]
+CacheDir = Annotated[
+    Path | None, typer.Option("--cache", help="Keep finished judgements in this directory.")
+]
 Concurrency = Annotated[int, typer.Option("--max-concurrency", help="Requests in flight at most.")]
 Workers = Annotated[
     int, typer.Option("--workers", help="Processes that score; only where no request is sent.", min=1)
 ]
 Timeout = Annotated[float, typer.Option("--timeout", help="Seconds for one request.")]
-MaxCalls = Annotated[int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")]
+MaxCalls = Annotated[
+    int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")
+]
+MaxTokens = Annotated[
+    int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")
+]
 OutFile = Annotated[Path | None, typer.Option("--out", help="One JSON line a sample and metric.")]
 KeepTexts = Annotated[
-    bool, typer.Option("--keep-texts", help="Write all fields of the samples to --out, not hashes of them.")
+    bool,
+    typer.Option("--keep-texts", help="Write all fields of the samples to --out, not hashes of them."),
 ]
 ReportFile = Annotated[Path | None, typer.Option("--report", help="A page to read: FILE.html.")]
 Resume = Annotated[

@@ -115,7 +115,9 @@ def judge_of(name: str, base_url: str | None) -> Judge:
     if provider in PROVIDERS:
         return LLMJudge(OpenAIModel.preset(provider, model, base_url=base_url))
     if base_url is not None:
-        raise ParameterError(f"--base-url is not for --judge {provider}/..: its client knows the address.")
+        raise ParameterError(
+            f"--base-url is not for --judge {provider}/..: its client knows the address."
+        )
     return LLMJudge(offered[provider].load()(model))
 
 
@@ -158,7 +160,9 @@ def metrics_of(
     names: Sequence[str] | None, samples: Sequence[Sample], convention: str, judge: Judge
 ) -> list[Metric]:
     """Return the metrics of ``--metric``, else every metric whose fields some sample has."""
-    return [metric_of(name, convention) for name in names] if names else _fitting(samples, convention, judge)
+    return (
+        [metric_of(name, convention) for name in names] if names else _fitting(samples, convention, judge)
+    )
 
 
 def metric_of(text: str, convention: str) -> Metric:
@@ -196,7 +200,12 @@ def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[M
         )
     for kind in METRICS.values():
         metric = kind(convention=convention)
-        if facts and not referred and isinstance(metric, JudgedMetric) and metric.answer_field == "reference":
+        if (
+            facts
+            and not referred
+            and isinstance(metric, JudgedMetric)
+            and metric.answer_field == "reference"
+        ):
             metric = replace(metric, unit="fact")
         if any(all(getattr(sample, name) is not None for name in metric.requires) for sample in samples):
             if isinstance(metric, JudgedMetric):

@@ -47,7 +47,8 @@ def agree(
         str | None, typer.Option("--system", help="Also for each system: metadata.KEY says which one.")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option("--cluster", help="Samples that belong together have the same metadata.KEY.")
+        str | None,
+        typer.Option("--cluster", help="Samples that belong together have the same metadata.KEY."),
     ] = None,
     base_url: BaseUrl = None,
     convention: ConventionName = None,
@@ -66,7 +67,9 @@ def agree(
     names = judge or ([] if results else ["lexical"])
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
     samples = samples_of(file, schema, columns)
-    measured = partial(compare, samples, labels=labels, annotator=annotator, system=system, cluster=cluster)
+    measured = partial(
+        compare, samples, labels=labels, annotator=annotator, system=system, cluster=cluster
+    )
     reports = [measured(results=path) for path in results or ()]
     with collected_warnings() as warnings:
         reports += [

@@ -42,5 +42,7 @@ def cache_clear(directory: Directory) -> None:
 
 def _existing(directory: Path) -> Path:
     if not (directory / FILE_NAME).is_file():
-        raise InputFileError(f"{directory}: there is no cache. Give the directory that was given as --cache.")
+        raise InputFileError(
+            f"{directory}: there is no cache. Give the directory that was given as --cache."
+        )
     return directory

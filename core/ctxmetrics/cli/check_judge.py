@@ -22,7 +22,9 @@ def check_judge(
         ),
     ],
     base_url: BaseUrl = None,
-    repetitions: Annotated[int, typer.Option("--repetitions", help="How often each sample is judged.")] = 3,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", help="How often each sample is judged.")
+    ] = 3,
     max_concurrency: Concurrency = 16,
     timeout: Timeout = 120.0,
     format: Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")] = "text",  # noqa: A002 - the option's name

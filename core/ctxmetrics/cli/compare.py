@@ -25,9 +25,12 @@ _Run = Annotated[Path, typer.Argument(help="Results that --out wrote.", show_def
 def compare(
     first: _Run,
     second: _Run,
-    by: Annotated[str | None, typer.Option("--by", help="Also by groups of samples: metadata.KEY.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Also by groups of samples: metadata.KEY.")
+    ] = None,
     cluster: Annotated[
-        str | None, typer.Option("--cluster", help="Samples that hang together have the same metadata.KEY.")
+        str | None,
+        typer.Option("--cluster", help="Samples that hang together have the same metadata.KEY."),
     ] = None,
     allow_different: Annotated[
         list[str] | None,
@@ -54,7 +57,8 @@ def compare(
     not_worse: Annotated[
         list[str] | None,
         typer.Option(
-            "--not-worse", help="NAME=MARGIN: exit 1 unless the interval shows at most that loss. Repeatable."
+            "--not-worse",
+            help="NAME=MARGIN: exit 1 unless the interval shows at most that loss. Repeatable.",
         ),
     ] = None,
     junit: JUnitFile = None,

@@ -26,6 +26,8 @@ def demo(
     """Score the sample data that comes with the library, explain the lowest scores, and write the report."""
     samples = next((path for path in _PLACES if path.is_file()), None)
     if samples is None:
-        raise InputFileError("the sample data is missing from this installation; install ctxmetrics again.")
+        raise InputFileError(
+            "the sample data is missing from this installation; install ctxmetrics again."
+        )
     score(samples, report=report, show=1)
     message(f"the report: {report}")

@@ -40,7 +40,8 @@ def estimate(
         typer.Option("--request-seconds", min=0, help="How long one request takes; 3 is assumed."),
     ] = None,
     price_in: Annotated[
-        float | None, typer.Option("--price-in", min=0, help="Dollars for a million tokens that are sent.")
+        float | None,
+        typer.Option("--price-in", min=0, help="Dollars for a million tokens that are sent."),
     ] = None,
     price_out: Annotated[
         float | None,
@@ -56,7 +57,9 @@ def estimate(
     samples = samples_of(file, schema, columns)
     judging = judge_of(judge, base_url)
     metrics = metrics_of(metric, samples, convention, judging)
-    kept = cache if cache is not None and (cache / FILE_NAME).is_file() else None  # counting makes no cache
+    kept = (
+        cache if cache is not None and (cache / FILE_NAME).is_file() else None
+    )  # counting makes no cache
     found = count(samples, metrics, judge=judging, cache=kept)
     print_result(str(found))
     if not found.calls:
@@ -64,7 +67,9 @@ def estimate(
     each = _ASSUMED_SECONDS if request_seconds is None else request_seconds
     assumed = " (assumed; give --request-seconds)" if request_seconds is None else ""
     seconds = found.seconds(max_concurrency, each)
-    print_result(f"about {seconds:,.0f} s: {max_concurrency} requests at a time, {each:g} s each{assumed}")
+    print_result(
+        f"about {seconds:,.0f} s: {max_concurrency} requests at a time, {each:g} s each{assumed}"
+    )
     if price_in is None or price_out is None:
         print_result("dollars: give --price-in and --price-out, the prices of a million tokens")
     else:

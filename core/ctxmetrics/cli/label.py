@@ -33,7 +33,8 @@ _MOST = 50
 def label(
     file: File,
     n: Annotated[
-        int | None, typer.Option("--n", help="How many samples to draw: 50, or as many as were drawn before.")
+        int | None,
+        typer.Option("--n", help="How many samples to draw: 50, or as many as were drawn before."),
     ] = None,
     seed: Annotated[
         int | None,
@@ -44,7 +45,8 @@ def label(
     by: Annotated[
         str | None,
         typer.Option(
-            "--by", help="Draw as many of each value of this key, such as metadata.topic, and keep weights."
+            "--by",
+            help="Draw as many of each value of this key, such as metadata.topic, and keep weights.",
         ),
     ] = None,
     ask: Annotated[
@@ -158,6 +160,8 @@ def _on_page(session: Session, port: int, *, browser: bool) -> None:
     with LabelServer(session, port) as server:
         message(f"label: {server.address}")
         if browser and not webbrowser.open(server.address):
-            message("note: no browser was found. Open the address in one on this machine, or use --terminal.")
+            message(
+                "note: no browser was found. Open the address in one on this machine, or use --terminal."
+            )
         message("Press q on the page or Ctrl-C here to stop; every answer is written at once.")
         server.serve_forever()

@@ -205,7 +205,9 @@ def _cache_of(
     if cache is None and (resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
     if resume and cache is None:
-        raise ParameterError("--resume needs --out FILE or --cache DIR: that is where the judgements are.")
+        raise ParameterError(
+            "--resume needs --out FILE or --cache DIR: that is where the judgements are."
+        )
     inputs = {"FILE": file, "--cache": None if cache is None else cache / FILE_NAME}
     check_outputs(outputs, inputs)
     return cache

@@ -44,7 +44,8 @@ def spans(
         typer.Option("--labels", help="What people marked becomes the reference: by `ctxmetrics label`."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="The samples with their ids: FILE.jsonl. Without it: stdout.")
+        Path | None,
+        typer.Option("--out", help="The samples with their ids: FILE.jsonl. Without it: stdout."),
     ] = None,
     schema: SchemaName = None,
     columns: Columns = None,
@@ -88,7 +89,9 @@ def _known(
 
     steps: list[Callable[[list[Sample]], Iterable[tuple[Sample, list[str]]]]] = []
     if chunks is not None:
-        steps.append(partial(from_chunks, spans=spans_of_chunks(read_records(chunks)), origin=chunks.name))
+        steps.append(
+            partial(from_chunks, spans=spans_of_chunks(read_records(chunks)), origin=chunks.name)
+        )
     if labels is not None:
         steps.append(partial(from_answers, path=labels))
     for step in steps:
@@ -98,7 +101,9 @@ def _known(
     return samples
 
 
-def _found(samples: Sequence[Sample], sources: Path, problems: list[str]) -> tuple[list[Sample], list[str]]:
+def _found(
+    samples: Sequence[Sample], sources: Path, problems: list[str]
+) -> tuple[list[Sample], list[str]]:
     """Return the samples with what is found in the sources, and how much that is; the rest is added to the problems."""
     from ctxmetrics.locating import locate, read_sources
 

@@ -180,7 +180,8 @@ def _problem(path: Path, number: int) -> InputFileError:
 def _draw_of(data: dict[str, Any]) -> Draw:
     about = data["draw"]
     drawn = tuple(
-        Drawn((one["sample_id"], one["hash"]), one["stratum"], float(one["weight"])) for one in data["drawn"]
+        Drawn((one["sample_id"], one["hash"]), one["stratum"], float(one["weight"]))
+        for one in data["drawn"]
     )
     if not all(0 < one.weight < math.inf for one in drawn):
         raise ValueError
@@ -245,7 +246,9 @@ def labels_by_key(
         if not any(question.label == CONTEXTS for question in questions):
             bare.add(key)
     if not any(answer is not None for answers in said.values() for answer in answers.values()):
-        raise InputFileError(f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`.")
+        raise InputFileError(
+            f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
+        )
     _add_empty(labels, bare)
     if len({one.weight for one in drawn.values()}) > 1:
         for key, found in labels.items():

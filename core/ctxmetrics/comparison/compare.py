@@ -220,7 +220,9 @@ def _corrected(
     label = label_of(metric)
     if metric is None or label is None:
         return None
-    carried = not by_file and all(one.labels.get(label) == other.labels.get(label) for one, other in pairs)
+    carried = not by_file and all(
+        one.labels.get(label) == other.labels.get(label) for one, other in pairs
+    )
     if carried and any(
         differences
     ):  # one set of labels came with the samples: it is about one run's contexts
@@ -272,10 +274,14 @@ def _by_people(metric: Metric, label: str, entry: Entry, name: str) -> float | N
     return people_value(metric, brief.value, len(brief.answers), labels_in(entry.labels, label))
 
 
-def changed_units(pairs: Iterable[Pair], names: Sequence[str]) -> tuple[list[ChangedUnit], list[ChangedUnit]]:
+def changed_units(
+    pairs: Iterable[Pair], names: Sequence[str]
+) -> tuple[list[ChangedUnit], list[ChangedUnit]]:
     """Return the units that only the first run supports, and those that only the second does; each is listed once."""
     metrics = {name: metric_named(name) for name in names}
-    recalls = [name for name, metric in metrics.items() if metric is not None and metric.family == "recall"]
+    recalls = [
+        name for name, metric in metrics.items() if metric is not None and metric.family == "recall"
+    ]
     lost: list[ChangedUnit] = []
     won: list[ChangedUnit] = []
     for one, other in pairs:

@@ -75,14 +75,14 @@ def corrected(
     said, its, rest = (np.asarray(values, dtype=float) for values in (people, judge, others))
     n, everyone = len(said), np.concatenate([its, rest])
     weighted = weights is not None and len(set(weights)) > 1
-    shares = np.asarray(weights, dtype=float) / math.fsum(weights or ()) if weighted else np.full(n, 1 / n)
+    given = weights if weights is not None and weighted else np.ones(n)
+    shares = np.asarray(given, dtype=float) / math.fsum(given)
     pool = everyone if weighted else rest
     spread = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
+    trust = _trust(said, its, rest)
     if weighted:
         own = _covariance(shares, its, its) + spread
         trust = _covariance(shares, said, its) / own if own > 0 else 0.0
-    else:
-        trust = _trust(said, its, rest)
     trust = min(max(trust, 0.0), 1.0)
     errors = said - trust * its
     centre = float(shares @ errors)
@@ -163,7 +163,9 @@ def corrected_mean(
             "corrected_mean: weights must be numbers above 0, one for each sample of people."
         )
     if clusters is not None and len(clusters) != n + len(others):
-        raise ParameterError("corrected_mean: clusters must be one for each sample of people and of others.")
+        raise ParameterError(
+            "corrected_mean: clusters must be one for each sample of people and of others."
+        )
     own = mean_interval(people, confidence, scale=scale)
     mean_interval([*judge, *others], confidence, scale=scale)  # are they in range?
     found = corrected(people, judge, others, weights=weights, clusters=clusters)

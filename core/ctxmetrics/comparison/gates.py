@@ -35,9 +35,7 @@ def max_drop(found: Findings, item: Difference, margin: float) -> str | None:
     """
     problem = incomplete(found, item)
     if problem is None and item.interval and item.difference < -margin and item.interval[1] < 0:
-        problem = (
-            f"{item.name} fell by {number(-item.difference, item)}, more than {margin:g} {_interval(item)}"
-        )
+        problem = f"{item.name} fell by {number(-item.difference, item)}, more than {margin:g} {_interval(item)}"
     return problem
 
 

@@ -36,7 +36,11 @@ def people_value(
         verdicts: How many verdicts it rests on.
         labels: What people said about the same things, or None.
     """
-    if labels is not None and len(labels) != verdicts and (metric.top_k is None or len(labels) < verdicts):
+    if (
+        labels is not None
+        and len(labels) != verdicts
+        and (metric.top_k is None or len(labels) < verdicts)
+    ):
         labels = None if verdicts else labels
     if labels is None or not verdicts:
         return None if labels is None else value

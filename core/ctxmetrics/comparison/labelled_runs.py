@@ -100,7 +100,9 @@ class _Places:
                     for name in detail.units
                     for unit in detail.units[name].values()
                 ]
-                if not units:  # the run has no recall, or nothing was retrieved: its sentences are not known
+                if (
+                    not units
+                ):  # the run has no recall, or nothing was retrieved: its sentences are not known
                     units = sorted(
                         (question for question in answers if question.label == UNITS),
                         key=lambda question: int(question.item[1:]),

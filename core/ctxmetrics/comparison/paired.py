@@ -134,7 +134,10 @@ def bca_interval(mean: float, drawn: Any, left_out: Any) -> tuple[float, float]:
 
     Source: B. Efron, JASA 82 (1987) 171; B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), 14.3.
     """
-    drawn, mean = np.round(drawn, 12), round(mean, 12)  # equal sums of fractions differ in their last digits
+    drawn, mean = (
+        np.round(drawn, 12),
+        round(mean, 12),
+    )  # equal sums of fractions differ in their last digits
     below = ((drawn < mean).mean() + (drawn <= mean).mean()) / 2
     least = 1 / (2 * len(drawn))
     bias = _NORMAL.inv_cdf(min(max(float(below), least), 1 - least))
@@ -178,7 +181,8 @@ def sign_flip_p(sums: Sequence[float]) -> float:
 def _binomial(number: int) -> Any:
     """Return the probabilities of 0 to ``number`` heads."""
     logs = [
-        math.lgamma(number + 1) - math.lgamma(k + 1) - math.lgamma(number - k + 1) for k in range(number + 1)
+        math.lgamma(number + 1) - math.lgamma(k + 1) - math.lgamma(number - k + 1)
+        for k in range(number + 1)
     ]
     return np.exp(np.array(logs) - number * math.log(2))
 

@@ -10,7 +10,17 @@ from ctxmetrics._wording import clean
 from ctxmetrics.comparison.view import ChangedUnit, Difference, Findings
 from ctxmetrics.report.view import aligned
 
-HEADER = ("metric", "first", "second", "difference", "95 % interval", "p (Holm)", "better", "worse", "equal")
+HEADER = (
+    "metric",
+    "first",
+    "second",
+    "difference",
+    "95 % interval",
+    "p (Holm)",
+    "better",
+    "worse",
+    "equal",
+)
 # How many units and samples are shown of each kind; JSON and the page hold all.
 SHOWN = 10
 # With fewer samples that changed, the spread of the differences is not known well.
@@ -33,7 +43,9 @@ def plain_text(found: Findings) -> str:
         for unit in units[:SHOWN]:
             lines.append(f"  {clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}")
             lines += [f"      {line}" for line in unit_lines(unit)]
-        lines += [f"  and {len(units) - SHOWN} more: --format json lists all"] if len(units) > SHOWN else []
+        lines += (
+            [f"  and {len(units) - SHOWN} more: --format json lists all"] if len(units) > SHOWN else []
+        )
     if found.worst:
         lines += ["", "Samples that fell most:"]
         lines += [f"  {worst_line(found, place)}" for place in range(min(SHOWN, len(found.worst)))]
@@ -49,12 +61,16 @@ def markdown(found: Findings) -> str:
     for title, units in unit_lists(found):
         lines += ["", f"**{title}: {len(units)}**", ""]
         for unit in units[:SHOWN]:
-            lines.append(f"- {escaped(f'{clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}')}")
+            lines.append(
+                f"- {escaped(f'{clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}')}"
+            )
             lines += [f"  - {escaped(line)}" for line in unit_lines(unit)]
         lines += [f"- and {len(units) - SHOWN} more"] if len(units) > SHOWN else []
     if found.worst:
         lines += ["", "**Samples that fell most**", ""]
-        lines += [f"- {escaped(worst_line(found, place))}" for place in range(min(SHOWN, len(found.worst)))]
+        lines += [
+            f"- {escaped(worst_line(found, place))}" for place in range(min(SHOWN, len(found.worst)))
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -62,7 +78,9 @@ def heading(found: Findings) -> str:
     """Return what was compared, in a line."""
     text = f"{found.samples} samples in both runs"
     if found.only_before or found.only_after:
-        text += f", {len(found.only_before)} in the first only, {len(found.only_after)} in the second only"
+        text += (
+            f", {len(found.only_before)} in the first only, {len(found.only_after)} in the second only"
+        )
     if found.clusters is not None:
         text += f", in {found.clusters} clusters"
     return f"{text}; differences are second minus first"
@@ -71,7 +89,9 @@ def heading(found: Findings) -> str:
 def cells(item: Difference) -> tuple[str, ...]:
     """Return a metric's row of the table."""
     interval = (
-        "-" if item.interval is None else " to ".join(number(end, item, sign="+") for end in item.interval)
+        "-"
+        if item.interval is None
+        else " to ".join(number(end, item, sign="+") for end in item.interval)
     )
     return (
         item.name,

@@ -172,7 +172,9 @@ class Findings:
         for item in self.metrics:
             if item.name == metric:
                 return item
-        raise KeyError(f"{metric!r}; this comparison has: {', '.join(item.name for item in self.metrics)}")
+        raise KeyError(
+            f"{metric!r}; this comparison has: {', '.join(item.name for item in self.metrics)}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON-ready data."""

@@ -59,8 +59,12 @@ class Curve(tuple[CurvePoint, ...]):
     def __str__(self) -> str:
         rows = [("metric", "k", "recall", "support precision", "characters", "tokens", "samples")]
         for point in self:
-            shares = ("-" if value is None else f"{value:.4f}" for value in (point.recall, point.precision))
-            sizes = ("-" if value is None else f"{value:.0f}" for value in (point.characters, point.tokens))
+            shares = (
+                "-" if value is None else f"{value:.4f}" for value in (point.recall, point.precision)
+            )
+            sizes = (
+                "-" if value is None else f"{value:.0f}" for value in (point.characters, point.tokens)
+            )
             rows.append((point.metric, str(point.k), *shares, *sizes, str(point.n)))  # type: ignore[arg-type]  # seven
         return "\n".join(aligned(rows))
 
@@ -99,7 +103,9 @@ def curve_of(metric: str, scores: Iterable[Score], ks: Iterable[int], formula: s
                 metric=metric,
                 k=int(k),
                 recall=_mean([attribution.recall(k) or 0.0 for attribution in known]),
-                precision=_mean([attribution.precision(k, formula=formula) or 0.0 for attribution in known]),
+                precision=_mean(
+                    [attribution.precision(k, formula=formula) or 0.0 for attribution in known]
+                ),
                 characters=characters,
                 tokens=None if characters is None else characters / CHARACTERS_A_TOKEN,
                 n=len(known),

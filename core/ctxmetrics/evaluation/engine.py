@@ -184,7 +184,9 @@ class Evaluation:
             check_outputs({"out": out}, {"samples": path})
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         listed = isinstance(samples, (list, tuple))
-        self.source: Source = (CallerSource if in_caller and not listed else Source)(samples, self.metrics)
+        self.source: Source = (CallerSource if in_caller and not listed else Source)(
+            samples, self.metrics
+        )
         most, workers = every["max_concurrency"], every["workers"]
         requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
         self._run = run or Run(

@@ -31,7 +31,10 @@ def reference_spans_of(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
         yield replace(
             sample,
             reference_context_ids=tuple(write_span(*span) for span in spans),
-            metadata={**sample.metadata, "reference_spans": f"quotes of {metric}, {score.provenance.judge}"},
+            metadata={
+                **sample.metadata,
+                "reference_spans": f"quotes of {metric}, {score.provenance.judge}",
+            },
         )
 
 

@@ -120,7 +120,9 @@ class Results(Sequence[Row]):
             ParameterError: The run has no such metric.
         """
         if metric not in self.metrics:
-            raise ParameterError(f"worst: metric={metric!r} is not in this run: {', '.join(self.metrics)}.")
+            raise ParameterError(
+                f"worst: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
+            )
         values = ((row[metric].value, row[metric].reason_code in NOT_FINAL, row) for row in self)
         known = [item for item in values if item[0] is not None or item[1]]
         return [row for *_, row in sorted(known, key=lambda item: (not item[1], item[0] or 0.0))[:number]]
@@ -144,7 +146,9 @@ class Results(Sequence[Row]):
     @property
     def unanswered(self) -> tuple[str, ...]:
         """The metrics that needed a judge, or a function, and got no verdict at all."""
-        return tuple(name for name, column in self._columns.items() if column.failed and not column.answered)
+        return tuple(
+            name for name, column in self._columns.items() if column.failed and not column.answered
+        )
 
     @property
     def failure(self) -> tuple[str, str] | None:
@@ -238,7 +242,9 @@ class Results(Sequence[Row]):
     def _curves(self) -> dict[str, tuple[tuple[int, float, float], ...]]:
         curves = {}
         for name in self.metrics:
-            lengths = [len(row[name].context_lengths or ()) for row in self if row[name].value is not None]
+            lengths = [
+                len(row[name].context_lengths or ()) for row in self if row[name].value is not None
+            ]
             if any(lengths):
                 ks = range(1, min(max(lengths), _LARGEST_K) + 1)
                 points = curve_of(name, (row[name] for row in self), ks, "average_precision")
@@ -360,7 +366,9 @@ class Results(Sequence[Row]):
     def _counting_units(self, what: str, names: Sequence[str] | None) -> list[str]:
         """Return the metrics whose scores have an attribution, as far as they are named."""
         self._need_rows(what)
-        found = [name for name in self.metrics if any(row[name].context_lengths is not None for row in self)]
+        found = [
+            name for name in self.metrics if any(row[name].context_lengths is not None for row in self)
+        ]
         wrong = [f"{name} counts no" for name in names or () if name not in found]
         if wrong or not found:
             raise CtxMetricsError(
@@ -383,7 +391,9 @@ class Results(Sequence[Row]):
         """
         from ctxmetrics.comparison.compare import compare
 
-        return compare(self, other, by=by, cluster=cluster, allow_different=allow_different, labels=labels)
+        return compare(
+            self, other, by=by, cluster=cluster, allow_different=allow_different, labels=labels
+        )
 
     def _need_rows(self, what: str) -> None:
         if self._rows is None:

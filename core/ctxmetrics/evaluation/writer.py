@@ -212,7 +212,9 @@ class OutFile:
             ) from None
         except OSError as error:
             kind = OutputFileError if error.errno in _FULL else InputFileError
-            raise kind(f"{path}: cannot be written: {error.strerror}. Choose another file for out.") from None
+            raise kind(
+                f"{path}: cannot be written: {error.strerror}. Choose another file for out."
+            ) from None
 
     def known(self, sample: Sample | None, metrics: Sequence[Metric]) -> list[Score] | None:
         """Return the next sample's scores from the file that is resumed, or None where they must be computed.

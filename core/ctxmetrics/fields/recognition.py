@@ -27,7 +27,9 @@ TEXT_NAMES: frozenset[str] = frozenset(
 )
 
 
-def read_row(mapping: Mapping[str, Any], schema: str = "ragas", where: str | None = None) -> dict[str, Any]:
+def read_row(
+    mapping: Mapping[str, Any], schema: str = "ragas", where: str | None = None
+) -> dict[str, Any]:
     """Read one row by itself; see `Reading.row`.
 
     Args:
@@ -71,7 +73,9 @@ def recognise(
     """
     given = dict(columns or {})
     merged = _merged([row for row in rows if hasattr(row, "items")])
-    reading = Reading(name="ragas" if _checked(schema) == AUTO else schema, columns=given, written=written)
+    reading = Reading(
+        name="ragas" if _checked(schema) == AUTO else schema, columns=given, written=written
+    )
     _check_columns(given, merged)
     if schema == AUTO and merged:
         reading = _fitting(replace(reading, renamed=_renamed(merged)), merged)
@@ -205,7 +209,9 @@ def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
             )
 
 
-def _notes(reading: Reading, row: Mapping[str, Any], found: Mapping[str, tuple[str, Any]]) -> Iterable[str]:
+def _notes(
+    reading: Reading, row: Mapping[str, Any], found: Mapping[str, tuple[str, Any]]
+) -> Iterable[str]:
     """Say what was decided, and which columns are in the metadata."""
     written = {new: old for old, new in reading.renamed.items()}
 
@@ -228,7 +234,9 @@ def _notes(reading: Reading, row: Mapping[str, Any], found: Mapping[str, tuple[s
         yield f"every row has one text as {name} ({shown(path)}): it is {how}"
     absent = reading.absent or frozenset()
     ambiguous = {"context"} if {"retrieved_contexts", "reference_contexts"} & absent else set()
-    refused = {key for key in row if reading.misspelt(str(key), absent)} | ambiguous  # an error of their rows
+    refused = {
+        key for key in row if reading.misspelt(str(key), absent)
+    } | ambiguous  # an error of their rows
     others = [name for name in reading.others(row) if name not in refused]
     if others:
         yield f"no field, carried along as metadata: {_listed(others)}"

@@ -94,7 +94,9 @@ class Reading:
         given = [column for column, meant in self.columns.items() if meant == name]
         if given:
             return given[0] if len(given) == 1 and given[0] in columns else None
-        keys = {self.renamed.get(column, column): column for column in columns if column not in self.columns}
+        keys = {
+            self.renamed.get(column, column): column for column in columns if column not in self.columns
+        }
         found = self.schema.column_of(name, keys)
         return None if found is None else keys[found]
 
@@ -121,7 +123,9 @@ class Reading:
             return [(column, value) for column in given if (value := look_up(row, column)) is not None]
         taken = tuple(f"{column}." for column in self.columns)
         spots = [
-            spot for spot in self.schema.spots(row, {}, name) if not f"{spot[0]}.".startswith(taken or "\0")
+            spot
+            for spot in self.schema.spots(row, {}, name)
+            if not f"{spot[0]}.".startswith(taken or "\0")
         ]
         if name not in TEXTS:
             return spots
@@ -161,7 +165,9 @@ class Reading:
                         f"{who}: field '{texts}' is a list that is written as a text. Read it with json.loads first."
                     )
                 values[texts] = listed(values[texts])
-            if ids not in values and (found := ids_of(values.get(texts), self.schema.id_keys, spans=spans)):
+            if ids not in values and (
+                found := ids_of(values.get(texts), self.schema.id_keys, spans=spans)
+            ):
                 values[ids] = found
 
     def _list(self, text: str, name: str, who: str) -> Any:
@@ -204,7 +210,9 @@ class Reading:
         """Return the name that a key is closest to, if that is a name of an absent field."""
         names = [(name, meant) for meant in OPTIONS for name in self.schema.flat_keys[meant]]
         close = [
-            (distance, name, meant) for name, meant in names if (distance := _distance(key, name)) is not None
+            (distance, name, meant)
+            for name, meant in names
+            if (distance := _distance(key, name)) is not None
         ]
         _, name, meant = min(close, default=(0, None, None), key=lambda item: item[0])
         return name if meant in absent else None

@@ -169,7 +169,9 @@ class Schema:
         plain = {key for keys in self.flat_keys.values() for key in keys if "." not in key}
         return frozenset(plain | self.heads | self.carried)
 
-    def spots(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> list[tuple[str, Any]]:
+    def spots(
+        self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
+    ) -> list[tuple[str, Any]]:
         """Return where a field stands and what stands there, in the order in which it counts.
 
         That is under its keys; else what retrievers found; else a list that is all there is on the field's side, which
@@ -183,7 +185,9 @@ class Schema:
         key, place = keys.get(OPTIONS.get(field, "")), self.places.get(field, _NOWHERE)
         if callable(key):
             return [("", key(record))]
-        own, flat = (self.keys_of_fields[field], self.flat_keys[field]) if key is None else ((key,), (key,))
+        own, flat = (
+            (self.keys_of_fields[field], self.flat_keys[field]) if key is None else ((key,), (key,))
+        )
         side = record.get(place.side)
         holder = {"input": side, "output": side} if isinstance(side, str) else side
         output = look_up(side, "output") if hasattr(side, "items") else side
@@ -241,7 +245,9 @@ class Schema:
         wanted = keys.get("retriever", "all")
         chosen = {"all": found, "last": found[-1:]}.get(wanted)
         if chosen is None:
-            chosen = [item for item in found if (wanted(item[0]) if callable(wanted) else item[0] == wanted)]
+            chosen = [
+                item for item in found if (wanted(item[0]) if callable(wanted) else item[0] == wanted)
+            ]
         if not chosen:
             raise SampleError(f"retriever={wanted!r} is none of: {', '.join(name for name, _ in found)}.")
         for name, documents in chosen:

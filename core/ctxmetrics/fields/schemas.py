@@ -21,7 +21,9 @@ def _words(
     *, single_string: bool = False, separator: str | None = None, carried: str = "", **keys: str
 ) -> Schema:
     return Schema(
-        places={field: Place.of("", words) for field, words in {"reference_facts": _FACTS, **keys}.items()},
+        places={
+            field: Place.of("", words) for field, words in {"reference_facts": _FACTS, **keys}.items()
+        },
         single_string=single_string,
         separator=separator,
         carried=frozenset(carried.split()),
@@ -119,7 +121,10 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
             single_string=True,
         ),
         "opik": _words(
-            user_input="input", response="output", reference="expected_output", retrieved_contexts="context"
+            user_input="input",
+            response="output",
+            reference="expected_output",
+            retrieved_contexts="context",
         ),
         "openevals": _words(
             user_input="inputs",

@@ -29,7 +29,9 @@ def parquet_rows(file: Path) -> Iterator[tuple[str, Any]]:
         with pq.ParquetFile(file) as table:
             yield from _rows(table.iter_batches(batch_size=_BATCH))
     except OSError as error:
-        raise InputFileError(f"{file}: cannot be read: {error.strerror or error}. Check the path.") from None
+        raise InputFileError(
+            f"{file}: cannot be read: {error.strerror or error}. Check the path."
+        ) from None
     except arrow.ArrowException as error:
         raise InputFileError(f"{file}: is no Parquet file: {str(error).rstrip('.')}.") from None
 
@@ -83,7 +85,9 @@ def _stream(file: Path, arrow: Any) -> Iterator[tuple[str, Any]]:
         with arrow.memory_map(str(file)) as source, arrow.ipc.open_stream(source) as batches:
             yield from _rows(batches)
     except OSError as error:
-        raise InputFileError(f"{file}: cannot be read: {error.strerror or error}. Check the path.") from None
+        raise InputFileError(
+            f"{file}: cannot be read: {error.strerror or error}. Check the path."
+        ) from None
     except arrow.ArrowException as error:
         raise InputFileError(f"{file}: not valid Arrow: {str(error).rstrip('.')}.") from None
 

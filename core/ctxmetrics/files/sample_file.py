@@ -62,7 +62,9 @@ class SampleFile(Iterator[Sample]):
         reading = self._reading([fields for _, fields in first])
         for where, fields in chain(first, rows):
             if not isinstance(fields, dict):
-                raise InputFileError(f"{self.path}, {where}: a sample must be a JSON object of its fields.")
+                raise InputFileError(
+                    f"{self.path}, {where}: a sample must be a JSON object of its fields."
+                )
             sample = Sample.read(fields, reading, where=f"{self.path}, {where}")
             self._name(reading.others(fields))
             yield sample
@@ -108,7 +110,9 @@ class SampleFile(Iterator[Sample]):
         new = [name for name in others if name not in self._named]
         if new:
             self._named.update(new)
-            self._tell(f"no field, carried along as metadata: {', '.join(name[:60] for name in new[:10])}")
+            self._tell(
+                f"no field, carried along as metadata: {', '.join(name[:60] for name in new[:10])}"
+            )
 
     def _tell(self, note: str) -> None:
         logging.getLogger("ctxmetrics").warning("%s: %s", self.path, note)

@@ -153,7 +153,9 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
     (1.0, 0.0)
     """
     retrieved = [_not_negative(gain, f"gains[{index}]") for index, gain in enumerate(gains)]
-    best = sorted((_not_negative(gain, f"ideal[{index}]") for index, gain in enumerate(ideal)), reverse=True)
+    best = sorted(
+        (_not_negative(gain, f"ideal[{index}]") for index, gain in enumerate(ideal)), reverse=True
+    )
     largest = sorted((gain for gain in retrieved if gain > 0), reverse=True)
     if len(largest) > len(best) or any(mine > most for mine, most in zip(largest, best, strict=False)):
         raise ParameterError(

@@ -113,7 +113,9 @@ def covered_spans(spans: Sequence[Span], by: Sequence[Span], least: float) -> tu
     return tuple(_enough(_length(_common([span], others)), span, least) for span in _checked(spans))
 
 
-def relevant_spans(retrieved: Sequence[Span], reference: Sequence[Span], least: float) -> tuple[bool, ...]:
+def relevant_spans(
+    retrieved: Sequence[Span], reference: Sequence[Span], least: float
+) -> tuple[bool, ...]:
     """For each retrieved span, whether it is relevant.
 
     It is where it holds at least a share of one reference span, or is reference text to at least that share.
@@ -238,5 +240,7 @@ def _checked(spans: Sequence[Span]) -> Sequence[Span]:
         match span:
             case tuple((str(), int(start), int(end))) if 0 <= start < end:
                 continue
-        raise ParameterError(f"spans[{index}] is {span!r}: write (source, start, end) with 0 <= start < end")
+        raise ParameterError(
+            f"spans[{index}] is {span!r}: write (source, start, end) with 0 <= start < end"
+        )
     return spans

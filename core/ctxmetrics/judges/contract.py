@@ -70,7 +70,8 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     real = tuple(
         span
         for span in verdict.evidence
-        if 0 <= span.context < len(contexts) and contexts[span.context][span.start : span.end] == span.quote
+        if 0 <= span.context < len(contexts)
+        and contexts[span.context][span.start : span.end] == span.quote
     )
     if len(real) == len(verdict.evidence):
         return verdict

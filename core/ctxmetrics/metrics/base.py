@@ -216,7 +216,9 @@ class Metric(ABC):
         """Apply the formula to complete verdicts: their share that is yes, unless the metric has another."""
         return share(hits)
 
-    def empty(self, sample: Sample, *, retrieved: bool, reference: bool, **provenance: Any) -> Score | None:
+    def empty(
+        self, sample: Sample, *, retrieved: bool, reference: bool, **provenance: Any
+    ) -> Score | None:
         """Return the score of a sample with an empty side, as the convention says.
 
         None where neither side is empty, and where the convention asks the judge all the same.

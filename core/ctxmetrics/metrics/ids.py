@@ -40,11 +40,15 @@ class IDMetric(Metric):
         self.check_sample(sample)
         retrieved = dict.fromkeys((sample.retrieved_context_ids or ())[: self.top_k])
         reference = dict.fromkeys(sample.reference_context_ids or ())
-        if (empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))) is not None:
+        if (
+            empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
+        ) is not None:
             return empty
         counted, others = (reference, retrieved) if self.counts_reference else (retrieved, reference)
         hits = [id_ in others for id_ in counted]
-        verdicts = tuple([_hit(id_) if hit else _miss(id_) for id_, hit in zip(counted, hits, strict=True)])
+        verdicts = tuple(
+            [_hit(id_) if hit else _miss(id_) for id_, hit in zip(counted, hits, strict=True)]
+        )
         return self.build(sample, self.to_value_of(sample, retrieved, hits), verdicts)
 
     def to_value_of(self, sample: Sample, retrieved: Iterable[str], hits: Sequence[bool]) -> float | None:
@@ -181,7 +185,9 @@ def _grades(sample: Sample) -> dict[str, float]:
     grades = dict.fromkeys(sample.reference_context_ids or (), 1.0)
     for id_, grade in given.items():
         number = (
-            isinstance(grade, (int, float)) and not isinstance(grade, bool) and 0 <= grade <= _LARGEST_GRADE
+            isinstance(grade, (int, float))
+            and not isinstance(grade, bool)
+            and 0 <= grade <= _LARGEST_GRADE
         )
         if not number or (grade > 0) != (str(id_) in grades):
             raise SampleError(

@@ -52,7 +52,9 @@ class JudgedMetric(Metric):
         if self.counted_unit == "fact":  # what this object needs, unlike its class
             object.__setattr__(self, "requires", ("reference_facts", "retrieved_contexts"))
             object.__setattr__(self, "uses", (*self.uses, "reference"))
-        if self.language is not None and (not isinstance(self.language, str) or not self.language.isascii()):
+        if self.language is not None and (
+            not isinstance(self.language, str) or not self.language.isascii()
+        ):
             raise ParameterError(
                 f"{self.base_name}: language={self.language!r} must be an ISO 639 code such as 'en'."
             )
@@ -246,10 +248,14 @@ async def ask_judge(judge: Judge, request: JudgeRequest, *, about_units: bool) -
 
     Exactly one verdict a unit, or a context, comes back, in order: no judge can change a denominator or a rank.
     """
-    ids, texts = (request.unit_ids, request.units) if about_units else (request.context_ids, request.contexts)
+    ids, texts = (
+        (request.unit_ids, request.units) if about_units else (request.context_ids, request.contexts)
+    )
     missing = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
     try:
-        judgement = checked_answer(await (judge.attribute if about_units else judge.rate)(request), Judgement)
+        judgement = checked_answer(
+            await (judge.attribute if about_units else judge.rate)(request), Judgement
+        )
     except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
         remember_keys_of(judge)
         code, reason = failure(error)
@@ -303,7 +309,9 @@ def _supporting(units: tuple[Verdict, ...], request: JudgeRequest) -> tuple[Verd
         if found:
             reason = f"supports {', '.join(unit.id for unit in found)}"
             code = found[0].code if all(unit.code in DOUBTFUL for unit in found) else None
-            verdicts.append(Verdict(id=id_, value=True, text=text, reason=reason, code=code, evidence=spans))
+            verdicts.append(
+                Verdict(id=id_, value=True, text=text, reason=reason, code=code, evidence=spans)
+            )
         elif missing:
             verdicts.append(
                 Verdict(id=id_, value=None, text=text, code=missing[0].code, reason=missing[0].reason)

@@ -97,11 +97,15 @@ class SpanMetric(Metric):
             SampleError: An id names no span, or one source is spelled in two ways.
         """
         self.check_sample(sample)
-        retrieved = list(_passages(sample, "retrieved_context_ids", sample.retrieved_contexts))[: self.top_k]
+        retrieved = list(_passages(sample, "retrieved_context_ids", sample.retrieved_contexts))[
+            : self.top_k
+        ]
         listed = _passages(sample, "reference_context_ids", sample.reference_contexts)
         reference = list({passage.span: passage for passage in listed}.values())
         _check_spelling(sample, [*retrieved, *reference])
-        if (empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))) is not None:
+        if (
+            empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
+        ) is not None:
             return empty
         value, verdicts = self.compare(retrieved, reference)
         return self.build(sample, value, verdicts)
@@ -215,7 +219,9 @@ def read_span(id_: str, where: str) -> Span:
         )
     source, *numbers = match.groups()
     if max(map(len, numbers)) > MOST_DIGITS:
-        raise SampleError(f"{where}: {shown} is beyond the end of any text. Write the numbers of characters.")
+        raise SampleError(
+            f"{where}: {shown} is beyond the end of any text. Write the numbers of characters."
+        )
     start, end = map(int, numbers)
     if start >= end:
         raise SampleError(
@@ -354,6 +360,10 @@ def _like(source: str, retrieved: Sequence[Passage]) -> str | None:
     name = posixpath.basename(plain_source(source))
     others = (passage.span[0] for passage in retrieved)
     return next(
-        (other for other in others if posixpath.basename(plain_source(other)) == name and other != source),
+        (
+            other
+            for other in others
+            if posixpath.basename(plain_source(other)) == name and other != source
+        ),
         None,
     )

@@ -56,7 +56,9 @@ class StringMetric(Metric):
             return refused
         retrieved = (sample.retrieved_contexts or ())[: self.top_k]
         reference = sample.reference_contexts or ()
-        if (empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))) is not None:
+        if (
+            empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
+        ) is not None:
             return empty
         cutoff = 0.0 if self.explain else self.min_similarity
         matches = best_matches(retrieved, reference, self.similarity, cutoff)

@@ -63,7 +63,9 @@ class ForeignModel:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, ForeignModel) and type(other) is type(self) and other.identity == self.identity
+            isinstance(other, ForeignModel)
+            and type(other) is type(self)
+            and other.identity == self.identity
         )
 
     def __hash__(self) -> int:

@@ -79,4 +79,6 @@ def escape(body: str) -> str:
 
 
 def _as_escape(match: re.Match[str]) -> str:
-    return json.dumps(match.group())[1:-1] if ord(match.group()) > 0x7E else f"\\u{ord(match.group()):04x}"  # noqa: PLR2004 - the last visible ASCII character
+    if match.group() > "~":  # the last visible ASCII character
+        return json.dumps(match.group())[1:-1]
+    return f"\\u{ord(match.group()):04x}"

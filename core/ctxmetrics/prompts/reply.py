@@ -17,7 +17,9 @@ class ReplyModel(BaseModel, extra="forbid"):
     """
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         schema: dict[str, Any] = handler.resolve_ref_schema(handler(core))
         for notes in (schema, *schema["properties"].values()):
             for key in ("title", "description", "default"):

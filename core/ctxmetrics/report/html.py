@@ -85,9 +85,13 @@ def _means(report: Report) -> Iterator[str]:
     of = say("of", language)
     for item in report.summary.values():
         interval = (
-            None if item.interval is None else (item.interval[0] / item.scale, item.interval[1] / item.scale)
+            None
+            if item.interval is None
+            else (item.interval[0] / item.scale, item.interval[1] / item.scale)
         )
-        passed = "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})"
+        passed = (
+            "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})"
+        )
         cells = (
             escape(shown_mean(item)),
             bar(item.share, interval),
@@ -174,7 +178,9 @@ def _samples(report: Report) -> Iterator[str]:
     if kept < len(heads):
         yield f'<p class="note">{say("texts are kept of the worst samples only", language)}: {kept} '
         yield f"{say('of', language)} {len(heads)}.</p>"
-    details[kept:] = [f"<p>{say('its texts are not kept in this page', language)}</p>"] * (len(heads) - kept)
+    details[kept:] = [f"<p>{say('its texts are not kept in this page', language)}</p>"] * (
+        len(heads) - kept
+    )
     samples = [f"{head}{detail}</div></details>" for head, detail in zip(heads, details, strict=True)]
     yield '<div id="samples">'
     yield from samples[:_AT_ONCE]
@@ -227,14 +233,21 @@ def _line(sample: ShownSample) -> str:
 
 
 def _link(sample: ShownSample, language: str) -> str:
-    return f'<p class="small"><a href="#n{sample.row.index}">{say("link to this sample", language)}</a></p>'
+    return (
+        f'<p class="small"><a href="#n{sample.row.index}">{say("link to this sample", language)}</a></p>'
+    )
 
 
 def _tools(report: Report) -> str:
     language = report.language
     orders = [("worst", say("worst first", language)), ("file", say("as in the file", language))]
     orders += [(str(place), escape(name)) for place, name in enumerate(report.summary)]
-    kinds = [("", "all"), ("missed", "something missed"), ("failed", "not judged"), ("doubtful", "doubtful")]
+    kinds = [
+        ("", "all"),
+        ("missed", "something missed"),
+        ("failed", "not judged"),
+        ("doubtful", "doubtful"),
+    ]
     kinds += [("below", "below the pass mark")]
     sorts = "".join(f'<option value="{value}">{word}</option>' for value, word in orders)
     filters = "".join(f'<option value="{value}">{say(word, language)}</option>' for value, word in kinds)

@@ -149,7 +149,9 @@ def read_lines(
         size += len(line)
         number += 1
     if not group:
-        raise InputFileError(f"{name}: the file holds no results. Give a file that --out or to_jsonl wrote.")
+        raise InputFileError(
+            f"{name}: the file holds no results. Give a file that --out or to_jsonl wrote."
+        )
     check()
     yield number, group, size
 
@@ -161,7 +163,9 @@ def _whole_line(line: bytes) -> Any:
 
 
 def _sample(identifier: str | None, record: Mapping[str, Any]) -> Sample:
-    return Sample(**{**{key: value for key, value in record.items() if key not in _HASHES}, "id": identifier})
+    return Sample(
+        **{**{key: value for key, value in record.items() if key not in _HASHES}, "id": identifier}
+    )
 
 
 def score_of(data: Mapping[str, Any]) -> Score:

@@ -60,7 +60,9 @@ def _matrix(attribution: Attribution, prefix: str, language: str) -> Iterator[st
     name = f"{say('which context states which sentence', language)}: ● {say('whole', language)}, ◐ {say('part', language)}"
     yield f'<h4>{name}</h4><div class="wide" tabindex="0" role="region" aria-label="{escape(name)}">'
     yield '<table class="matrix"><thead><tr><td></td>'
-    yield "".join(f'<th scope="col"><a href="#{prefix}-c{column}">c{column}</a></th>' for column in columns)
+    yield "".join(
+        f'<th scope="col"><a href="#{prefix}-c{column}">c{column}</a></th>' for column in columns
+    )
     yield "</tr></thead><tbody>"
     for number, cells in enumerate(attribution.cells, 1):
         unit = unit_key(number)
@@ -92,7 +94,10 @@ def _contexts(
     others = () if units else tuple(verdict for score in scores.values() for verdict in score.verdicts)
     for index, text in enumerate(contexts):
         told = [
-            (score, verdict) for score in rated for verdict in score.verdicts if verdict.id == f"c{index + 1}"
+            (score, verdict)
+            for score in rated
+            for verdict in score.verdicts
+            if verdict.id == f"c{index + 1}"
         ]
         words = [_state(verdict, score.counted[1]) for score, verdict in told] + [worth.get(index, "")]
         tag = ", ".join(say(word, language) for word in dict.fromkeys(filter(None, words)))
@@ -110,10 +115,14 @@ def _state(verdict: Verdict, word: str) -> str:
     return "not judged" if verdict.value is None else word if verdict.value else f"not {word}"
 
 
-def _marked(text: str, context: int, units: Sequence[Verdict], others: Sequence[Verdict], place: str) -> str:
+def _marked(
+    text: str, context: int, units: Sequence[Verdict], others: Sequence[Verdict], place: str
+) -> str:
     """Escape a text and mark its evidence; each piece names the units it belongs to and links to them at its end."""
     of_units = [(unit, unit_key(number)) for number, unit in enumerate(units, 1)]
-    spans = _spans(of_units, context, len(text)) or _spans(((one, "") for one in others), context, len(text))
+    spans = _spans(of_units, context, len(text)) or _spans(
+        ((one, "") for one in others), context, len(text)
+    )
     edges = sorted({edge for start, end, _ in spans for edge in (start, end)})
     pieces, position, named = [], 0, set[str]()
     for start, end in itertools.pairwise(edges):
@@ -125,7 +134,9 @@ def _marked(text: str, context: int, units: Sequence[Verdict], others: Sequence[
         anchors = "".join(f'<span id="{place}-{key}"></span>' for key in new)
         told = f' data-u="{" ".join(keys)}"' if keys != [""] else ""
         ends = dict.fromkeys(key for _, high, key in spans if high == end and key)
-        links = "".join(f'<a class="u" href="#{place.rpartition("-")[0]}-{key}">{key}</a>' for key in ends)
+        links = "".join(
+            f'<a class="u" href="#{place.rpartition("-")[0]}-{key}">{key}</a>' for key in ends
+        )
         pieces += [
             shown(text[position:start]),
             f"{anchors}<mark{told}>{shown(text[start:end])}</mark>{links}",
@@ -134,7 +145,9 @@ def _marked(text: str, context: int, units: Sequence[Verdict], others: Sequence[
     return "".join([*pieces, shown(text[position:])])
 
 
-def _spans(verdicts: Iterable[tuple[Verdict, str]], context: int, length: int) -> list[tuple[int, int, str]]:
+def _spans(
+    verdicts: Iterable[tuple[Verdict, str]], context: int, length: int
+) -> list[tuple[int, int, str]]:
     found = [
         (span.start, min(span.end, length), key)
         for verdict, key in verdicts

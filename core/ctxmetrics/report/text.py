@@ -31,7 +31,10 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False) -> str:
     if shown:
         lines += ["", f"{say('lowest scores of each metric', report.language)}:"]
     for number, (sample, scores) in enumerate(shown):
-        lines += [*([""] if number else []), *_sample(sample, scores, color=color, language=report.language)]
+        lines += [
+            *([""] if number else []),
+            *_sample(sample, scores, color=color, language=report.language),
+        ]
     return "\n".join(lines)
 
 
@@ -50,7 +53,10 @@ def _sample(
 
 def _score(item: ShownScore) -> Iterator[str]:
     """Yield the name, the value, a bar and why; what does not fit in the line follows on lines of its own."""
-    name, *why = item.score.metric, *filter(None, (item.score.count, item.score.explanation, item.score.band))
+    name, *why = (
+        item.score.metric,
+        *filter(None, (item.score.count, item.score.explanation, item.score.band)),
+    )
     if len(name) > NAME:
         yield from folded(name, "  ")
         name = ""

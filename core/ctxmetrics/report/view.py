@@ -64,7 +64,9 @@ class Row(Mapping[str, Score]):
         asked = f"<p>{isolated(question)}</p>" if question else ""
         name = isolated(self.sample_id or f"{say('sample', language)} {self.index + 1}")
         prefix = f"r{crc32(repr((self.sample_id, question)).encode()):x}"
-        return fragment([f"<p><b>{name}</b></p>{asked}", *sample_html(self.sample, self, prefix, language)])
+        return fragment(
+            [f"<p><b>{name}</b></p>{asked}", *sample_html(self.sample, self, prefix, language)]
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,7 +322,9 @@ def shown_scored(item: MetricSummary, language: str) -> str:
 
 def shown_doubt(item: MetricSummary, language: str) -> str:
     """Return how many of the verdicts are doubtful."""
-    return f"{sum(item.doubtful.values())} {say('of', language)} {item.verdicts}" if item.doubtful else "0"
+    return (
+        f"{sum(item.doubtful.values())} {say('of', language)} {item.verdicts}" if item.doubtful else "0"
+    )
 
 
 def shown_interval(item: MetricSummary, language: str) -> str:

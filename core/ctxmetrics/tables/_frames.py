@@ -104,10 +104,17 @@ def may_hold_documents(series: nw.Series[Any]) -> bool:
     import polars as pl
 
     column = as_polars(series)
-    return column is None or column.dtype not in (pl.Null, pl.String, pl.List(pl.String), pl.List(pl.Null))
+    return column is None or column.dtype not in (
+        pl.Null,
+        pl.String,
+        pl.List(pl.String),
+        pl.List(pl.Null),
+    )
 
 
-def series_of(frame: nw.DataFrame[Any], name: str, reason: str, column: Values) -> tuple[nw.Series[Any], ...]:
+def series_of(
+    frame: nw.DataFrame[Any], name: str, reason: str, column: Values
+) -> tuple[nw.Series[Any], ...]:
     """Return the values and the reason codes of a metric as columns that fit a table; what is missing is missing."""
     import narwhals.stable.v1 as nw
 

@@ -106,7 +106,11 @@ def different_texts(pairs: Sequence[tuple[Pairs, ...]], retrieved: Ids, referenc
     if retrieved.texts is None or reference.texts is None or not pairs:
         return np.zeros(0, np.int64)
     found = []
-    columns = ((retrieved.texts, retrieved.texts), (reference.texts,) * 2, (retrieved.texts, reference.texts))
+    columns = (
+        (retrieved.texts, retrieved.texts),
+        (reference.texts,) * 2,
+        (retrieved.texts, reference.texts),
+    )
     for (one, other), parts in zip(columns, zip(*pairs, strict=True), strict=True):
         rows, ones, others = (np.concatenate(part) for part in zip(*parts, strict=True))
         found.append(rows[(one.gather(ones) != other.gather(others)).to_numpy()])
@@ -167,4 +171,6 @@ def _pairs(rows: Integers, places: Places, lines: _Lines, others: _Lines) -> Pai
     """Return each id of the lines that has a place among the others, from 1, with the id that stands there."""
     at = np.flatnonzero(places != 0)
     line, column = np.divmod(at, max(rows.size, 1))
-    return Pairs(rows[column], lines.starts[column] + line, others.starts[column] + places.ravel()[at] - 1)
+    return Pairs(
+        rows[column], lines.starts[column] + line, others.starts[column] + places.ravel()[at] - 1
+    )

@@ -77,7 +77,9 @@ def _score_ranks(
             if metric.top_k not in rankings:
                 rankings[metric.top_k] = ranking_of(block, metric.top_k)
             ranking = rankings[metric.top_k]
-            with np.errstate(divide="ignore", invalid="ignore"):  # of empty sides, whose values are replaced
+            with np.errstate(
+                divide="ignore", invalid="ignore"
+            ):  # of empty sides, whose values are replaced
                 values = FORMULAS[type(metric)](metric, ranking)
             fill(scored[metric.name], metric, block.rows, values, (ranking.retrieved, ranking.reference))
         pairs.append(block.pairs)
@@ -100,7 +102,9 @@ def _score_spans(
                 if metric.top_k == top_k:
                     with np.errstate(divide="ignore", invalid="ignore"):  # of empty sides, as above
                         values = SPAN_FORMULAS[type(metric)](metric, overlap)
-                    kept = found.lengths[rows] if top_k is None else np.minimum(found.lengths[rows], top_k)
+                    kept = (
+                        found.lengths[rows] if top_k is None else np.minimum(found.lengths[rows], top_k)
+                    )
                     fill(scored[metric.name], metric, rows, values, (kept, wanted.lengths[rows]))
     return alone
 

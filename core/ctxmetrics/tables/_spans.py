@@ -218,7 +218,9 @@ def _average_precision(metric: Any, overlap: Overlap) -> Floats:
             relevant |= _enough(part, last - other, metric.min_cover)
         hits += relevant
         total += np.where(relevant, hits / rank, 0.0)
-    precision: Floats = np.divide(total, hits + metric.rules.epsilon, out=np.zeros(hits.size), where=hits > 0)
+    precision: Floats = np.divide(
+        total, hits + metric.rules.epsilon, out=np.zeros(hits.size), where=hits > 0
+    )
     return precision
 
 

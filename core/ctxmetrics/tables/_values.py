@@ -27,7 +27,8 @@ def joined(parts: Sequence[Values]) -> Values:
         return parts[0]
     reasons = tuple(dict.fromkeys(reason for part in parts for reason in part.reasons))
     codes = [
-        np.array([reasons.index(reason) for reason in part.reasons], np.int8)[part.codes] for part in parts
+        np.array([reasons.index(reason) for reason in part.reasons], np.int8)[part.codes]
+        for part in parts
     ]
     return Values(np.concatenate([part.values for part in parts]), np.concatenate(codes), reasons)
 

@@ -100,7 +100,9 @@ class BatchScorer:
         """Score a batch as `score` does, and return with it the required fields that some row has."""
         frame = frame_of(table)
         if taken := self.columns.keys() & set(frame.columns):
-            raise ParameterError(f"score_table: the table already has a column {min(taken)!r}. Rename it.")
+            raise ParameterError(
+                f"score_table: the table already has a column {min(taken)!r}. Rename it."
+            )
         forms = {
             metric.name: form for metric in self.metrics if (form := self._form_of(metric, frame.columns))
         }
@@ -196,7 +198,9 @@ class BatchScorer:
             return None
         gaps = retrieved.null_count(), reference.null_count()
         keys = {key for name in form.elsewhere for key in reading.schema.flat_keys[name]}
-        if any(gaps) and any(may_hold_documents(frame[name]) for name in keys.intersection(frame.columns)):
+        if any(gaps) and any(
+            may_hold_documents(frame[name]) for name in keys.intersection(frame.columns)
+        ):
             return None
         present |= {name for name, missing in zip(form.fields, gaps, strict=True) if missing < len(frame)}
         return form.score(retrieved, reference, metrics)
@@ -213,7 +217,9 @@ def _samples(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> list
     return [Sample.read(row, reading, where=f"row {number}") for number, row in rows]
 
 
-def _check_unknown(frame: nw.DataFrame[Any], names: Sequence[str], reading: Reading, first_row: int) -> None:
+def _check_unknown(
+    frame: nw.DataFrame[Any], names: Sequence[str], reading: Reading, first_row: int
+) -> None:
     """Read the first row that has something in a column of an unknown name: that says what is wrong with it.
 
     Raises:

@@ -98,7 +98,8 @@ def score_parquet(
     """
     _check_no_judge(metrics, out)
     reading = schema if isinstance(schema, Reading) else reading_of(file, schema)
-    source, scorer = _opened(file), BatchScorer(metrics=metrics, schema=reading, options={"progress": False})
+    source = _opened(file)
+    scorer = BatchScorer(metrics=metrics, schema=reading, options={"progress": False})
     names = source.schema_arrow.names
     ids = reading.column_of("id", names)
     read = names if keep_texts else _needed(reading, scorer.metrics, names)
@@ -122,7 +123,6 @@ def score_parquet(
             return results
         _check_whole(file, scorer.metrics, parts, present, ids)
         _join(parts, out)
-        shutil.rmtree(folder, ignore_errors=True)
     return results
 
 
@@ -188,13 +188,17 @@ def _opened(file: Path) -> Any:
     except ArrowException as error:
         raise InputFileError(f"{file}: is no Parquet file: {error}. Convert it.") from None
     except OSError as error:
-        raise InputFileError(f"{file}: cannot be read: {error.strerror or error}. Check the path.") from None
+        raise InputFileError(
+            f"{file}: cannot be read: {error.strerror or error}. Check the path."
+        ) from None
 
 
 def _needed(reading: Reading, metrics: Sequence[Metric], names: Sequence[str]) -> list[str]:
     """Return the columns that may hold a field that the metrics read."""
     fields = {"id", "labels", *(name for metric in metrics for name in (*metric.requires, *metric.uses))}
-    fields |= {"retrieved_contexts", "reference_contexts"} if fields & {"retrieved_context_ids"} else set()
+    fields |= (
+        {"retrieved_contexts", "reference_contexts"} if fields & {"retrieved_context_ids"} else set()
+    )
     schema = reading.schema
     keys = {key.partition(".")[0] for name in fields for key in schema.flat_keys[name]}
     keys |= {schema.places[name].side for name in fields if name in schema.places}
@@ -315,7 +319,7 @@ def _check_ids(parts: Sequence[Path], name: str) -> None:
 
 
 def _join(parts: Sequence[Path], out: Path) -> None:
-    """Write one file of the scores of all batches, whole or not at all."""
+    """Write one file of the scores of all batches, whole or not at all, and remove the folder of the batches."""
     from pyarrow import parquet
 
     place = Path(os.path.realpath(out))
@@ -328,3 +332,4 @@ def _join(parts: Sequence[Path], out: Path) -> None:
         new.replace(place)
     except OSError as error:
         raise _problem(out, error) from None
+    shutil.rmtree(new.parent, ignore_errors=True)

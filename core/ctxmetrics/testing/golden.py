@@ -193,7 +193,9 @@ def _differences(where: str, wanted: Any, actual: Any, *, contained: bool = Fals
     if isinstance(wanted, dict) and isinstance(actual, dict) and wanted.keys() == actual.keys():
         parts = [(f"{where}.{key}", wanted[key], actual[key]) for key in wanted]
     elif isinstance(wanted, list) and isinstance(actual, list) and len(wanted) == len(actual):
-        parts = [(f"{where}[{index}]", *pair) for index, pair in enumerate(zip(wanted, actual, strict=True))]
+        parts = [
+            (f"{where}[{index}]", *pair) for index, pair in enumerate(zip(wanted, actual, strict=True))
+        ]
     else:
         same = _same(wanted, actual, contained=contained)
         return [] if same else [f"{where} is {actual!r}, expected {wanted!r}"]
@@ -215,7 +217,9 @@ def _read(path: Path) -> list[Case]:
         data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
         return [_case(data["metric"], entry) for entry in data["cases"]]
     except (ValueError, TypeError, KeyError) as error:
-        raise InputFileError(f"{path} is no file of golden cases: {type(error).__name__}: {error}") from None
+        raise InputFileError(
+            f"{path} is no file of golden cases: {type(error).__name__}: {error}"
+        ) from None
 
 
 def _case(metric: str, entry: dict[str, Any]) -> Case:

@@ -47,7 +47,9 @@ def assert_not_worse(
         )
     found = compare(baseline, results, cluster=cluster, allow_different=allow_different)
     if isinstance(margin, Mapping):
-        margins = [(gates.metric_in(found, name, value, "margin"), value) for name, value in margin.items()]
+        margins = [
+            (gates.metric_in(found, name, value, "margin"), value) for name, value in margin.items()
+        ]
     else:
         margins = [(item, margin * item.scale) for item in found.metrics]
     problems = [problem for item, value in margins if (problem := gates.not_worse(found, item, value))]

@@ -37,7 +37,9 @@ def run(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
             display_config=DisplayConfig(show_indicator=False, print_results=False),
             error_config=ErrorConfig(**errors),
         )
-        return sorted(found.test_results, key=lambda result: result.index if HAS_INDEX else int(result.name))
+        return sorted(
+            found.test_results, key=lambda result: result.index if HAS_INDEX else int(result.name)
+        )
 
     run.is_async = MODES[request.param]
     return run

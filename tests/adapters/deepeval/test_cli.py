@@ -35,8 +35,12 @@ def deepeval(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(text: str, *options: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "test_it.py").write_text(IMPORTS + text, encoding="utf-8")
-        environment = {name: value for name, value in os.environ.items() if name != "DEEPEVAL_FILE_SYSTEM"}
-        environment["PYTHONPATH"] = os.pathsep.join(str(REPOSITORY / part) for part in ("core", "adapters"))
+        environment = {
+            name: value for name, value in os.environ.items() if name != "DEEPEVAL_FILE_SYSTEM"
+        }
+        environment["PYTHONPATH"] = os.pathsep.join(
+            str(REPOSITORY / part) for part in ("core", "adapters")
+        )
         environment["COLUMNS"] = "200"
         environment["DEEPEVAL_RESULTS_FOLDER"] = "runs"
         return subprocess.run(
@@ -60,7 +64,9 @@ def outcome(run: subprocess.CompletedProcess[str]) -> str:
     return found[1]
 
 
-def test_run_with_processes_and_repeats(deepeval: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_run_with_processes_and_repeats(
+    deepeval: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
     """``-n 2 -r 2``: every case twice, in two processes; what fails fails the command, in words of ours."""
     run = deepeval(
         """
@@ -141,7 +147,10 @@ def test_cache_never_answers_for_other_ids_or_another_configuration(
         "judge": {},
         "says": True,
     }
-    other_ids = {**first, "metadata": {"retrieved_context_ids": ["x"], "reference_context_ids": ["a", "b"]}}
+    other_ids = {
+        **first,
+        "metadata": {"retrieved_context_ids": ["x"], "reference_context_ids": ["a", "b"]},
+    }
     other_judge = {**other_ids, "judge": {"min_coverage": 0.4}, "says": False}
     values, measured = [], []
     for settings in (first, other_ids, other_judge):
@@ -153,7 +162,12 @@ def test_cache_never_answers_for_other_ids_or_another_configuration(
         cases = [case for case in latest["testCases"] if case["metricsData"]]
         values.append([{data["name"]: data["score"] for data in case["metricsData"]} for case in cases])
         measured.append(sorted(json.loads((tmp_path / "measured.json").read_text())))
-    names = ["context_recall", "context_recall(top_k=9)", "id_based_context_recall", "non_llm_context_recall"]
+    names = [
+        "context_recall",
+        "context_recall(top_k=9)",
+        "id_based_context_recall",
+        "non_llm_context_recall",
+    ]
     for run, expected in zip(
         values, ([0.5, 1.0, 0.5, 1.0], [0.5, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]), strict=True
     ):

@@ -200,7 +200,9 @@ def test_the_name_of_the_test_case_is_the_samples_id(make_case: Callable[..., LL
 
 def test_unknown_keywords_of_a_test_case_vanish_so_ids_there_are_missing_ids() -> None:
     """LLMTestCase drops them without a word; our error names where they belong."""
-    case = LLMTestCase(input="q", actual_output="a", retrieved_context_ids=["a"], reference_context_ids=["a"])
+    case = LLMTestCase(
+        input="q", actual_output="a", retrieved_context_ids=["a"], reference_context_ids=["a"]
+    )
     with pytest.raises(
         MissingTestCaseParamsError,
         match=r"'metadata\.retrieved_context_ids' and 'metadata\.reference_context_ids' cannot be None for the "
@@ -286,7 +288,9 @@ def test_threshold_may_be_given_by_position_as_in_deepeval() -> None:
     assert ContextRecallMetric(0.9).threshold == 0.9
 
 
-@pytest.mark.parametrize(("hits", "of", "score", "success"), [(4, 5, 80.0, True), (799, 1000, 79.9, False)])
+@pytest.mark.parametrize(
+    ("hits", "of", "score", "success"), [(4, 5, 80.0, True), (799, 1000, 79.9, False)]
+)
 def test_aegis_passes_at_80_and_fails_below(
     hits: int, of: int, score: float, success: bool, make_case: Callable[..., LLMTestCase]
 ) -> None:
@@ -346,7 +350,11 @@ def test_success_of_a_state_that_somebody_set(
     [
         (ContextRecallMetric, {"treshold": 0.5}, "Did you mean 'threshold'"),
         (ContextRecallMetric, {"strict_mod": True}, "Did you mean 'strict_mode'"),
-        (ContextRecallMetric, {"min_similarity": 0.5}, "context_recall has no parameter 'min_similarity'"),
+        (
+            ContextRecallMetric,
+            {"min_similarity": 0.5},
+            "context_recall has no parameter 'min_similarity'",
+        ),
         (IDBasedContextRecallMetric, {"judge": LexicalJudge()}, "no parameter 'judge'"),
         (NonLLMContextRecallMetric, {"distance_measure": "jaro"}, "no parameter 'distance_measure'"),
         (ContextRecallMetric, {"convention": "axiom"}, "convention='axiom' is unknown"),
@@ -367,7 +375,9 @@ def test_misuse_raises_when_the_metric_is_made(metric: Any, params: dict[str, An
         metric(**params)
 
 
-def test_claims_of_the_embedded_judge_are_refused_with_the_fix(make_case: Callable[..., LLMTestCase]) -> None:
+def test_claims_of_the_embedded_judge_are_refused_with_the_fix(
+    make_case: Callable[..., LLMTestCase],
+) -> None:
     with pytest.raises(CannotDecomposeError, match=r"Give judge=LLMJudge\(model\)"):
         ContextRecallMetric(unit="claim").measure(make_case())
 
@@ -499,7 +509,13 @@ def test_include_reason_false(make_case: Callable[..., LLMTestCase]) -> None:
 def test_evaluation_model_names_the_judge_its_options_and_the_release() -> None:
     """It is what the cache compares: equal for equal configurations only."""
     model = DeepEvalModel(FakeLLM())
-    judges = [None, LexicalJudge(min_coverage=0.9), LLMJudge(model), LLMJudge(model, votes=3), SlowJudge()]
+    judges = [
+        None,
+        LexicalJudge(min_coverage=0.9),
+        LLMJudge(model),
+        LLMJudge(model, votes=3),
+        SlowJudge(),
+    ]
     labels = [ContextRecallMetric(judge=judge).evaluation_model for judge in judges]
     assert len(set(labels)) == 5
     assert labels[0] == ContextRecallMetric(judge=LexicalJudge()).evaluation_model
@@ -699,4 +715,6 @@ def test_a_chunk_with_console_markup_stays_text(make_case: Callable[..., LLMTest
 
 def test_string_metric_equals_the_core(make_case: Callable[..., LLMTestCase]) -> None:
     metric = NonLLMContextRecallMetric(similarity="jaro_winkler", min_similarity=0.7)
-    assert metric.core == NonLLMContextRecall(similarity="jaro_winkler", min_similarity=0.7, threshold=0.5)
+    assert metric.core == NonLLMContextRecall(
+        similarity="jaro_winkler", min_similarity=0.7, threshold=0.5
+    )

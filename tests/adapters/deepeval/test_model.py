@@ -161,7 +161,9 @@ def server() -> Iterator[FakeOpenAIServer]:
 
 
 def local(server: FakeOpenAIServer, **options: Any) -> LocalModel:
-    return LocalModel(model="fake-judge", api_key="sk-test-0123456789", base_url=server.base_url, **options)
+    return LocalModel(
+        model="fake-judge", api_key="sk-test-0123456789", base_url=server.base_url, **options
+    )
 
 
 def openai(server: FakeOpenAIServer, model: str = "gpt-4o") -> Any:
@@ -178,7 +180,9 @@ def test_any_llm_judges_both_metrics_with_one_request_a_sample(
     """Also where it returns tuples, at which DeepEval's own metrics fail when they run sync."""
     llm = kind()
     results = run(cases, [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)])
-    assert [[data.score for data in result.metrics_data] for result in results] == [[0.5, 0.5]] * len(cases)
+    assert [[data.score for data in result.metrics_data] for result in results] == [[0.5, 0.5]] * len(
+        cases
+    )
     assert len(llm.calls) == len(cases)
     way = {SyncOnly: "sync", AsyncOnly: "async"}.get(kind, "async" if run.is_async else "sync")
     assert set(llm.calls) == {way}
@@ -214,7 +218,9 @@ def test_a_type_error_inside_the_llm_costs_one_call_and_one_score(
     results = run(cases[:2], [ContextRecallMetric(model=llm)], ignore_errors=True)
     for result in results:
         assert result.metrics_data[0].score is None
-        assert result.metrics_data[0].error.startswith("not_judged: 2 of 2 not judged (judge_error): s1, s2")
+        assert result.metrics_data[0].error.startswith(
+            "not_judged: 2 of 2 not judged (judge_error): s1, s2"
+        )
     assert len(llm.calls) == 2
 
 
@@ -305,11 +311,19 @@ def test_a_blocking_llm_does_not_hold_up_the_others_when_measured_sync(cases: li
 def test_the_identity_tells_models_apart_and_holds_no_secret(server: FakeOpenAIServer) -> None:
     address = server.base_url.replace("http://", "http://user:hunter2@")
     models = [
-        DeepEvalModel(LocalModel(model="m", api_key="sk-test-0123456789", base_url=address, temperature=0)),
-        DeepEvalModel(LocalModel(model="m", api_key="sk-test-0123456789", base_url=address, temperature=1)),
-        DeepEvalModel(LocalModel(model="n", api_key="sk-test-0123456789", base_url=address, temperature=0)),
         DeepEvalModel(
-            LocalModel(model="m", api_key="k", base_url=address, temperature=0, generation_kwargs={"seed": 7})
+            LocalModel(model="m", api_key="sk-test-0123456789", base_url=address, temperature=0)
+        ),
+        DeepEvalModel(
+            LocalModel(model="m", api_key="sk-test-0123456789", base_url=address, temperature=1)
+        ),
+        DeepEvalModel(
+            LocalModel(model="n", api_key="sk-test-0123456789", base_url=address, temperature=0)
+        ),
+        DeepEvalModel(
+            LocalModel(
+                model="m", api_key="k", base_url=address, temperature=0, generation_kwargs={"seed": 7}
+            )
         ),
         DeepEvalModel(FakeLLM("m")),
     ]
@@ -405,7 +419,9 @@ def test_native_models_judge_two_metrics_with_one_request_a_sample(
 ) -> None:
     llm = local(server) if model == "local" else openai(server, model)
     results = run(cases, [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)])
-    assert [[data.score for data in result.metrics_data] for result in results] == [[0.5, 0.5]] * len(cases)
+    assert [[data.score for data in result.metrics_data] for result in results] == [[0.5, 0.5]] * len(
+        cases
+    )
     assert server.count == len(cases)
     assert {request.response_format for request in server.requests} == {response_format}
     questions = [read_question(request.text) for request in server.requests]
@@ -435,7 +451,9 @@ def test_an_unknown_price_is_unknown_and_not_zero() -> None:
     assert (usage.cost, usage.prompt_tokens, usage.completion_tokens) == (None, 120, 12)
 
 
-def test_unknown_tokens_are_unknown_and_not_zero(server: FakeOpenAIServer, cases: list[LLMTestCase]) -> None:
+def test_unknown_tokens_are_unknown_and_not_zero(
+    server: FakeOpenAIServer, cases: list[LLMTestCase]
+) -> None:
     metric = ContextRecallMetric(model=local(server))
     assert metric.measure(cases[0]) == 0.5
     assert (metric.input_tokens, metric.output_tokens) == (None, None)

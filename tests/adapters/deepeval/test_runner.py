@@ -84,8 +84,15 @@ def short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_reaches_the_results(
     run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
 ) -> None:
-    recall, precision = run([make_case()], [ContextRecallMetric(), ContextPrecisionMetric()])[0].metrics_data
-    assert (recall.name, recall.score, recall.threshold, recall.success) == ("context_recall", 0.5, 0.5, True)
+    recall, precision = run([make_case()], [ContextRecallMetric(), ContextPrecisionMetric()])[
+        0
+    ].metrics_data
+    assert (recall.name, recall.score, recall.threshold, recall.success) == (
+        "context_recall",
+        0.5,
+        0.5,
+        True,
+    )
     assert (precision.name, precision.score, precision.success) == ("context_precision", 1.0, True)
     assert recall.reason.startswith("1 of 2 sentences supported.\ns2 no: ")
     assert recall.error is None
@@ -113,7 +120,9 @@ def test_results_in_another_order_keep_their_index(run: Callable[..., list[Any]]
     """The async runner appends them as they finish: they are matched by index."""
     judge = WaitingJudge()
     cases = [
-        LLMTestCase(input=wait, actual_output="a", expected_output=f"Answer {wait}.", retrieval_context=["x"])
+        LLMTestCase(
+            input=wait, actual_output="a", expected_output=f"Answer {wait}.", retrieval_context=["x"]
+        )
         for wait in ("0.1", "0.05", "0")
     ]
     results = run(cases, [ContextRecallMetric(judge=judge)])
@@ -141,7 +150,11 @@ def test_settings_survive_the_copy_for_every_test_case(run: Callable[..., list[A
     data = only(
         run(
             [case],
-            [IDBasedContextPrecisionMetric(formula="average_precision", convention="aegis", threshold=40.0)],
+            [
+                IDBasedContextPrecisionMetric(
+                    formula="average_precision", convention="aegis", threshold=40.0
+                )
+            ],
         )
     )
     assert (data.score, data.threshold, data.success) == (50.0, 40.0, True)
@@ -217,7 +230,9 @@ def test_the_same_with_ignore_errors(
     assert data.error.startswith("no_reference: ")
 
 
-def test_no_type_error_escapes(run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]) -> None:
+def test_no_type_error_escapes(
+    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+) -> None:
     """At a TypeError DeepEval measures again and does not catch the second one, also with ignore_errors."""
     calls: list[str] = []
 
@@ -263,7 +278,9 @@ def test_missing_params_are_skipped_when_asked(
     run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
 ) -> None:
     cases = [make_case(), make_case(expected_output=None), make_case()]
-    results = run(cases, [ContextRecallMetric(), IDBasedContextRecallMetric()], skip_on_missing_params=True)
+    results = run(
+        cases, [ContextRecallMetric(), IDBasedContextRecallMetric()], skip_on_missing_params=True
+    )
     assert [[data.name for data in result.metrics_data] for result in results] == [
         ["context_recall", "id_based_context_recall"],
         ["id_based_context_recall"],
@@ -273,7 +290,9 @@ def test_missing_params_are_skipped_when_asked(
 
 def test_a_wrong_type_is_misuse_and_ends_the_run_unless_ignored(run: Callable[..., list[Any]]) -> None:
     cases = [ids(["a"], ["a"]), ids(["a", None], ["a"])]
-    with pytest.raises(SampleError, match="'retrieved_context_ids', item 2 must be a string or an integer"):
+    with pytest.raises(
+        SampleError, match="'retrieved_context_ids', item 2 must be a string or an integer"
+    ):
         run(cases, [IDBasedContextRecallMetric()])
     results = run(cases, [IDBasedContextRecallMetric()], ignore_errors=True)
     assert [only([result]).score for result in results] == [1.0, None]
@@ -324,7 +343,9 @@ def test_a_timeout_of_another_metric_reports_no_score_of_the_test_case_before(
             return self.success
 
     results = run(
-        [make_case(), make_case(input="hang")], [Hangs(), IDBasedContextRecallMetric()], ignore_errors=True
+        [make_case(), make_case(input="hang")],
+        [Hangs(), IDBasedContextRecallMetric()],
+        ignore_errors=True,
     )
     hang.set()
     assert results[0].metrics_data[1].score == 2 / 3
@@ -511,7 +532,9 @@ def test_retrieved_context_data_through_json(run: Callable[..., list[Any]], tmp_
     loaded.add_goldens_from_json_file(str(tmp_path / "goldens.json"))
     source = loaded.goldens[0]
     case = LLMTestCase(
-        input=source.input, retrieval_context=source.retrieval_context, metadata=source.additional_metadata
+        input=source.input,
+        retrieval_context=source.retrieval_context,
+        metadata=source.additional_metadata,
     )
     assert only(run([case], [IDBasedContextRecallMetric()])).score == 0.5
     assert json.loads((tmp_path / "goldens.json").read_text())
@@ -528,7 +551,9 @@ def test_a_metric_on_a_span_of_a_trace(capsys: pytest.CaptureFixture[str]) -> No
     @observe(type="retriever", metrics=[recall, by_id])
     def retrieve(question: str) -> list[str]:
         expected = "The pump is red. It hums."
-        update_current_span(input=question, expected_output=expected, retrieval_context=["The pump is red."])
+        update_current_span(
+            input=question, expected_output=expected, retrieval_context=["The pump is red."]
+        )
         return ["The pump is red."]
 
     dataset = EvaluationDataset(goldens=[Golden(input="Which pump?")])

@@ -29,7 +29,9 @@ JOINT = {
         {
             "id": "s1",
             "supported": True,
-            "evidence": [{"context": "c2", "quote": "built by the company of Gustave Eiffel", "whole": True}],
+            "evidence": [
+                {"context": "c2", "quote": "built by the company of Gustave Eiffel", "whole": True}
+            ],
         },
         {"id": "s2", "supported": False, "missing": "no context gives the year"},
     ],
@@ -82,7 +84,9 @@ def case() -> SimpleNamespace:
     example = Example(id=uuid.uuid4(), inputs={"question": QUESTION}, outputs=expected)
 
     def example_with(**parts: Any) -> Example:
-        return Example(**{"id": uuid.uuid4(), "inputs": example.inputs, "outputs": example.outputs, **parts})
+        return Example(
+            **{"id": uuid.uuid4(), "inputs": example.inputs, "outputs": example.outputs, **parts}
+        )
 
     return SimpleNamespace(
         example_with=example_with,
@@ -102,7 +106,12 @@ def make_run() -> Any:
     """Build a run as LangSmith hands it to an evaluator."""
 
     def build(
-        outputs: Any = None, *, run_type: str = "chain", name: str = "target", children: Any = (), **more: Any
+        outputs: Any = None,
+        *,
+        run_type: str = "chain",
+        name: str = "target",
+        children: Any = (),
+        **more: Any,
     ) -> Any:
         return SimpleNamespace(
             **{

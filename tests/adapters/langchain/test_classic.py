@@ -96,10 +96,14 @@ def test_neither_warns_nor_demands_what_it_can_do_without(case):
 
 def test_all_fields_as_mappings_or_keywords(case):
     strings = NonLLMContextRecallEvaluator().as_string_evaluator()
-    assert strings.evaluate_strings(prediction=case.documents, reference=[case.contexts[1]])["score"] == 1.0
+    assert (
+        strings.evaluate_strings(prediction=case.documents, reference=[case.contexts[1]])["score"] == 1.0
+    )
     utilization = ContextUtilizationEvaluator().as_string_evaluator()
     answer = "The tower was built by Gustave Eiffel."
-    assert utilization.evaluate_strings(prediction=answer, retrieved_contexts=case.documents)["score"] == 0.5
+    assert (
+        utilization.evaluate_strings(prediction=answer, retrieved_contexts=case.documents)["score"] == 0.5
+    )
     assert (
         utilization.evaluate_strings(prediction={"answer": answer, "documents": case.documents})["score"]
         == 0.5
@@ -194,7 +198,9 @@ def run_sync(client: Any, chain: Any, config: RunEvalConfig) -> Any:
 
 
 def run_async(client: Any, chain: Any, config: RunEvalConfig) -> Any:
-    return asyncio.run(arun_on_dataset(client, "tower", lambda: chain, evaluation=config, project_name="p"))
+    return asyncio.run(
+        arun_on_dataset(client, "tower", lambda: chain, evaluation=config, project_name="p")
+    )
 
 
 @pytest.mark.parametrize("runner", [run_sync, run_async])

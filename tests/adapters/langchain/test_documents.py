@@ -175,7 +175,9 @@ def test_id_key_is_a_metadata_key_or_a_function():
     documents = [Document("one", id="d1", metadata={"source": "a.md", "page": {"n": 7}})]
     assert ids_of({"outputs": {"documents": documents}}, id_key="source") == ("a.md",)
     assert ids_of({"outputs": {"documents": documents}}, id_key="page.n") == ("7",)
-    assert ids_of({"outputs": {"documents": documents}}, id_key=lambda d: d.metadata["source"][0]) == ("a",)
+    assert ids_of({"outputs": {"documents": documents}}, id_key=lambda d: d.metadata["source"][0]) == (
+        "a",
+    )
     assert ids_of({"outputs": {"documents": [{"text": "x", "doc_id": 5}]}}, id_key="doc_id") == ("5",)
 
 
@@ -201,7 +203,9 @@ def test_a_missing_id_raises_clearly(item, kind, key):
     with pytest.raises(
         SampleError, match=rf"Field 'retrieved_context_ids', item 2: a {kind}.*id_key="
     ) as caught:
-        ids_of({"outputs": {"documents": [Document("x", id="d0", metadata={"source": "s"}), item]}}, **keys)
+        ids_of(
+            {"outputs": {"documents": [Document("x", id="d0", metadata={"source": "s"}), item]}}, **keys
+        )
     assert "retrieved_ids_key=" in str(caught.value)
 
 
@@ -327,7 +331,8 @@ def test_expected_documents_are_never_what_was_retrieved():
 
 
 @pytest.mark.parametrize(
-    "evaluator", [ContextRecallEvaluator, lambda **keys: RetrievalEvaluator([IDBasedContextRecall()], **keys)]
+    "evaluator",
+    [ContextRecallEvaluator, lambda **keys: RetrievalEvaluator([IDBasedContextRecall()], **keys)],
 )
 @pytest.mark.parametrize(
     ("keys", "message"),

@@ -199,7 +199,10 @@ def test_contexts_from_a_traceable_retriever_in_the_target(runner, case, client)
     def target(inputs: dict) -> dict:
         return {"answer": str(len(retrieve(inputs["question"])))}
 
-    evaluators = [ContextRecallEvaluator(judge=case.judge), IDBasedContextRecallEvaluator(id_key="source")]
+    evaluators = [
+        ContextRecallEvaluator(judge=case.judge),
+        IDBasedContextRecallEvaluator(id_key="source"),
+    ]
     found = feedback(runner(evaluators, [case.example], target, client))
     assert (found["context_recall"].score, found["id_based_context_recall"].score) == (0.5, 0.5)
 
@@ -217,12 +220,16 @@ def test_a_retriever_as_the_target(case, client):
 # ---- traps ----
 
 
-def test_trap_the_third_argument_is_passed_since_langsmith_0_3_12_and_not_by_langchain_core(case, make_run):
+def test_trap_the_third_argument_is_passed_since_langsmith_0_3_12_and_not_by_langchain_core(
+    case, make_run
+):
     evaluator, run = ContextRecallEvaluator(judge=case.judge), make_run(case.outputs)
     assert evaluator.evaluate_run(run, case.example).score == 0.5
     assert evaluator.evaluate_run(run, example=case.example).score == 0.5
     own = uuid.uuid4()
-    assert evaluator.evaluate_run(run=run, example=case.example, evaluator_run_id=own).source_run_id == own
+    assert (
+        evaluator.evaluate_run(run=run, example=case.example, evaluator_run_id=own).source_run_id == own
+    )
     assert asyncio.run(evaluator.aevaluate_run(run, case.example, own)).source_run_id == own
 
 
@@ -232,7 +239,10 @@ def test_trap_a_missing_score_shows_as_a_row_a_key(runner, case, client, caplog)
     several = RetrievalEvaluator([ContextRecall(), ContextPrecision()], judge=case.judge)
     with caplog.at_level(logging.CRITICAL):
         results = runner(
-            [several, IDBasedContextRecallEvaluator()], [case.example], lambda inputs: {"answer": "x"}, client
+            [several, IDBasedContextRecallEvaluator()],
+            [case.example],
+            lambda inputs: {"answer": "x"},
+            client,
         )
     found = feedback(results)
     assert set(found) == {"context_recall", "context_precision", "id_based_context_recall"}
@@ -275,7 +285,9 @@ def test_trap_not_computable_is_none_with_a_comment_and_never_zero_or_nan(runner
                         {
                             "id": "s1",
                             "supported": True,
-                            "evidence": [{"context": "c2", "quote": "built by the company", "whole": True}],
+                            "evidence": [
+                                {"context": "c2", "quote": "built by the company", "whole": True}
+                            ],
                         }
                     ],
                     "contexts": [],
@@ -293,7 +305,9 @@ def test_trap_not_computable_is_none_with_a_comment_and_never_zero_or_nan(runner
         assert found[key].evaluator_info["reason_code"] == "no_reference"
         assert found[key].extra is None, "nobody's error"
     half = feedback(
-        runner([ContextRecallEvaluator(judge=refusing)], [case.example], lambda inputs: case.outputs, client)
+        runner(
+            [ContextRecallEvaluator(judge=refusing)], [case.example], lambda inputs: case.outputs, client
+        )
     )
     assert half["context_recall"].score is None
     assert half["context_recall"].evaluator_info["reason_code"] == "not_judged"
@@ -314,7 +328,9 @@ def test_trap_a_sync_path_inside_a_running_loop(case, make_run):
 
     async def notebook() -> float:
         return (
-            ContextRecallEvaluator(judge=case.judge).evaluate_run(make_run(case.outputs), case.example).score
+            ContextRecallEvaluator(judge=case.judge)
+            .evaluate_run(make_run(case.outputs), case.example)
+            .score
         )
 
     assert asyncio.run(notebook()) == 0.5
@@ -388,7 +404,9 @@ def test_trap_a_trace_of_its_own_with_source_run_id(runner, case, client):
         rate = attribute
 
     found = feedback(
-        runner([ContextRecallEvaluator(judge=Nosy())], [case.example], lambda inputs: case.outputs, client)
+        runner(
+            [ContextRecallEvaluator(judge=Nosy())], [case.example], lambda inputs: case.outputs, client
+        )
     )
     (own,) = seen
     assert own.name == "context_recall"
@@ -553,13 +571,16 @@ def test_without_a_pass_mark_there_is_no_value(case, make_run):
 def test_parameters_that_change_the_number_keep_keys_apart(case, make_run):
     several = RetrievalEvaluator([IDBasedContextRecall(), IDBasedContextRecall(top_k=1)])
     rows = {
-        row.key: row.score for row in several.evaluate_run(make_run(case.outputs), case.example)["results"]
+        row.key: row.score
+        for row in several.evaluate_run(make_run(case.outputs), case.example)["results"]
     }
     assert rows == {"id_based_context_recall": 0.5, "id_based_context_recall(top_k=1)": 0.0}
 
 
 def test_a_mapping_names_the_keys_and_compares_judges(case, make_run):
-    several = RetrievalEvaluator({"scripted": ContextRecall(judge=case.judge), "embedded": ContextRecall()})
+    several = RetrievalEvaluator(
+        {"scripted": ContextRecall(judge=case.judge), "embedded": ContextRecall()}
+    )
     rows = {row.key: row for row in several.evaluate_run(make_run(case.outputs), case.example)["results"]}
     assert several.feedback_keys == ["scripted", "embedded"]
     assert rows["scripted"].evaluator_info["judge"] == case.judge.name
@@ -615,7 +636,9 @@ def test_evaluators_are_equal_by_metric_and_keys_and_survive_pickle_and_copy(cas
 def test_many_rows_keep_their_own_scores_under_concurrency(runner, case, client):
     examples = [
         Example(
-            id=uuid.uuid4(), inputs={"n": n}, outputs={"reference_context_ids": [str(i) for i in range(n)]}
+            id=uuid.uuid4(),
+            inputs={"n": n},
+            outputs={"reference_context_ids": [str(i) for i in range(n)]},
         )
         for n in range(1, 21)
     ]
@@ -698,9 +721,9 @@ def test_as_function_with_plain_arguments(case):
     )
     assert (row["key"], row["score"]) == ("context_recall", 0.5)
     assert (
-        recall(inputs=case.question, outputs=case.documents, reference_outputs={"answer": case.reference})[
-            "score"
-        ]
+        recall(
+            inputs=case.question, outputs=case.documents, reference_outputs={"answer": case.reference}
+        )["score"]
         == 0.5
     )
 
@@ -728,7 +751,10 @@ def test_without_evaluator_tracing_there_is_no_dangling_source_run(case, client)
         client,
         disable_evaluator_tracing=True,
     )
-    assert (feedback(results)["context_recall"].score, feedback(results)["context_recall"].source_run_id) == (
+    assert (
+        feedback(results)["context_recall"].score,
+        feedback(results)["context_recall"].source_run_id,
+    ) == (
         0.5,
         None,
     )
@@ -738,7 +764,10 @@ def test_without_evaluator_tracing_there_is_no_dangling_source_run(case, client)
 def test_trap_a_function_that_raises_leaves_no_row_so_it_does_not(runner, case, client):
     found = feedback(
         runner(
-            [ContextRecallEvaluator().as_function()], [case.example], lambda inputs: {"answer": "x"}, client
+            [ContextRecallEvaluator().as_function()],
+            [case.example],
+            lambda inputs: {"answer": "x"},
+            client,
         )
     )
     assert found["context_recall"].score is None

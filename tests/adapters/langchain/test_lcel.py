@@ -99,7 +99,9 @@ def test_in_a_chain_behind_a_retriever(call, case, retriever, fields):
     answer = call(kept, given)
     assert answer["evaluation"]["score"] == 0.5
     assert answer["question"] == case.question
-    bound = retriever | (lambda documents: {"documents": documents, "reference": case.reference}) | evaluator
+    bound = (
+        retriever | (lambda documents: {"documents": documents, "reference": case.reference}) | evaluator
+    )
     assert call(bound, case.question)["score"] == 0.5
 
 
@@ -204,7 +206,9 @@ def test_trap_evaluator_callback_handler_calls_with_two_arguments(case, client, 
         "context_recall": 0.5,
         "id_based_context_recall": 0.5,
     }
-    (judge,) = {sent["source_info"]["judge"] for sent in client.feedback if sent["key"] == "context_recall"}
+    (judge,) = {
+        sent["source_info"]["judge"] for sent in client.feedback if sent["key"] == "context_recall"
+    }
     assert judge == case.judge.name
     assert all(isinstance(sent["source_run_id"], uuid.UUID) for sent in client.feedback)
 

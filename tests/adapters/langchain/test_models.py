@@ -179,11 +179,15 @@ def test_two_calls_that_disagree_decide_nothing(case, record):
             "truncated",
         ),
         (
-            AIMessage('{"data": "$data", "sentences": [', response_metadata={"stop_reason": "max_tokens"}),
+            AIMessage(
+                '{"data": "$data", "sentences": [', response_metadata={"stop_reason": "max_tokens"}
+            ),
             "truncated",
         ),
         (
-            AIMessage('{"data": "$data", "sentences": [', response_metadata={"finish_reason": "MAX_TOKENS"}),
+            AIMessage(
+                '{"data": "$data", "sentences": [', response_metadata={"finish_reason": "MAX_TOKENS"}
+            ),
             "truncated",
         ),
     ],
@@ -215,9 +219,9 @@ def test_judge_may_be_a_judge_a_model_or_a_chat_model(case, make_run):
         ToolCaller(given=[case.joint]),
         case.judge,
     ]
-    assert [ContextRecallEvaluator(judge=judge).evaluate_run(run, case.example).score for judge in given] == [
-        0.5
-    ] * 4
+    assert [
+        ContextRecallEvaluator(judge=judge).evaluate_run(run, case.example).score for judge in given
+    ] == [0.5] * 4
     several = [
         RetrievalEvaluator([ContextRecall()], judge=judge).evaluate_run(run, case.example).score
         for judge in given
@@ -227,7 +231,9 @@ def test_judge_may_be_a_judge_a_model_or_a_chat_model(case, make_run):
 
 def test_a_metric_s_own_judge_wins(case, make_run):
     evaluator = RetrievalEvaluator([ContextRecall(judge=LexicalJudge())], judge=case.judge)
-    assert evaluator.evaluate_run(make_run(case.outputs), case.example).evaluator_info["judge"] == "lexical"
+    assert (
+        evaluator.evaluate_run(make_run(case.outputs), case.example).evaluator_info["judge"] == "lexical"
+    )
 
 
 @pytest.mark.parametrize("wrong", ["gpt-4o", 3, object()])
@@ -406,7 +412,9 @@ def test_trap_one_client_in_the_background_loop_and_in_two_loops_of_one_s_own(ca
 )
 @pytest.mark.parametrize("fault", sorted(CONTENT_FAULTS))
 def test_a_bad_first_reply_never_gives_a_wrong_number(fault, tools, case, make_run):
-    with FakeOpenAIServer(lambda request: json.dumps(case.joint), faults=[Fault(fault, times=1)]) as server:
+    with FakeOpenAIServer(
+        lambda request: json.dumps(case.joint), faults=[Fault(fault, times=1)]
+    ) as server:
         if tools and fault == "two_choices":
             pytest.skip("LangChain hides other choices than the first where a tool is bound")
         judge = ChatModel(chat_openai(server.base_url), tools=tools)
@@ -429,7 +437,9 @@ def test_a_refusal_and_a_cut_off_reply_of_the_real_client(case, make_run):
 
 
 def test_a_server_error_is_asked_again_and_a_wrong_key_is_not(case, make_run):
-    with FakeOpenAIServer(lambda request: json.dumps(case.joint), faults=[Fault("500", times=1)]) as server:
+    with FakeOpenAIServer(
+        lambda request: json.dumps(case.joint), faults=[Fault("500", times=1)]
+    ) as server:
         assert (
             ContextRecallEvaluator(judge=chat_openai(server.base_url))
             .evaluate_run(make_run(case.outputs), case.example)

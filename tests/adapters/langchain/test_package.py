@@ -69,7 +69,8 @@ def test_without_langchain_classic_only_string_evaluators_are_missing():
         "except ImportError as error:\n    print(error)"
     )
     assert (
-        text == f"langchain-classic is not installed. Install it with: {install_command('langchain-classic')}"
+        text
+        == f"langchain-classic is not installed. Install it with: {install_command('langchain-classic')}"
     )
 
 

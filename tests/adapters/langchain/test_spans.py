@@ -37,8 +37,12 @@ SPLITTERS = {
     "500": RecursiveCharacterTextSplitter(chunk_size=500, chunk_overlap=0, add_start_index=True),
     "1000": RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=0, add_start_index=True),
     "overlap": RecursiveCharacterTextSplitter(chunk_size=500, chunk_overlap=200, add_start_index=True),
-    "sentences": CharacterTextSplitter(separator=". ", chunk_size=120, chunk_overlap=0, add_start_index=True),
-    "whole": CharacterTextSplitter(separator="\0", chunk_size=10**9, chunk_overlap=0, add_start_index=True),
+    "sentences": CharacterTextSplitter(
+        separator=". ", chunk_size=120, chunk_overlap=0, add_start_index=True
+    ),
+    "whole": CharacterTextSplitter(
+        separator="\0", chunk_size=10**9, chunk_overlap=0, add_start_index=True
+    ),
 }
 
 
@@ -100,7 +104,9 @@ def expected(documents: list[Document]) -> float | None:
         for one in documents
     ]
     return (
-        SpanBasedContextRecall().score(Sample(retrieved_context_ids=ids, reference_context_ids=LABELS)).value
+        SpanBasedContextRecall()
+        .score(Sample(retrieved_context_ids=ids, reference_context_ids=LABELS))
+        .value
     )
 
 

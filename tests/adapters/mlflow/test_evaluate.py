@@ -50,11 +50,17 @@ def test_what_reaches_the_results(run: Callable[..., Any], row: Callable[..., An
     found, (feedback,) = run([row()], [ContextRecallScorer(threshold=0.4), ContextPrecisionScorer()])
     recall = feedback["context_recall"]
     assert recall["feedback"] == {"value": 0.5}
-    assert recall["rationale"].startswith('1 of 2 sentences supported.\ns2 no: "It was finished in 1889."')
+    assert recall["rationale"].startswith(
+        '1 of 2 sentences supported.\ns2 no: "It was finished in 1889."'
+    )
     assert recall["source"] == {"source_type": "CODE", "source_id": "lexical"}
     told = recall["metadata"]
     assert json.loads(told["verdicts"]) == {"s1": True, "s2": False}
-    assert (told["count"], told["threshold"], told["passed"]) == ("1 of 2 sentences supported", "0.4", "true")
+    assert (told["count"], told["threshold"], told["passed"]) == (
+        "1 of 2 sentences supported",
+        "0.4",
+        "true",
+    )
     assert json.loads(told["provenance"])["judge"] == "lexical"
     assert feedback["context_precision"]["feedback"] == {"value": 0.5}
     assert found.metrics == {"context_recall/mean": 0.5, "context_precision/mean": 0.5}
@@ -62,7 +68,10 @@ def test_what_reaches_the_results(run: Callable[..., Any], row: Callable[..., An
 
 
 def test_all_seven(run: Callable[..., Any], row: Callable[..., Any]) -> None:
-    documents = [{"page_content": "Paris is big.", "id": "a"}, {"page_content": "Rome is old.", "id": "b"}]
+    documents = [
+        {"page_content": "Paris is big.", "id": "a"},
+        {"page_content": "Rome is old.", "id": "b"},
+    ]
     expected = {
         "expected_response": "Paris is big.",
         "reference_contexts": ["Paris is big."],
@@ -188,7 +197,10 @@ def test_a_model_s_judgement_is_llm_judge_and_one_serves_both_metrics(
     scorers = [ContextRecallScorer(judge=model), ContextPrecisionScorer(judge=LLMJudge(model))]
     _, (feedback,) = run([row()], scorers)
     assert asked == ["joint"]
-    assert feedback["context_recall"]["source"] == {"source_type": "LLM_JUDGE", "source_id": "llm:counting"}
+    assert feedback["context_recall"]["source"] == {
+        "source_type": "LLM_JUDGE",
+        "source_id": "llm:counting",
+    }
     assert (feedback["context_recall"]["feedback"], feedback["context_precision"]["feedback"]) == (
         {"value": 0.5},
         {"value": 0.5},
@@ -435,7 +447,9 @@ def traces() -> list[Any]:
         answer(question)
         trace_id = mlflow.get_last_active_trace_id()
         mlflow.flush_trace_async_logging()
-        mlflow.log_expectation(trace_id=trace_id, name="expected_response", value=TWO["expected_response"])
+        mlflow.log_expectation(
+            trace_id=trace_id, name="expected_response", value=TWO["expected_response"]
+        )
         found.append(mlflow.get_trace(trace_id))
     return found
 

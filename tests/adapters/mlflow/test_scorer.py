@@ -123,9 +123,7 @@ try:
 except ImportError as error:
     print(type(error).__name__, error)
 """
-MESSAGE = (
-    f"MissingExtraError mlflow 3.9 or newer is not installed. Install it with: {install_command('mlflow')}\n"
-)
+MESSAGE = f"MissingExtraError mlflow 3.9 or newer is not installed. Install it with: {install_command('mlflow')}\n"
 
 
 def test_without_mlflow_the_error_names_the_install_command(python: Callable[..., str]) -> None:

@@ -51,7 +51,12 @@ def evaluate(cases: list[Any], evaluators: list[Any], task: Callable[[Any], Any]
 
 def case(**changes: Any) -> Case[Any, Any, Any]:
     return Case(
-        **{"name": "tower", "inputs": {"question": "Where is it?"}, "expected_output": REFERENCE, **changes}
+        **{
+            "name": "tower",
+            "inputs": {"question": "Where is it?"},
+            "expected_output": REFERENCE,
+            **changes,
+        }
     )
 
 
@@ -79,7 +84,9 @@ def test_what_reaches_the_report() -> None:
     assert (recall.value, type(recall.value)) == (0.5, float)
     assert recall.reason.startswith('1 of 2 sentences supported.\ns2 no: "It was finished in 1889."')
     assert found.scores["context_precision"].value == 0.5
-    assert {name: result.value for name, result in found.assertions.items()} == {"context_recall_pass": True}
+    assert {name: result.value for name, result in found.assertions.items()} == {
+        "context_recall_pass": True
+    }
     assert found.evaluator_failures == []
     assert (recall.source.name, recall.source.arguments) == ("ContextRecallEvaluator", {"threshold": 0.5})
 
@@ -110,7 +117,9 @@ def test_all_seven() -> None:
 
 @pytest.mark.parametrize(("mark", "passed"), [(0.5, True), (0.51, False)])
 def test_a_pass_mark_is_an_assertion(mark: float, passed: bool) -> None:
-    report = evaluate([case()], [ContextRecallEvaluator(threshold=mark, evaluation_name="recall")], retrieve)
+    report = evaluate(
+        [case()], [ContextRecallEvaluator(threshold=mark, evaluation_name="recall")], retrieve
+    )
     assert report.cases[0].assertions["recall_pass"].value is passed
     assert scores(report) == {"recall": 0.5}
 
@@ -139,7 +148,9 @@ def test_a_case_without_contexts_says_where_they_were_looked_for() -> None:
     assert message.startswith(
         "MissingFieldError: Sample 'tower' has no retrieved_contexts: no retrieved_contexts / "
     )
-    assert "(there is: answer). Neither the case's metadata nor the task's attributes have any." in message
+    assert (
+        "(there is: answer). Neither the case's metadata nor the task's attributes have any." in message
+    )
 
 
 def test_a_judge_that_fails_costs_no_other_evaluator_and_no_other_case() -> None:
@@ -148,7 +159,9 @@ def test_a_judge_that_fails_costs_no_other_evaluator_and_no_other_case() -> None
 
     judge = ScriptedJudge(reply, name="sometimes")
     cases = [case(inputs="broken"), case(name="fine", inputs="fine")]
-    report = evaluate(cases, [ContextRecallEvaluator(judge=judge), ContextUtilizationEvaluator()], retrieve)
+    report = evaluate(
+        cases, [ContextRecallEvaluator(judge=judge), ContextUtilizationEvaluator()], retrieve
+    )
     assert failures(report, 0)["context_recall"].startswith(
         "NoScoreError: not_judged: 2 of 2 not judged (invalid_reply)"
     )
@@ -166,7 +179,10 @@ def test_recall_and_precision_ask_once_and_the_question_reaches_the_judge() -> N
     report = evaluate(
         [case()], [ContextRecallEvaluator(judge=judge), ContextPrecisionEvaluator(judge=judge)], retrieve
     )
-    assert (scores(report), asked) == ({"context_recall": 0.5, "context_precision": 0.5}, [("joint", True)])
+    assert (scores(report), asked) == (
+        {"context_recall": 0.5, "context_precision": 0.5},
+        [("joint", True)],
+    )
 
 
 def test_two_of_a_kind_keep_their_names() -> None:
@@ -297,7 +313,9 @@ def test_an_expected_output_in_our_words_holds_the_same() -> None:
 
 
 def test_what_should_have_been_retrieved_is_never_what_was() -> None:
-    report = evaluate([case()], [NonLLMContextRecallEvaluator(), IDBasedContextRecallEvaluator()], retrieve)
+    report = evaluate(
+        [case()], [NonLLMContextRecallEvaluator(), IDBasedContextRecallEvaluator()], retrieve
+    )
     assert scores(report) == {}
     assert failures(report).keys() == {"non_llm_context_recall", "id_based_context_recall"}
 
@@ -358,7 +376,10 @@ def test_other_keys() -> None:
 
 
 def test_ids_of_documents() -> None:
-    documents = [{"text": "x", "metadata": {"source": "a.md"}}, {"text": "y", "metadata": {"source": "b.md"}}]
+    documents = [
+        {"text": "x", "metadata": {"source": "a.md"}},
+        {"text": "y", "metadata": {"source": "b.md"}},
+    ]
     evaluator = IDBasedContextPrecisionEvaluator(id_key="source")
     report = evaluate(
         [case(expected_output={"reference_ids": ["a.md"]})], [evaluator], lambda inputs: documents

@@ -107,7 +107,11 @@ def test_equality_hash_and_repr() -> None:
     evaluator = ContextRecallEvaluator(top_k=3, contexts_key="found")
     assert evaluator == ContextRecallEvaluator(top_k=3, contexts_key="found")
     assert len({evaluator, ContextRecallEvaluator(top_k=3, contexts_key="found")}) == 1
-    others = [ContextRecallEvaluator(top_k=3), ContextPrecisionEvaluator(top_k=3, contexts_key="found"), "x"]
+    others = [
+        ContextRecallEvaluator(top_k=3),
+        ContextPrecisionEvaluator(top_k=3, contexts_key="found"),
+        "x",
+    ]
     assert all(evaluator != other for other in others)
     assert repr(evaluator) == "ContextRecallEvaluator(top_k=3, contexts_key='found')"
 
@@ -154,7 +158,9 @@ def test_the_file_s_schema_knows_every_parameter(tmp_path: Path) -> None:
     """pydantic-evals reads annotations and signature of each class by itself; inherited ones it does not see."""
     file = tmp_path / "test.json"
     dataset(*SAVED).to_file(file, custom_evaluator_types=EVALUATORS)
-    validator = Draft202012Validator(json.loads((tmp_path / "test_schema.json").read_text(encoding="utf-8")))
+    validator = Draft202012Validator(
+        json.loads((tmp_path / "test_schema.json").read_text(encoding="utf-8"))
+    )
     data = json.loads(file.read_text(encoding="utf-8"))
     assert list(validator.iter_errors(data)) == []
     data["evaluators"] = [{"ContextRecallEvaluator": {"treshold": 0.5}}]

@@ -116,7 +116,9 @@ def test_one_request_for_both_metrics_of_a_case() -> None:
         "context_precision": 0.5,
     }
     assert len(seen) == 1
-    assert found.scores["context_recall"].source.arguments["judge"] == f"{judge.system}:{judge.model_name}"
+    assert (
+        found.scores["context_recall"].source.arguments["judge"] == f"{judge.system}:{judge.model_name}"
+    )
 
 
 def test_a_real_client_against_a_server_and_its_token_counts() -> None:

@@ -50,7 +50,9 @@ def evaluate() -> Callable[..., Any]:
     def run(rows: list[dict[str, Any]], metrics: list[Any], **options: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
-            return theirs(EvaluationDataset.from_list(rows), metrics=metrics, show_progress=False, **options)
+            return theirs(
+                EvaluationDataset.from_list(rows), metrics=metrics, show_progress=False, **options
+            )
 
     return run
 
@@ -93,7 +95,9 @@ def langchain_wrapper(server: FakeOpenAIServer, **options: Any) -> Any:
         return LangchainLLMWrapper(langchain(server, **options))
 
 
-KINDS = {kind.__name__: kind for kind in (instructor_async, instructor_sync, langchain, langchain_wrapper)}
+KINDS = {
+    kind.__name__: kind for kind in (instructor_async, instructor_sync, langchain, langchain_wrapper)
+}
 
 
 @pytest.fixture(params=KINDS)

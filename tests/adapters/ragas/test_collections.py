@@ -169,7 +169,11 @@ def test_allowed_values_are_the_scale(row: Row) -> None:
 
 def test_signature_shows_the_fields() -> None:
     """Integrations pass what they find there; notebooks complete it. The fields are those of a sample."""
-    for method in (ours.ContextRecall().ascore, ours.IDBasedContextRecall().score, ours.ContextRecall.score):
+    for method in (
+        ours.ContextRecall().ascore,
+        ours.IDBasedContextRecall().score,
+        ours.ContextRecall.score,
+    ):
         names = [name for name in inspect.signature(method).parameters if name != "self"]
         assert names == [*(item.name for item in fields(Sample)), "others"]
 
@@ -260,7 +264,9 @@ def test_batch_with_a_judge_that_fails_for_one(row: Row) -> None:
     def answer(prompt: Any) -> str:
         if "Fail!" in prompt.text:
             raise RuntimeError("the judge broke")
-        return json.dumps({"data": "$data", "sentences": [{"id": "s1", "supported": False}], "contexts": []})
+        return json.dumps(
+            {"data": "$data", "sentences": [{"id": "s1", "supported": False}], "contexts": []}
+        )
 
     judge = ScriptedJudge(answer, name="fails once", max_repairs=0)
     inputs = [
@@ -377,7 +383,9 @@ def test_documented_precision_snippets() -> None:
         ours.ContextPrecisionWithoutReference,
     ],
 )
-def test_documented_precision_of_two_contexts(kind: type, first: bool, default: float, ragas: float) -> None:
+def test_documented_precision_of_two_contexts(
+    kind: type, first: bool, default: float, ragas: float
+) -> None:
     contexts = ["The Eiffel Tower is located in Paris.", "The Brandenburg Gate is located in Berlin."]
     fields = {
         "user_input": "Where is the Eiffel Tower located?",

@@ -70,7 +70,10 @@ def _string_metrics(measure: str, cut: float):
     similarity = NonLLMStringSimilarity(distance_measure=DistanceMeasure(measure))
     precision = NonLLMContextPrecisionWithReference(distance_measure=similarity, threshold=cut)
     options = {"convention": "ragas", "similarity": measure, "min_similarity": cut}
-    return (recall, ours.NonLLMContextRecall(**options)), (precision, ours.NonLLMContextPrecision(**options))
+    return (recall, ours.NonLLMContextRecall(**options)), (
+        precision,
+        ours.NonLLMContextPrecision(**options),
+    )
 
 
 @pytest.mark.slow
@@ -128,7 +131,9 @@ def test_a_cut_that_lies_exactly_on_a_similarity_is_told_apart() -> None:
 
 
 def test_from_five_contexts_on_the_last_bit_of_ragas_own_depends_on_the_python() -> None:
-    sample = SingleTurnSample(retrieved_contexts=["xy", "xy", "ab", "ab", "ab"], reference_contexts=["ab"])
+    sample = SingleTurnSample(
+        retrieved_contexts=["xy", "xy", "ab", "ab", "ab"], reference_contexts=["ab"]
+    )
     theirs, mine = _string_metrics("levenshtein", 0.5)[1]
 
     async def run() -> list[float]:

@@ -56,7 +56,9 @@ def test_all_seven_run_and_the_row_keeps_its_columns(evaluate: Any, row: Row) ->
 def test_aevaluate_in_a_running_loop(row: Row) -> None:
     async def run() -> Any:
         dataset = EvaluationDataset.from_list([row])
-        return await aevaluate(dataset, metrics=[metric() for metric in SEVEN.values()], show_progress=False)
+        return await aevaluate(
+            dataset, metrics=[metric() for metric in SEVEN.values()], show_progress=False
+        )
 
     assert asyncio.run(run()).scores == [VALUES]
 
@@ -73,7 +75,8 @@ def test_a_hugging_face_dataset_runs(row: Row) -> None:
 @pytest.mark.parametrize("batch_size", [None, 1, 3])
 def test_batch_size_and_order(evaluate: Any, batch_size: int | None) -> None:
     rows = [
-        {"retrieved_context_ids": range(number), "reference_context_ids": range(10)} for number in range(11)
+        {"retrieved_context_ids": range(number), "reference_context_ids": range(10)}
+        for number in range(11)
     ]
     result = evaluate(rows, [ours.IDBasedContextRecall()], batch_size=batch_size)
     assert result["id_based_context_recall"] == [number / 10 for number in range(11)]
@@ -167,7 +170,9 @@ def test_not_computable_is_nan_with_its_reason_in_log_and_trace(
     metrics = [ours.ContextRecall(), ours.IDBasedContextRecall()]
     result = evaluate([{**row, "reference": "", "reference_context_ids": []}, row], metrics)
     assert [math.isnan(value) for value in result["context_recall"]] == [True, False]
-    assert str(result) == "{'context_recall': 0.5000, 'id_based_context_recall': 0.5000}"  # NaN is left out
+    assert (
+        str(result) == "{'context_recall': 0.5000, 'id_based_context_recall': 0.5000}"
+    )  # NaN is left out
     assert "context_recall: no_reference: the reference side is empty" in caplog.text
     assert "id_based_context_recall: no_reference" in caplog.text
     for name in ("context_recall", "id_based_context_recall"):
@@ -270,9 +275,9 @@ def test_timeout_ends_a_judge_that_hangs(evaluate: Any) -> None:
         {"user_input": question, "reference": "It is red.", "retrieved_contexts": ["It is red."]}
         for question in ("Fail!", "Fine?")
     ]
-    first, second = evaluate(rows, [ours.ContextRecall(judge=_Hanging())], run_config=RunConfig(timeout=1))[
-        "context_recall"
-    ]
+    first, second = evaluate(
+        rows, [ours.ContextRecall(judge=_Hanging())], run_config=RunConfig(timeout=1)
+    )["context_recall"]
     assert math.isnan(first)
     assert second == 1.0
 
@@ -319,7 +324,9 @@ def test_max_workers_bounds_requests(evaluate: Any, row: Row, llms: Any, labels:
     with FakeOpenAIServer(labels, latency=0.02) as server:
         judge = LLMJudge(ours.RagasModel(llms.instructor_async(server)), per_context=True)
         metric = ours.ContextRecall(judge=judge)
-        assert evaluate(rows, [metric], run_config=RunConfig(max_workers=2))["context_recall"] == [0.5] * 4
+        assert (
+            evaluate(rows, [metric], run_config=RunConfig(max_workers=2))["context_recall"] == [0.5] * 4
+        )
         assert (server.count, server.max_in_flight) == (16, 2)
 
 
@@ -328,5 +335,7 @@ def test_unlimited_workers(evaluate: Any, row: Row, llms: Any, labels: Any) -> N
     rows = [{**row, "user_input": f"Question {number}?"} for number in range(20)]
     with FakeOpenAIServer(labels, latency=0.2) as server:
         metric = ours.ContextRecall(llm=llms.instructor_async(server))
-        assert evaluate(rows, [metric], run_config=RunConfig(max_workers=-1))["context_recall"] == [0.5] * 20
+        assert (
+            evaluate(rows, [metric], run_config=RunConfig(max_workers=-1))["context_recall"] == [0.5] * 20
+        )
         assert server.max_in_flight == 20

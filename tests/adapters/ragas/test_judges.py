@@ -41,7 +41,9 @@ def test_without_an_llm_the_embedded_judge_judges(evaluate: Any, row: Row) -> No
     metrics = [ContextRecall(), ContextPrecision(), ContextUtilization()]
     assert not any(isinstance(metric, MetricWithLLM) for metric in metrics)
     result = evaluate([row], metrics)
-    assert result.scores == [{"context_recall": 0.5, "context_precision": 1.0, "context_utilization": 1.0}]
+    assert result.scores == [
+        {"context_recall": 0.5, "context_precision": 1.0, "context_utilization": 1.0}
+    ]
     assert _judge_of(result) == "lexical"
 
 
@@ -86,7 +88,9 @@ def test_judge_of_ctxmetrics(evaluate: Any, row: Row, labels: Any) -> None:
     assert _judge_of(result) == "labels"
 
 
-def test_setting_llm_makes_it_the_judge(evaluate: Any, row: Row, server: FakeOpenAIServer, llms: Any) -> None:
+def test_setting_llm_makes_it_the_judge(
+    evaluate: Any, row: Row, server: FakeOpenAIServer, llms: Any
+) -> None:
     """``metric.llm = llm`` is how Ragas' own metrics are given one; what is set must not be left aside."""
     metric = ContextRecall()
     metric.llm = llms.instructor_async(server)
@@ -106,7 +110,9 @@ def test_setting_llm_makes_it_the_judge(evaluate: Any, row: Row, server: FakeOpe
         (lambda: IDBasedContextRecall(judge="framework"), "has no parameter 'judge'"),
         (lambda: NonLLMContextRecall(llm=object()), "has no parameter 'llm'"),
         (
-            lambda: ContextRecall(unit="claim", judge=None).score(reference="a", retrieved_contexts=["a"]),
+            lambda: ContextRecall(unit="claim", judge=None).score(
+                reference="a", retrieved_contexts=["a"]
+            ),
             "claims",
         ),
     ],
@@ -163,7 +169,9 @@ def test_two_threads_evaluate_with_one_metric_object(evaluate: Any, row: Row, ll
 
         def run(name: str, server: FakeOpenAIServer) -> None:
             llm = llms.langchain(server)
-            found[name] = evaluate(rows, [metric], llm=llm, run_config=RunConfig(max_workers=2))[metric.name]
+            found[name] = evaluate(rows, [metric], llm=llm, run_config=RunConfig(max_workers=2))[
+                metric.name
+            ]
 
         threads = [threading.Thread(target=run, args=item) for item in (("yes", yes), ("no", no))]
         for thread in threads:
@@ -264,7 +272,9 @@ def test_recall_and_precision_cost_one_request_a_sample(
     assert server.max_in_flight <= workers
 
 
-def test_a_wrapper_made_anew_by_every_run_judges_once(row: Row, server: FakeOpenAIServer, llms: Any) -> None:
+def test_a_wrapper_made_anew_by_every_run_judges_once(
+    row: Row, server: FakeOpenAIServer, llms: Any
+) -> None:
     """``aevaluate()`` wraps a bare LangChain model each time, and the wrapper sets the model's temperature."""
     llm = llms.langchain(server)
     waiting = [ContextRecall(judge="framework"), ContextPrecision(judge="framework")]

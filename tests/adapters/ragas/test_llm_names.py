@@ -188,7 +188,9 @@ def test_elsewhere_the_error_says_what_to_give(row: Row, name: str) -> None:
         lambda: asyncio.run(metric.single_turn_ascore(SingleTurnSample(**row))),
     ]
     for call in calls:
-        with pytest.raises(ParameterError, match=rf"has no LLM yet\. Give llm= to {name}\(\.\.\)") as caught:
+        with pytest.raises(
+            ParameterError, match=rf"has no LLM yet\. Give llm= to {name}\(\.\.\)"
+        ) as caught:
             call()
         assert "judge=LexicalJudge()" in str(caught.value)
 
@@ -208,7 +210,8 @@ def test_keys_and_parameters() -> None:
         name: key for name, (key, _) in NAMES.items()
     }
     assert (
-        ours.LLMContextPrecisionWithReference(top_k=5).name == "llm_context_precision_with_reference(top_k=5)"
+        ours.LLMContextPrecisionWithReference(top_k=5).name
+        == "llm_context_precision_with_reference(top_k=5)"
     )
     assert ours.LLMContextPrecisionWithReference(name="mine").name == "mine"
     string = ours.NonLLMContextPrecisionWithReference()
@@ -239,7 +242,10 @@ def test_one_instance_in_two_runs_at_once(row: Row, llms: Any, labels: Any) -> N
     from ragas import EvaluationDataset
 
     rows = [{**row, "user_input": f"Question {number}?"} for number in range(4)]
-    with FakeOpenAIServer(labels, latency=0.02) as first, FakeOpenAIServer(labels, latency=0.02) as second:
+    with (
+        FakeOpenAIServer(labels, latency=0.02) as first,
+        FakeOpenAIServer(labels, latency=0.02) as second,
+    ):
 
         async def run(server: FakeOpenAIServer) -> Any:
             llm, dataset = llms.instructor_async(server), EvaluationDataset.from_list(rows)

@@ -15,7 +15,12 @@ import ragas
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
 from langchain_core.outputs import Generation, LLMResult
 from ragas import RunConfig
-from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, LangchainLLMWrapper, LlamaIndexLLMWrapper
+from ragas.llms.base import (
+    BaseRagasLLM,
+    InstructorBaseRagasLLM,
+    LangchainLLMWrapper,
+    LlamaIndexLLMWrapper,
+)
 
 from ctxmetrics import LLMJudge
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -26,7 +31,9 @@ from support import FakeOpenAIServer, Fault, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*LLMWrapper is deprecated:DeprecationWarning")
 OLD = ragas.__version__.startswith("0.3.")
-PROMPT = Prompt(step="joint", version="joint-en-2", system="Judge. Reply with JSON.", user="BEGIN DATA ..")
+PROMPT = Prompt(
+    step="joint", version="joint-en-2", system="Judge. Reply with JSON.", user="BEGIN DATA .."
+)
 SCHEMA = SCHEMAS["joint"]
 YES = json.dumps(
     {
@@ -124,7 +131,9 @@ def test_reasoning_model_of_instructor(llms: Any) -> None:
         (Reply(content="no idea"), "invalid_reply"),
         (Reply(content=""), "invalid_reply"),
         (
-            Reply(content='{"data": "$data", "sentences": [{"id": "s1", "supported": 2}], "contexts": []}'),
+            Reply(
+                content='{"data": "$data", "sentences": [{"id": "s1", "supported": 2}], "contexts": []}'
+            ),
             "invalid_reply",
         ),
         (Reply(refusal="I'm sorry, no."), "refused"),
@@ -138,7 +147,9 @@ def test_replies_that_are_none_are_told_apart_and_asked_again_four_times(
     with FakeOpenAIServer(lambda request: reply) as server:
         llm = make_llm(server)
         if OLD and code == "refused" and isinstance(llm, InstructorBaseRagasLLM):
-            pytest.skip("Ragas 0.3 has Instructor ask by tool call, and Instructor keeps no refusal of that")
+            pytest.skip(
+                "Ragas 0.3 has Instructor ask by tool call, and Instructor keeps no refusal of that"
+            )
         assert _codes(llm) == ("not_judged", {code})
         assert server.count == 4
 
@@ -338,7 +349,12 @@ def test_identity_holds_class_name_address_and_parameters_and_no_key(llms: Any) 
     assert hash(make()) == hash(make())
     assert make(api_key="sk-another-key") == make()
     assert make(timeout=5, max_retries=9) == make()
-    for change in ({"model": "n"}, {"temperature": 0.3}, {"seed": 1}, {"base_url": "http://127.0.0.1:8/v1"}):
+    for change in (
+        {"model": "n"},
+        {"temperature": 0.3},
+        {"seed": 1},
+        {"base_url": "http://127.0.0.1:8/v1"},
+    ):
         assert make(**change) != make()
 
 
@@ -362,7 +378,9 @@ def test_identity_of_a_wrapper_that_leaves_the_temperature_alone() -> None:
     from langchain_openai import ChatOpenAI
 
     def make(temperature: float, *, bypass: bool) -> RagasModel:
-        llm = ChatOpenAI(model="m", temperature=temperature, base_url="http://127.0.0.1:9/v1", api_key="sk-x")  # type: ignore[arg-type]
+        llm = ChatOpenAI(
+            model="m", temperature=temperature, base_url="http://127.0.0.1:9/v1", api_key="sk-x"
+        )  # type: ignore[arg-type]
         return RagasModel(LangchainLLMWrapper(llm, bypass_temperature=bypass))
 
     assert make(0.1, bypass=False) == make(0.9, bypass=False)
@@ -394,7 +412,9 @@ def test_llms_without_a_name_share_nothing() -> None:
 # ---- as a model of the core ----
 
 
-def test_is_a_model_and_goes_into_a_judge(server: FakeOpenAIServer, llms: Any, row: dict[str, Any]) -> None:
+def test_is_a_model_and_goes_into_a_judge(
+    server: FakeOpenAIServer, llms: Any, row: dict[str, Any]
+) -> None:
     model = RagasModel(llms.instructor_async(server))
     assert isinstance(model, Model)
     judge = LLMJudge(model, joint=False)

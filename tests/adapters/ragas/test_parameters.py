@@ -33,7 +33,10 @@ SEVEN = [
 @pytest.mark.parametrize("kind", SEVEN)
 def test_name_is_the_cores(kind: type) -> None:
     assert kind().name == kind.core_class().name
-    assert kind(top_k=3, convention="ragas").name == f"{kind.core_class.base_name}(convention=ragas, top_k=3)"
+    assert (
+        kind(top_k=3, convention="ragas").name
+        == f"{kind.core_class.base_name}(convention=ragas, top_k=3)"
+    )
 
 
 def test_ragas_own_names_are_kinds_of_ours() -> None:
@@ -139,7 +142,9 @@ def test_repr_shows_what_it_is() -> None:
     "metric",
     [
         ours.ContextRecall(),
-        ours.ContextPrecision(convention="aegis", threshold=70, top_k=4, relevance="supports", name="mine"),
+        ours.ContextPrecision(
+            convention="aegis", threshold=70, top_k=4, relevance="supports", name="mine"
+        ),
         ours.NonLLMContextRecall(similarity="jaro", min_similarity=0.7),
         ours.IDBasedContextPrecision(formula="average_precision", strict=True),
         ours.ContextRecall(judge="framework", unit="claim"),
@@ -169,7 +174,10 @@ def test_save_names_the_file_after_the_metric(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     ours.IDBasedContextRecall().save()
     ours.ContextRecall(name="mine").save(tmp_path)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["id_based_context_recall.json", "mine.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "id_based_context_recall.json",
+        "mine.json",
+    ]
 
 
 def test_a_judge_is_not_saved_and_is_asked_for(tmp_path: Path, row: dict[str, Any]) -> None:

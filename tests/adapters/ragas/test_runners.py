@@ -20,7 +20,9 @@ def test_they_are_found() -> None:
 @pytest.mark.filterwarnings("ignore:a?evaluate:DeprecationWarning")  # Ragas' runner itself
 @pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
 @pytest.mark.parametrize("metric", metrics.METRICS.values(), ids=lambda metric: metric.base_name)
-def test_they_give_the_cores_values_and_none_for_nan(runner: Runner, metric: type[metrics.Metric]) -> None:
+def test_they_give_the_cores_values_and_none_for_nan(
+    runner: Runner, metric: type[metrics.Metric]
+) -> None:
     fields = {
         "response": "It is red.",
         "reference": "It is red. It is blue.",
@@ -29,7 +31,13 @@ def test_they_give_the_cores_values_and_none_for_nan(runner: Runner, metric: typ
         "retrieved_context_ids": ["a", "b"],
         "reference_context_ids": ["b", "c"],
     }
-    empty = {**fields, "response": "", "reference": "", "reference_contexts": [], "reference_context_ids": []}
+    empty = {
+        **fields,
+        "response": "",
+        "reference": "",
+        "reference_contexts": [],
+        "reference_context_ids": [],
+    }
     samples = [
         Sample(id="one", metadata={"a": 1}, **fields),
         Sample(**empty),

@@ -139,7 +139,9 @@ def test_through_the_wire_as_from_a_script(evaluate: Any, llms: Any) -> None:
 # ---- strings ----
 
 
-def _strings(evaluate: Any, retrieved: list[str], reference: list[str], **options: Any) -> list[float | str]:
+def _strings(
+    evaluate: Any, retrieved: list[str], reference: list[str], **options: Any
+) -> list[float | str]:
     rows = [{"retrieved_contexts": retrieved, "reference_contexts": reference}]
     metrics = [
         ours.NonLLMContextRecall(name="r", **options),
@@ -154,7 +156,10 @@ def test_more_than_or_at_least_the_cut(evaluate: Any) -> None:
     assert _strings(evaluate, ["ab"], ["ax"]) == [1.0, 1.0]
     assert _strings(evaluate, ["ab"], ["ax"], convention="ragas") == [0.0, 0.9999999999]
     assert _strings(evaluate, ["ab"], ["ab"], min_similarity=1.0) == [1.0, 1.0]
-    assert _strings(evaluate, ["ab"], ["ab"], min_similarity=1.0, convention="ragas") == [0.0, 0.9999999999]
+    assert _strings(evaluate, ["ab"], ["ab"], min_similarity=1.0, convention="ragas") == [
+        0.0,
+        0.9999999999,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +224,9 @@ def _ids(evaluate: Any, retrieved: list[Any], reference: list[Any], **options: A
         ([], [], [NAN, NAN], [NAN, NAN]),
     ],
 )
-def test_empty_lists_of_ids(evaluate: Any, retrieved: Any, reference: Any, default: Any, ragas: Any) -> None:
+def test_empty_lists_of_ids(
+    evaluate: Any, retrieved: Any, reference: Any, default: Any, ragas: Any
+) -> None:
     assert _ids(evaluate, retrieved, reference) == default
     assert _ids(evaluate, retrieved, reference, convention="ragas") == ragas
 
@@ -229,7 +236,9 @@ def test_precision_of_ids_is_a_share_and_average_precision_on_request(evaluate: 
     assert _ids(evaluate, ["a", "x", "y"], ["a"])[1] == 1 / 3
     metric = ours.IDBasedContextPrecision(formula="average_precision")
     rows = [{"retrieved_context_ids": ["a", "x", "y"], "reference_context_ids": ["a"]}]
-    assert evaluate(rows, [metric]).scores == [{"id_based_context_precision(formula=average_precision)": 1.0}]
+    assert evaluate(rows, [metric]).scores == [
+        {"id_based_context_precision(formula=average_precision)": 1.0}
+    ]
 
 
 def test_duplicate_ids_collapse(evaluate: Any) -> None:

@@ -92,11 +92,15 @@ PAIRS = [
 
 @pytest.mark.parametrize("measure", list(DistanceMeasure))
 @pytest.mark.parametrize(("retrieved", "reference"), PAIRS)
-def test_string_similarity_is_that_of_ragas(measure: DistanceMeasure, retrieved: str, reference: str) -> None:
+def test_string_similarity_is_that_of_ragas(
+    measure: DistanceMeasure, retrieved: str, reference: str
+) -> None:
     sample = SingleTurnSample(reference=retrieved, response=reference)
     theirs = asyncio.run(NonLLMStringSimilarity(distance_measure=measure)._single_turn_ascore(sample, []))
     metric = ours.NonLLMContextRecall(similarity=measure.value, min_similarity=0.0)
-    (verdict,) = metric.score(retrieved_contexts=[retrieved], reference_contexts=[reference]).details.verdicts
+    (verdict,) = metric.score(
+        retrieved_contexts=[retrieved], reference_contexts=[reference]
+    ).details.verdicts
     assert verdict.details["similarity"] == theirs
 
 
@@ -177,7 +181,8 @@ def test_executor_keeps_the_order_of_our_scores() -> None:
         executor.submit(metric.single_turn_ascore, sample)
     strings = ours.NonLLMContextRecall(similarity=slow)
     executor.submit(
-        strings.single_turn_ascore, SingleTurnSample(retrieved_contexts=["a"], reference_contexts=["a", "b"])
+        strings.single_turn_ascore,
+        SingleTurnSample(retrieved_contexts=["a"], reference_contexts=["a", "b"]),
     )
     values = executor.results()
     assert values[:3] == [1.0, 1.0, 1.0]
@@ -188,7 +193,11 @@ def test_executor_keeps_the_order_of_our_scores() -> None:
 YES = {
     "data": "$data",
     "sentences": [
-        {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "It is red", "whole": True}]}
+        {
+            "id": "s1",
+            "supported": True,
+            "evidence": [{"context": "c1", "quote": "It is red", "whole": True}],
+        }
     ],
     "contexts": [{"id": "c1", "useful": True}],
 }

@@ -190,7 +190,9 @@ def _matrix(pairs: Iterable[tuple[LabelledSample, Mapping[str, Verdict]]]) -> tu
         lengths = tuple(map(len, item.sample.retrieved_contexts or ()))
         units = tuple(answers[f"s{number}"] for number in range(1, len(item.supported) + 1))
         for unit, truth, cells in zip(units, item.cells, Attribution(units, lengths).cells, strict=True):
-            named = [found != "none" for wanted, found in zip(truth, cells, strict=True) if wanted != "none"]
+            named = [
+                found != "none" for wanted, found in zip(truth, cells, strict=True) if wanted != "none"
+            ]
             if unit.value is None or not named:
                 continue  # without a verdict, or not supported: a judge may list the parts that are stated
             right += [wanted == found for wanted, found in zip(truth, cells, strict=True)]

@@ -174,4 +174,8 @@ def _of_matrix(figures: Figures) -> Iterator[tuple[str, Fitness, str]]:
     text = f"where several contexts state a sentence, {figures.further} after the first are named"
     yield "first_context_only", further, text
     if further == "fit":
-        yield "wrong_matrix", MATRIX.of(figures.cells.value), f"{figures.cells} cells of the matrix are right"
+        yield (
+            "wrong_matrix",
+            MATRIX.of(figures.cells.value),
+            f"{figures.cells} cells of the matrix are right",
+        )

@@ -46,7 +46,12 @@ def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
 
 
 def draw(
-    samples: Mapping[Key, Sample], n: int, *, seed: int, by: str | None = None, earlier: Draw | None = None
+    samples: Mapping[Key, Sample],
+    n: int,
+    *,
+    seed: int,
+    by: str | None = None,
+    earlier: Draw | None = None,
 ) -> Draw:
     """Draw ``n`` samples at random without replacement, in random order.
 
@@ -74,7 +79,9 @@ def draw(
     wanted = _allocation(sizes, n)
     before = [one.key for one in earlier.drawn] if earlier else []
     source = random.Random(f"{seed}/{len(before)}")  # noqa: S311 - a draw that can be repeated
-    rest = [key for key in sorted(samples, key=lambda key: (key[0] or "", key[1])) if key not in set(before)]
+    rest = [
+        key for key in sorted(samples, key=lambda key: (key[0] or "", key[1])) if key not in set(before)
+    ]
     source.shuffle(rest)
     open_ = wanted - Counter(strata[key] for key in before)
     chosen = list(before)

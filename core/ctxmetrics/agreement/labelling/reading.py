@@ -29,7 +29,8 @@ def questions_of(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> l
         for number, (start, end) in enumerate(units_of(sample), 1)
     ]
     asked += [
-        Question(key, CONTEXTS, f"c{number}") for number in range(1, len(sample.retrieved_contexts or ()) + 1)
+        Question(key, CONTEXTS, f"c{number}")
+        for number in range(1, len(sample.retrieved_contexts or ()) + 1)
     ]
     return [question for question in asked if question.label in labels]
 
@@ -59,7 +60,9 @@ def read_labelled(samples: Iterable[Sample], path: Path, *, annotator: str | Non
         return questions_of(key, known[key])
 
     labels = labels_by_key(path, asked, annotator=annotator)
-    return [replace(sample, labels={**_others(sample), **labels.get(key_of(sample), {})}) for sample in given]
+    return [
+        replace(sample, labels={**_others(sample), **labels.get(key_of(sample), {})}) for sample in given
+    ]
 
 
 def _others(sample: Sample) -> dict[str, object]:

@@ -152,11 +152,15 @@ class Session:
             raise ParameterError(f"label: answer {answer!r} must be one of {', '.join(ANSWERS)}.")
         held = len(self._samples[question.key].retrieved_contexts or ())
         known = [f"c{place}" for place in range(1, held + 1)]
-        if contexts and (answer != ANSWERS[0] or question.label != UNITS or not set(contexts) <= set(known)):
+        if contexts and (
+            answer != ANSWERS[0] or question.label != UNITS or not set(contexts) <= set(known)
+        ):
             raise ParameterError(
                 f"label: contexts belong to a yes about a sentence, and this sample has {len(known)} of them."
             )
-        marked = [question.item] if question.label != UNITS else [name for name in known if name in contexts]
+        marked = (
+            [question.item] if question.label != UNITS else [name for name in known if name in contexts]
+        )
         with self._lock:
             self.file.add(
                 Answer(

@@ -39,7 +39,9 @@ class Verdicts:
             return metric().score(sample)
         row = self._rows.get(_place(Row(0, sample, sample.id, ())))
         scores = row.scores if row else ()
-        return next((score for score in scores if score.metric.partition("(")[0] == metric.base_name), None)
+        return next(
+            (score for score in scores if score.metric.partition("(")[0] == metric.base_name), None
+        )
 
 
 def _place(row: Row) -> tuple[object, ...]:

@@ -117,7 +117,9 @@ def attribute(unit: Phrase, index: Index, rule: Rule) -> Support:
         if not supported and (len(pool) > known or missing != before):
             together = row.together(context, seen, pool)
             supported = together is not None
-    found = sorted((candidate for candidate in alone.values() if candidate.since), key=_held, reverse=True)
+    found = sorted(
+        (candidate for candidate in alone.values() if candidate.since), key=_held, reverse=True
+    )
     if together:
         found.append(together)
     smallest_k = min((candidate.since for candidate in found), default=None)

@@ -236,7 +236,12 @@ class _Check:
         elsewhere: Callable[[str, str, int], int],
     ) -> None:
         self.said, self.evidence = said, evidence
-        self.unit, self.language, self.stop, self.content = said.unit, said.language, said.stop, said.content
+        self.unit, self.language, self.stop, self.content = (
+            said.unit,
+            said.language,
+            said.stop,
+            said.content,
+        )
         self.holding, self.elsewhere = holding, elsewhere
         self.held = frozenset[str]().union(*[passage.places for passage in evidence])
 
@@ -257,7 +262,9 @@ class _Check:
             if not 0 <= other < len(passage.words):
                 return
             word = passage.words[other]
-            between = passage.text[own.end : word.start] if step > 0 else passage.text[word.end : own.start]
+            between = (
+                passage.text[own.end : word.start] if step > 0 else passage.text[word.end : own.start]
+            )
             if not _CLAUSE_END.isdisjoint(between):
                 return
             if word.folded not in self.stop and word.kind != "character":
@@ -303,7 +310,9 @@ class _Check:
                 if denied is None:
                     continue
                 key = passage.tokens[denied].key
-                if key not in self.unit.content or all(map(self.said.denied_before, self.said.places[key])):
+                if key not in self.unit.content or all(
+                    map(self.said.denied_before, self.said.places[key])
+                ):
                     continue
                 if not self._undenied(key, shared):
                     yield Contradiction(
@@ -335,10 +344,14 @@ class _Check:
             for other in sorted(opposites - own.keys()):
                 for passage in self.evidence:
                     places = [
-                        place for place in passage.places.get(other, ()) if not _counts(passage.tokens[place])
+                        place
+                        for place in passage.places.get(other, ())
+                        if not _counts(passage.tokens[place])
                     ]
                     if places and not any(
-                        abs(place - negation) <= _NEAR for place in places for negation in passage.negations
+                        abs(place - negation) <= _NEAR
+                        for place in places
+                        for negation in passage.negations
                     ):
                         yield Contradiction(
                             "antonym",
@@ -359,9 +372,13 @@ class _Check:
                 for place in passage.places.get(word.key, ()):
                     known |= passage.measures(place)
             if known and own.isdisjoint(known):
-                yield Contradiction("unit", f"{self.said.spelled(position, position)} {min(own)}", min(known))
+                yield Contradiction(
+                    "unit", f"{self.said.spelled(position, position)} {min(own)}", min(known)
+                )
             elif self.said.places[word.key][0] == position and (lost := self._lost_measures(word.key)):
-                yield Contradiction("unit", f"{self.said.spelled(position, position)} {min(own)}", min(lost))
+                yield Contradiction(
+                    "unit", f"{self.said.spelled(position, position)} {min(own)}", min(lost)
+                )
 
     def _lost_measures(self, key: str) -> set[str]:
         """Return in what other units the evidence gives a number that stands in it as often as in the unit.
@@ -388,7 +405,9 @@ class _Check:
             if kind == "name" and all(word.key in passage.places for passage in self.evidence):
                 continue
             anchors = (
-                place for place in self._anchors(position, kind) if self.said.tokens[place].key in self.held
+                place
+                for place in self._anchors(position, kind)
+                if self.said.tokens[place].key in self.held
             )
             anchor = next(anchors, None)
             if anchor is None:
@@ -415,7 +434,9 @@ class _Check:
             other
             for other in self.content[max(0, here - _ANCHOR) : here + _ANCHOR + 1]
             if 0 < abs(other - position) <= _ANCHOR
-            and (kind == "month" or (tokens[other].kind != "number" and tokens[other].key not in measures))
+            and (
+                kind == "month" or (tokens[other].kind != "number" and tokens[other].key not in measures)
+            )
             and tokens[other].key != tokens[position].key
             and not (kind == "name" and self.said.name_runs[position] == self.said.name_runs[other])
         ]
@@ -424,7 +445,9 @@ class _Check:
     def _name(self, position: int) -> list[str]:
         """Return the keys of the words of the name that a word belongs to."""
         runs = self.said.name_runs
-        return [word.key for word, run in zip(self.said.tokens, runs, strict=True) if run == runs[position]]
+        return [
+            word.key for word, run in zip(self.said.tokens, runs, strict=True) if run == runs[position]
+        ]
 
     def _other(
         self, kind: str, own: str, anchor: str, measures: set[str], *, after: bool

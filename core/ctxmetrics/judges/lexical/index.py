@@ -98,7 +98,9 @@ class Index:
         found = self._places.get(key, [])
         if context is None:
             return found
-        return found[bisect_left(found, self.first[context]) : bisect_left(found, self.first[context + 1])]
+        return found[
+            bisect_left(found, self.first[context]) : bisect_left(found, self.first[context + 1])
+        ]
 
     def masks(self, keys: Iterable[str], first: int = 0, last: int | None = None) -> dict[int, int]:
         """Return what sentences hold of some words: the first word is the lowest bit. Without those that hold none.

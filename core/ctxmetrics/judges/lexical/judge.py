@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import JudgeRequest
     from ctxmetrics.judges.lexical.attribution import Candidate
 
-LABEL = (
-    "Embedded lexical judge: compares words, understands nothing; measured in docs/judges.md#what-it-is-worth"
-)
+LABEL = "Embedded lexical judge: compares words, understands nothing; measured in docs/judges.md#what-it-is-worth"
 """What every score of this judge carries: one line."""
 
 _MAX_AT_ONCE = 200_000
@@ -142,13 +140,19 @@ class LexicalJudge:
         """The verdicts of `rate`, one a context."""
         answer = Phrase.of(request.answer, request.language)
         bars = {"min_share": self.min_share, "min_relative": self.min_relative}
-        return usefulness(answer, shared_index(request), request, **bars, max_sentences=self.max_sentences)
+        return usefulness(
+            answer, shared_index(request), request, **bars, max_sentences=self.max_sentences
+        )
 
     def _rows(self, request: JudgeRequest) -> list[tuple[Phrase, Judged | None, Reader]]:
         """Judge the units; None for one without content words."""
         reader = Reader(shared_index(request), request.contexts, request.language)
         rule = Rule(
-            self.max_sentences, self.min_coverage, self.scatter_weight, self.number_weight, self.name_weight
+            self.max_sentences,
+            self.min_coverage,
+            self.scatter_weight,
+            self.number_weight,
+            self.name_weight,
         )
         strict = self.contradiction == "no"
         units = (Phrase.of(unit, request.language) for unit in request.units)
@@ -169,7 +173,9 @@ async def _run(
     return await to_thread.run_sync(question, request)
 
 
-def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts: Sequence[str]) -> Verdict:
+def _verdict(
+    id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts: Sequence[str]
+) -> Verdict:
     smallest_k, whole, sentences, doubt, shown, found = judgement
     supported = smallest_k is not None
     picks = shown.picks if shown else ()
@@ -213,7 +219,9 @@ def _verdict(id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts
             ]
         )
     parts = [f"{covered.bit_count()} of {len(unit.content)} words found"]
-    parts += [f"missing {what}: {listed(lost)}" for what in _MISSING if (lost := details[f"missing_{what}"])]
+    parts += [
+        f"missing {what}: {listed(lost)}" for what in _MISSING if (lost := details[f"missing_{what}"])
+    ]
     if doubt is not None:
         parts.append(f"contradiction ({doubt})")
     return Verdict(

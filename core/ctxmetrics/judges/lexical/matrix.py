@@ -64,7 +64,9 @@ class Reader:
         found = self._passages.get(sentence)
         if found is None:
             text = self.text(sentence)
-            found = self._passages[sentence] = Passage(text, self.tokens(sentence), self.language, sentence)
+            found = self._passages[sentence] = Passage(
+                text, self.tokens(sentence), self.language, sentence
+            )
         return found
 
     def holding(self, key: str, contexts: range) -> list[Passage]:
@@ -160,7 +162,10 @@ class _Doubts:
 
     def _verbatim(self, candidate: Candidate) -> bool:
         """Whether a candidate is the unit word for word, so that nothing in it can contradict the unit."""
-        return len(candidate.picks) == 1 and self._reader.text(candidate.picks[0].sentence) == self._unit.text
+        return (
+            len(candidate.picks) == 1
+            and self._reader.text(candidate.picks[0].sentence) == self._unit.text
+        )
 
     @cached_property
     def _said(self) -> Statement:
@@ -181,5 +186,7 @@ class _Doubts:
 
     def best(self) -> Candidate:
         """Return the fullest candidate without a contradiction, else the fullest."""
-        certain = (candidate for candidate in self._candidates if self.of(candidate, range(self.n)) is None)
+        certain = (
+            candidate for candidate in self._candidates if self.of(candidate, range(self.n)) is None
+        )
         return next(certain, self._candidates[0])

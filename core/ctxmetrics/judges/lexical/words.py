@@ -164,7 +164,13 @@ def _tokens(text: str) -> tuple[Token, ...]:
         [
             # equal texts are one object: less memory to read, which takes most of the time
             Token(
-                intern(key), intern(folded), kind, text[start].isupper(), intern(text[start:end]), start, end
+                intern(key),
+                intern(folded),
+                kind,
+                text[start].isupper(),
+                intern(text[start:end]),
+                start,
+                end,
             )
             for key, folded, kind, start, end in _words(text)
         ]
@@ -243,7 +249,9 @@ class _Chunks(_Table["tuple[Token, ...] | None"]):
 
     def __missing__(self, chunk: str) -> tuple[Token, ...] | None:
         found = None if _DEPENDENT.search(chunk) or chunk == "-" else _tokens(chunk)
-        if found and any(token.kind in {"number", "count"} or token.folded in _MAY_JOIN for token in found):
+        if found and any(
+            token.kind in {"number", "count"} or token.folded in _MAY_JOIN for token in found
+        ):
             found = None
         return self.keep(chunk, found, 0 if found is None else len(found))
 
@@ -297,7 +305,9 @@ def _date(match: re.Match[str]) -> Iterator[Word]:
         key = _plain(part.group())
         if number == 1:
             key = MONTH_KEYS[int(key) - 1]
-        yield Word(key, key, "word" if number == 1 else "number", offset + part.start(), offset + part.end())
+        yield Word(
+            key, key, "word" if number == 1 else "number", offset + part.start(), offset + part.end()
+        )
 
 
 # --- one key for several spellings ----------------------------------------------------------------------------
@@ -370,7 +380,9 @@ _SCALES = {
 _MAY_JOIN = frozenset((*_NUMBER_WORDS, *_COUNT_WORDS, *_SCALES, "st", "nd", "rd", "th"))
 """Words that may be put together with a number before them."""
 _ORDINAL_ENDS = frozenset(("st", "nd", "rd", "th"))
-_RUSSIAN_ORDINAL_ENDS = frozenset(("й", "я", "е", "х", "м", "го", "му", "ми", "ый", "ая", "ое", "ые", "ых"))
+_RUSSIAN_ORDINAL_ENDS = frozenset(
+    ("й", "я", "е", "х", "м", "го", "му", "ми", "ый", "ая", "ое", "ые", "ых")
+)
 _ONES = frozenset("123456789")
 _GAPS = frozenset((" ", " - ", "\u00a0", "\u202f", "-", "\u2010", "\u2011"))
 
@@ -625,7 +637,9 @@ def _pattern(ascii: bool) -> re.Pattern[str]:  # noqa: A002 - the flag's own nam
         word = rf"{letter}{{1,{_LONGEST}}}(?:[{marks}]{{1,8}}{letter}{{0,{_LONGEST}}}){{0,{_LONGEST}}}"
         word += r"(?:['’](?:s|t|re|ve|ll|d|m)(?![^\W_]))?"
     signs = "".join(_CURRENCY_SIGNS)
-    return re.compile(rf"({'|'.join(_DATES)})|({'|'.join(_NUMBER_FORMS)})|([{signs}])|({unspaced})|({word})")
+    return re.compile(
+        rf"({'|'.join(_DATES)})|({'|'.join(_NUMBER_FORMS)})|([{signs}])|({unspaced})|({word})"
+    )
 
 
 @lru_cache(maxsize=1)

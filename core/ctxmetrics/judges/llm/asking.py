@@ -88,7 +88,9 @@ class _State:
         A doubt about evidence that comes again is a verdict.
         """
         keys = [key for key, ids in zip(("sentences", "contexts"), self.asked, strict=True) if ids]
-        checked = check(parse(reply, keys), self.part, *self.asked, self.pack, code=code, known=self.found)
+        checked = check(
+            parse(reply, keys), self.part, *self.asked, self.pack, code=code, known=self.found
+        )
         self._weak |= {
             id_
             for id_, verdict in checked.verdicts.items()
@@ -180,7 +182,9 @@ class Exchange:
     def _goes_on(self) -> bool:
         return not self._final and self._failures <= self.max_repairs and self._wrong < _MOST_WRONG
 
-    async def _ask(self, step: Step, data: Mapping[str, Any], read: Callable[[Reply, str], T]) -> T | None:
+    async def _ask(
+        self, step: Step, data: Mapping[str, Any], read: Callable[[Reply, str], T]
+    ) -> T | None:
         """Send one request, and return what was read from the reply; None where it decides nothing."""
         prompt = self.first
         if self._attempt:

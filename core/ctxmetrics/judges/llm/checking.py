@@ -251,15 +251,21 @@ def _unit(
     whole = {hit.span.context for hit in hits if hit.span.whole or (value and len(part.contexts) == 1)}
     verdict = Verdict(id=id_, value=value, text=text, evidence=_evidence(hits, whole if value else ()))
     if not value:
-        words = [said for entry in entries if isinstance(said := entry.get("missing"), str) and said.strip()]
-        missing = masked(words[0].strip()[:_LONGEST_MISSING]) if words else None  # a server may repeat a key
+        words = [
+            said for entry in entries if isinstance(said := entry.get("missing"), str) and said.strip()
+        ]
+        missing = (
+            masked(words[0].strip()[:_LONGEST_MISSING]) if words else None
+        )  # a server may repeat a key
         details = FrozenDict({"missing": missing}) if missing else EMPTY
         verdict = replace(verdict, reason=missing, details=details)
         if whole:
             why = "called unsupported, and a quote is said to state it"
             return _Decided(_contradicted(verdict, why), again=True), hits
         if any(stands_in(text, context) for context in part.contexts.values()):
-            verdict = _contradicted(verdict, "called unsupported, and it stands in a context word for word")
+            verdict = _contradicted(
+                verdict, "called unsupported, and it stands in a context word for word"
+            )
         return _Decided(verdict), hits
     if not whole and found.left_out:
         return _Decided("too_many_quotes"), hits
@@ -301,7 +307,9 @@ def _context(
         if found.left_out:
             return _Decided("too_many_quotes")
         reason = "called useful, but no quote is in it"
-        return _Decided(replace(verdict, value=False, code="unverified_evidence", reason=reason), again=True)
+        return _Decided(
+            replace(verdict, value=False, code="unverified_evidence", reason=reason), again=True
+        )
     hits = found.hits or named
     verdict = replace(verdict, evidence=_evidence(hits, {hit.span.context for hit in hits}))
     doubts = [hit.doubt for hit in named]

@@ -117,7 +117,9 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         KeyError: An id or a context was not shown, or the check finds no verdict.
         ValueError: A quote counts no longer, a verdict differs, or a code is no flag.
     """
-    evidence = {id_: tuple(_span(part, *span) for span in item["evidence"]) for id_, item in stored.items()}
+    evidence = {
+        id_: tuple(_span(part, *span) for span in item["evidence"]) for id_, item in stored.items()
+    }
     entries = {
         id_: {
             "id": id_,
@@ -145,7 +147,11 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         weak = sorted({*item["weak"], *found[id_].details.get("weak", ())})
         details = {**found[id_].details, **({"weak": tuple(weak)} if weak else {})}
         verdicts[id_] = replace(
-            found[id_], reason=item["reason"], code=code, evidence=evidence[id_], details=FrozenDict(details)
+            found[id_],
+            reason=item["reason"],
+            code=code,
+            evidence=evidence[id_],
+            details=FrozenDict(details),
         )
     return verdicts
 

@@ -84,7 +84,11 @@ class LLMJudge:
             raise ParameterError(
                 f"LLMJudge: model={type(self.model).__name__} is no model: it needs identity and "
                 "generate(prompt, schema). "
-                + (f"Write {write}." if write else "Wrap a framework's LLM with its adapter's model class.")
+                + (
+                    f"Write {write}."
+                    if write
+                    else "Wrap a framework's LLM with its adapter's model class."
+                )
             )
         for name, least in (("votes", 1), ("max_characters", 1000), ("max_repairs", 0)):
             check_number(f"LLMJudge: {name}", getattr(self, name), least, whole=True)
@@ -197,7 +201,9 @@ class LLMJudge:
             answer, shared = await memo.get(key, look_up_or_ask)
             if not shared:
                 return answer
-            if answer.complete or answer.run == id(run):  # else another run's budget or failure: ask again
+            if answer.complete or answer.run == id(
+                run
+            ):  # else another run's budget or failure: ask again
                 return replace(answer, usage=Usage(reused=1))
 
 
@@ -231,7 +237,9 @@ class _Question(NamedTuple):
 
 
 @lru_cache(maxsize=_LAST)
-def _questions(request: JudgeRequest, step: Step, pack: Pack, settings: _Settings) -> tuple[_Question, ...]:
+def _questions(
+    request: JudgeRequest, step: Step, pack: Pack, settings: _Settings
+) -> tuple[_Question, ...]:
     """Return the questions of a step, for every vote."""
     parts = parts_of(
         request, step, per_context=settings.per_context, limit=settings.max_characters, most=MAX_IDS
@@ -249,7 +257,9 @@ def _questions(request: JudgeRequest, step: Step, pack: Pack, settings: _Setting
 def _key(prompt: Prompt, settings: _Settings) -> str:
     """Return a hash of all that may change the answer to a prompt."""
     digest = _digest_of(settings.identity, prompt.version, prompt.step, prompt.system).copy()
-    digest.update(_written(prompt.user, str(prompt.vote), str(settings.max_repairs), str(settings.keep_raw)))
+    digest.update(
+        _written(prompt.user, str(prompt.vote), str(settings.max_repairs), str(settings.keep_raw))
+    )
     return digest.hexdigest()
 
 
@@ -291,7 +301,9 @@ def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...]
             verdicts.append(replace(chosen, details=FrozenDict(details)))
         elif yes:
             code, reason = "conflicting_verdicts", "the votes are split"
-            verdicts.append(Verdict(id=given[0].id, value=None, text=given[0].text, code=code, reason=reason))
+            verdicts.append(
+                Verdict(id=given[0].id, value=None, text=given[0].text, code=code, reason=reason)
+            )
         else:
             verdicts.append(given[0])
     return tuple(verdicts), agreeing / counted if counted else None

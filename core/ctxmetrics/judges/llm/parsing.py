@@ -43,7 +43,9 @@ class WrongDataError(UnreadableReplyError):
     """
 
     def __init__(self, code: str) -> None:
-        super().__init__(f'Your last reply was about other data. Begin your reply with {{"data":"{code}".')
+        super().__init__(
+            f'Your last reply was about other data. Begin your reply with {{"data":"{code}".'
+        )
         self.reason_code = "wrong_data"
 
 
@@ -123,7 +125,9 @@ def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
     thinking = _BEGINS_THINKING.match(text) is not None
     position = begin = failures = 0
     tries = _MOST_TRIES
-    while match := (_STOP if tries and failures < _MOST_FAILURES else _THOUGHT_END).search(text, position):
+    while match := (_STOP if tries and failures < _MOST_FAILURES else _THOUGHT_END).search(
+        text, position
+    ):
         position = match.end()
         if match.group() != "{":
             around = [] if thinking else [*around, text[begin : match.start()]]
@@ -178,7 +182,8 @@ def _mended(text: str, keys: Sequence[str]) -> Any:
         return None
     entries = [entry for key in keys if isinstance(data.get(key), list) for entry in data[key]]
     verdicts = sum(
-        isinstance(entry, dict) and not entry.keys().isdisjoint(("supported", "useful")) for entry in entries
+        isinstance(entry, dict) and not entry.keys().isdisjoint(("supported", "useful"))
+        for entry in entries
     )
     # More verdicts in the text than in the object: a string ended early, and a quoted text became part of the reply.
     return data if len(_VERDICT.findall(text)) == verdicts else None

@@ -48,7 +48,9 @@ class _Piece(NamedTuple):
     text: str
 
 
-def parts_of(request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most: int) -> list[Part]:
+def parts_of(
+    request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most: int
+) -> list[Part]:
     """Cut a request into parts.
 
     Args:

@@ -18,7 +18,9 @@ from ctxmetrics.text import Span, has_content, split_sentences
 from ctxmetrics.verdicts import Evidence
 
 # Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial.
-DOUBTS = frozenset({"fragment", "whole_context", "unrelated", "heading", "another_context", "broken_quote"})
+DOUBTS = frozenset(
+    {"fragment", "whole_context", "unrelated", "heading", "another_context", "broken_quote"}
+)
 # Characters of a span, and of a unit, that are searched for telling words.
 _LONGEST_COMPARED = 1_000
 _SHORTEST_WORD = 3

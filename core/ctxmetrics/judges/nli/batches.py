@@ -147,7 +147,9 @@ class Batches:
             for pair in tuple(self._waiting):
                 if len(batch) == self._size:
                     break
-                requests = [request for request in self._waiting.pop(pair) if not request.future.cancelled()]
+                requests = [
+                    request for request in self._waiting.pop(pair) if not request.future.cancelled()
+                ]
                 if requests:
                     self._taken[pair], batch[pair] = requests, requests[0]
             if not batch:

@@ -207,7 +207,9 @@ class OpenAIModel:
                     capabilities.settled = True
                     return read_answer(answer, prompt, calls)
 
-    async def _post(self, body: dict[str, Any], capabilities: Capabilities, *, may_learn: bool) -> str | None:
+    async def _post(
+        self, body: dict[str, Any], capabilities: Capabilities, *, may_learn: bool
+    ) -> str | None:
         """Send one request; return the text of the answer, or None when the next one must ask for less."""
         from anyio import fail_after
 
@@ -337,7 +339,9 @@ def _special(error: Exception) -> JudgeError | None:
     return None
 
 
-@lru_cache(maxsize=64, typed=True)  # asked several times for each request; 1 and 1.0 are written differently
+@lru_cache(
+    maxsize=64, typed=True
+)  # asked several times for each request; 1 and 1.0 are written differently
 def _identity(model: str, base_url: str, **parameters: object) -> str:
     """Return what tells a model from every other one."""
     given = [f"{name}={value}" for name, value in parameters.items() if value != _USUAL.get(name)]
@@ -349,7 +353,9 @@ def _address(address: str) -> str:
     """Check a server's address; keys do not belong in it."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ParameterError("OpenAIModel: base_url must be an address such as 'http://localhost:8000/v1'.")
+        raise ParameterError(
+            "OpenAIModel: base_url must be an address such as 'http://localhost:8000/v1'."
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ParameterError(
             "OpenAIModel: base_url holds a user name, password or query, and addresses are logged. Write the plain "

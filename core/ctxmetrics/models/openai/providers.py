@@ -72,7 +72,10 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
         "together": Provider(base_url="https://api.together.xyz/v1", key="TOGETHER_API_KEY"),
         "deepseek": Provider(base_url="https://api.deepseek.com", key="DEEPSEEK_API_KEY"),
         "ollama": Provider(
-            base_url="http://localhost:11434/v1", key="OLLAMA_API_KEY", local=True, first="ollama pull MODEL"
+            base_url="http://localhost:11434/v1",
+            key="OLLAMA_API_KEY",
+            local=True,
+            first="ollama pull MODEL",
         ),
         "vllm": Provider(
             base_url="http://localhost:8000/v1", key="VLLM_API_KEY", local=True, first="vllm serve MODEL"
