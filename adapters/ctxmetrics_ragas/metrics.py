@@ -356,9 +356,8 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
 
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
         wrapper = _Samples(self._judging(), SCHEMA)
-        if (
-            not wrapper.metric.waits
-        ):  # no model looks for the callbacks, which a context variable would keep alive
+        if not wrapper.metric.waits:
+            # No model looks for the callbacks, which a context variable would keep alive.
             return wrapper.score(sample)
         CALLBACKS.set(callbacks)
         with using(_run.get() or current_run()):
@@ -423,7 +422,7 @@ class JudgedMetric(RagasMetric):
         return replace(self.core, judge=None if llm is None else LLMJudge(RagasModel(llm)))
 
 
-class _Waiting(JudgedMetric, MetricWithLLM):
+class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatibleVariableOverride]  # llm is a property
     """A judged metric that waits for ``evaluate()`` to lend it an LLM.
 
     ``evaluate()`` sets ``llm`` where it is None, calls ``init``, submits ``single_turn_ascore`` for every sample, and

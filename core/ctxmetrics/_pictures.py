@@ -58,9 +58,8 @@ def in_text(text: str, *, alone: bool = False) -> str | None:
         text: The text.
         alone: It is a context, which may also be nothing but the path or URL of a picture.
     """
-    if (
-        " " in text.strip() and "[DEEPEVAL:" not in text
-    ):  # no other form has a space in it: most texts end here
+    # No other form has a space in it: most texts end here.
+    if " " in text.strip() and "[DEEPEVAL:" not in text:
         return None
     if alone and len(text) <= _LONGEST_ADDRESS and (address := _ADDRESS.fullmatch(text)):
         return address.group().strip()[-_LONGEST_SHOWN:]

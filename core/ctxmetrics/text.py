@@ -193,9 +193,8 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
         content, position = text[block.start : block.end], block.start
         if language == "en" and content.isascii():
             end = _SENTENCE_END.search(content)
-            if end is None or end.end() == len(
-                content
-            ):  # one sentence; the splitter takes longer to say so
+            # One sentence; the splitter takes longer to say so.
+            if end is None or end.end() == len(content):
                 pieces.append(block)
                 continue
         from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types

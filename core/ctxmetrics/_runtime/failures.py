@@ -103,9 +103,8 @@ def asks_for_too_long(error: JudgeError) -> bool:
 def _within_patience(problem: JudgeError) -> JudgeError:
     """Return the problem; where the server asks for too long a wait, as one that is not asked again."""
     seconds = problem.retry_after
-    if (
-        not isinstance(seconds, (int, float)) or not seconds >= 0
-    ):  # none, or a model's own: anything, also NaN
+    # None, or a model's own: anything, also NaN.
+    if not isinstance(seconds, (int, float)) or not seconds >= 0:
         problem.retry_after = None
     elif problem.retryable and asks_for_too_long(problem):
         return JudgeError(
@@ -128,9 +127,8 @@ def _chain(error: BaseException) -> list[BaseException]:
         chain.append(link)
         pending += [link.__cause__, link.__context__]
         last: Any = getattr(link, "last_attempt", None)
-        with suppress(
-            Exception
-        ):  # a foreign object may raise anything; without an answer there is nothing to learn
+        # A foreign object may raise anything; without an answer there is nothing to learn.
+        with suppress(Exception):
             pending.append(last if isinstance(last, BaseException) else last.exception())
     return chain
 

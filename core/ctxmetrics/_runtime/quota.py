@@ -36,6 +36,7 @@ class Gate(Protocol):
 
     async def enter(self, seconds: float, tokens: int) -> int | Refusal:
         """Wait for a lease."""
+        ...
 
     def leave(self, lease: int, tokens: int, down: str | None) -> None:
         """Return it."""

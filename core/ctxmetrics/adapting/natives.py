@@ -235,9 +235,8 @@ def native_of(framework: str) -> Native:
             f"--against {framework!r} is unknown. Choose from: {', '.join(sorted(entries))}."
         )
     try:
-        with aside(
-            {"DO_NOT_TRACK": "true"}, silent=False
-        ):  # some frameworks write or call home when imported
+        # Some frameworks write or call home when imported.
+        with aside({"DO_NOT_TRACK": "true"}, silent=False):
             found: Native = entries[framework].load()
     except MissingExtraError:
         raise

@@ -57,9 +57,8 @@ def installed_runners() -> tuple[list[Runner], dict[str, str]]:
         The runners, the core's first; and why an adapter's are not among them, by its name.
     """
     runners, absent = [CORE], {}
-    with aside(
-        {"DO_NOT_TRACK": "true"}, silent=False
-    ):  # some frameworks write or call home when imported
+    # Some frameworks write or call home when imported.
+    with aside({"DO_NOT_TRACK": "true"}, silent=False):
         for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
             try:
                 runners += entry.load()

@@ -223,9 +223,8 @@ def _corrected(
     carried = not by_file and all(
         one.labels.get(label) == other.labels.get(label) for one, other in pairs
     )
-    if carried and any(
-        differences
-    ):  # one set of labels came with the samples: it is about one run's contexts
+    # One set of labels came with the samples: it is about one run's contexts.
+    if carried and any(differences):
         return None
     people: list[float] = []
     weights: list[float] = []

@@ -100,9 +100,8 @@ class _Places:
                     for name in detail.units
                     for unit in detail.units[name].values()
                 ]
-                if (
-                    not units
-                ):  # the run has no recall, or nothing was retrieved: its sentences are not known
+                # The run has no recall, or nothing was retrieved: its sentences are not known.
+                if not units:
                     units = sorted(
                         (question for question in answers if question.label == UNITS),
                         key=lambda question: int(question.item[1:]),

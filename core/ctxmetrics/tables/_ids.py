@@ -77,9 +77,8 @@ def _score_ranks(
             if metric.top_k not in rankings:
                 rankings[metric.top_k] = ranking_of(block, metric.top_k)
             ranking = rankings[metric.top_k]
-            with np.errstate(
-                divide="ignore", invalid="ignore"
-            ):  # of empty sides, whose values are replaced
+            # Of empty sides, whose values are replaced.
+            with np.errstate(divide="ignore", invalid="ignore"):
                 values = FORMULAS[type(metric)](metric, ranking)
             fill(scored[metric.name], metric, block.rows, values, (ranking.retrieved, ranking.reference))
         pairs.append(block.pairs)

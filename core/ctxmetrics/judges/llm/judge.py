@@ -201,9 +201,8 @@ class LLMJudge:
             answer, shared = await memo.get(key, look_up_or_ask)
             if not shared:
                 return answer
-            if answer.complete or answer.run == id(
-                run
-            ):  # else another run's budget or failure: ask again
+            # Else another run's budget or failure: ask again.
+            if answer.complete or answer.run == id(run):
                 return replace(answer, usage=Usage(reused=1))
 
 
