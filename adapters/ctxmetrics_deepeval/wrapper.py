@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
+from inspect import signature
 from typing import Any, Literal
 
 from deepeval.errors import MissingTestCaseParamsError
@@ -195,6 +196,8 @@ class DeepEvalMetric(MetricClass, BaseMetric):
 
 
 _OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
+# DeepEval reads the signature twice for every copy (deepeval/metrics/utils/metrics.py, line 61): it is computed once.
+vars(DeepEvalMetric)["__init__"].__signature__ = signature(DeepEvalMetric.__init__)
 
 
 def _begin(metric: DeepEvalMetric) -> object:

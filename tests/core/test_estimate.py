@@ -215,6 +215,7 @@ def test_tokens_become_dollars_and_calls_become_seconds() -> None:
 
 
 def test_the_command_says_what_it_assumes_and_what_it_was_not_given() -> None:
+    pytest.importorskip("openai")
     run = (
         "estimate",
         HANDBOOK,

@@ -45,6 +45,7 @@ CALLED_BY_OTHERS = [
     *("do_POST", "close_connection", "log_message"),
     *("statement_text", "is_supported", "recall_score", "total_gt_statements", "supported_gt_statements"),
     *("library", "cache_info", "*_key"),
+    *("on_error", "keep_texts"),  # options of a run, read by their names
     *(
         "load_model",
         "get_model_name",
