@@ -43,7 +43,14 @@ CALLED_BY_OTHERS = [
     *("get_evaluator_version", "output_type", "__signature__"),
     *("daemon_threads", "server_version", "sys_version", "protocol_version"),  # http.server
     *("do_POST", "close_connection", "log_message"),
-    *("statement_text", "is_supported", "recall_score", "total_gt_statements", "supported_gt_statements"),
+    *(
+        "statement_breakdown",
+        "statement_text",
+        "is_supported",
+        "recall_score",
+        "total_gt_statements",
+        "supported_gt_statements",
+    ),
     *("library", "cache_info", "*_key"),
     *("on_error", "keep_texts"),  # options of a run, read by their names
     *(
