@@ -22,6 +22,7 @@ for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_API_KEY", "LANGCHAI
     os.environ.pop(name, None)
 
 import ipaddress
+import logging
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -132,3 +133,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     seed = config.getoption("randomly_seed", None)
     if seed is not None:
         terminalreporter.write_line(f"In this order again: pytest --randomly-seed={seed}")
+
+
+@pytest.fixture
+def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """Logs, without those about clients of tests before, which openai closes when Python collects them."""
+
+    def is_of_this_test(record: logging.LogRecord) -> bool:
+        return not (record.name == "asyncio" and "AsyncClient.aclose()" in record.getMessage())
+
+    caplog.handler.addFilter(is_of_this_test)
+    yield caplog
+    caplog.handler.removeFilter(is_of_this_test)
