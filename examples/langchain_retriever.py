@@ -38,7 +38,7 @@ class CountedWords(Embeddings):
             vector[crc32(word.encode()) % 4096] = 1.0
         return vector
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:  # noqa: D102
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:  # noqa: D102 - see `Embeddings`
         return [self.embed_query(text) for text in texts]
 
 

@@ -175,7 +175,7 @@ NO_COUNTS = [math.nan, math.inf, "12", "", None, -1, True, 1.5, 10**400, [1], {}
 
 @pytest.mark.parametrize("wrong", NO_COUNTS, ids=lambda wrong: repr(wrong)[:8])
 def test_what_is_no_count_or_cost_is_not_added_up(wrong: object) -> None:
-    one = Usage(calls=wrong, prompt_tokens=wrong, completion_tokens=wrong, reused=wrong, cost=wrong)  # type: ignore[arg-type]
+    one = Usage(calls=wrong, prompt_tokens=wrong, completion_tokens=wrong, reused=wrong, cost=wrong)  # type: ignore[arg-type]  # what no count is
     usage = checked_usage(one, sent="12345678", received="1234")
     cost = 1.5 if wrong == 1.5 else None
     assert usage == Usage(calls=1, prompt_tokens=2, completion_tokens=1, cost=cost, estimated=True)

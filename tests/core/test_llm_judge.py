@@ -411,7 +411,7 @@ def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_a_model_that_is_none_is_refused_with_the_way_out() -> None:
     with pytest.raises(ParameterError, match="adapter's model class"):
-        LLMJudge(object())  # type: ignore[arg-type]
+        LLMJudge(object())  # type: ignore[arg-type]  # refused
 
 
 # ---- the code of the request, and who answered ----

@@ -50,7 +50,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FakeOpenAIServer, li
     def redirected() -> Any:
         http = made()
 
-        class Redirected(type(http)):  # type: ignore[misc]
+        class Redirected(type(http)):  # type: ignore[misc]  # the class depends on the transport
             async def send(self, request: Any, **options: Any) -> Any:
                 addresses.append(str(request.url))
                 port = urlsplit(server.base_url).port

@@ -435,7 +435,7 @@ def test_python_names_the_nearest_field_too() -> None:
     with pytest.raises(
         UnknownFieldError, match=r"^Sample 's1': unknown field 'referense'.*Did you mean 'reference'"
     ):
-        Sample(id="s1", referense="x")  # type: ignore[call-arg]
+        Sample(id="s1", referense="x")  # type: ignore[call-arg]  # refused
 
 
 def test_the_names_of_the_fields_are_those_of_a_sample() -> None:

@@ -110,7 +110,7 @@ def test_strict_evidence_makes_a_weak_yes_a_no_and_nothing_else():
     assert [verdict.value for verdict in recall.verdicts] == [True, False]
     assert recall.verdicts[1].code == "weak_evidence"
     with pytest.raises(ParameterError, match="evidence='loose'"):
-        LLMJudge(ScriptedModel({}), evidence="loose")  # type: ignore[arg-type]
+        LLMJudge(ScriptedModel({}), evidence="loose")  # type: ignore[arg-type]  # refused
 
 
 def test_a_denial_that_an_ellipsis_or_an_alignment_passes_over_is_found_out():

@@ -66,7 +66,7 @@ def alike(one, other):
 def test_a_process_that_ends_costs_its_own_batch(tmp_path, monkeypatch):
     (tmp_path / "alike_for_workers.py").write_text(SIMILARITY)
     monkeypatch.syspath_prepend(tmp_path)
-    from alike_for_workers import alike  # type: ignore[import-not-found]
+    from alike_for_workers import alike  # type: ignore[import-not-found]  # written by this test
 
     texts = ["harmless"] * 4 * BATCH
     texts[BATCH + 3] = "deadly"

@@ -94,7 +94,7 @@ def lists_of(series: pl.Series) -> Lists | None:
     flat = filled.explode() if len(filled) else pl.Series(dtype=inner)
     if flat.null_count():
         return None
-    if inner == pl.String and len(flat) and flat.str.len_bytes().max() > MAX_CHARACTERS:  # type: ignore[operator]
+    if inner == pl.String and (flat.str.len_bytes() > MAX_CHARACTERS).any():
         return None
     return Lists(missing, lengths, flat.rechunk())  # a single piece is read much faster
 

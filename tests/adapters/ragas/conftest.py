@@ -84,7 +84,7 @@ def instructor_sync(server: FakeOpenAIServer, **options: Any) -> Any:
 def langchain(server: FakeOpenAIServer, **options: Any) -> Any:
     from langchain_openai import ChatOpenAI
 
-    return ChatOpenAI(model="fake-judge", base_url=server.base_url, api_key="sk-not-a-key-3", **options)  # type: ignore[arg-type]
+    return ChatOpenAI(model="fake-judge", base_url=server.base_url, api_key="sk-not-a-key-3", **options)  # type: ignore[arg-type]  # a plain key is taken, too
 
 
 def langchain_wrapper(server: FakeOpenAIServer, **options: Any) -> Any:

@@ -378,9 +378,8 @@ def test_identity_of_a_wrapper_that_leaves_the_temperature_alone() -> None:
     from langchain_openai import ChatOpenAI
 
     def make(temperature: float, *, bypass: bool) -> RagasModel:
-        llm = ChatOpenAI(
-            model="m", temperature=temperature, base_url="http://127.0.0.1:9/v1", api_key="sk-x"
-        )  # type: ignore[arg-type]
+        place: dict[str, Any] = {"base_url": "http://127.0.0.1:9/v1", "api_key": "sk-x"}
+        llm = ChatOpenAI(model="m", temperature=temperature, **place)
         return RagasModel(LangchainLLMWrapper(llm, bypass_temperature=bypass))
 
     assert make(0.1, bypass=False) == make(0.9, bypass=False)
