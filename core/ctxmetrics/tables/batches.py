@@ -10,6 +10,7 @@ from ctxmetrics._runtime.run import Run
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.columns import REASON, Values
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller
+from ctxmetrics.evaluation.options import DEFAULTS
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import Reading, recognise
@@ -129,9 +130,10 @@ class BatchScorer:
         except ImportError:
             return None
         form = form_of(metric, labelled="labels" in columns)
-        if form is None or self.options.get("out") is not None:
+        options = {**DEFAULTS, **self.options}
+        if form is None or options["out"] is not None:
             return None
-        if form.slow and (self.options.get("workers", 1) > 1 or self.options.get("deadline") is not None):
+        if form.slow and (options["workers"] > 1 or options["deadline"] is not None):
             return None
         find = self._reading.column_of
         return form if all(find(name, columns) for name in form.fields) else None
@@ -169,8 +171,8 @@ class BatchScorer:
         _check_ids(frame, self._reading, first_row)
         size = min(form.rows for form in forms.values())
         parts: list[dict[str, Values]] = []
-        wanted = self.options.get("progress") if progress else False
-        with counting_progress(wanted, count, Run()) as advance:
+        options = {**DEFAULTS, **self.options}
+        with counting_progress(options["progress"] if progress else False, count, Run()) as advance:
             for begin in range(0, max(count, 1), size):
                 part = frame[begin : begin + size]
                 _check_unknown(part, unknown, self._reading, first_row + begin)
@@ -180,7 +182,7 @@ class BatchScorer:
                     found = self._of_part(part, form, metrics, present)
                     if found is None:
                         samples = _samples(part, self._reading, first_row + begin)
-                        kept = {"progress": False, "on_error": self.options.get("on_error", "record")}
+                        kept = {"progress": False, "on_error": options["on_error"]}
                         found = self._by_samples(samples, metrics, present, kept)
                     scored |= found
                 parts.append(scored)
