@@ -59,6 +59,8 @@ _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+
 # Where the splitter fails (sentencex 1.0): a letter, a space of several bytes (no-break space), a full stop.
 _BEFORE_STOP, _WIDE_SPACE = re.compile(r"(?<=[^\W\d_])\s+(?=\.)"), re.compile(r"[^\S\n]")
 _HALVES = re.compile("[\ud800-\udfff]")
+# What one of the two above may find: a half, or white space outside ASCII. Looked for first, which is ten times faster.
+_NOT_FOR_SPLITTER = re.compile("[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
 _TWO_DIGITS = re.compile(r"\d\d")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
@@ -180,7 +182,8 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
     """Return where the sentences of `split_sentences` stand in the text."""
     if not has_content(text):
         return ()
-    if not text.isascii():  # sentencex takes whole characters only; every place stays the same
+    # sentencex takes whole characters only; every place stays the same
+    if not text.isascii() and _NOT_FOR_SPLITTER.search(text):
         text = _HALVES.sub("\ufffd", text)
         text = _BEFORE_STOP.sub(lambda found: _WIDE_SPACE.sub(" ", found[0]), text)
     language = language or detect_language(text)

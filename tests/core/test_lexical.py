@@ -601,7 +601,9 @@ def test_big_contexts_are_indexed_for_the_words_of_the_request_only(monkeypatch)
     assert "bridg" in index.shared_index(request)
 
 
-@pytest.mark.parametrize("space", ["\u00a0", "\u2009", "\u3000"])
+@pytest.mark.parametrize(
+    "space", [chr(point) for point in range(0x80, 0x3001) if chr(point).isspace()], ids=ascii
+)
 def test_a_wide_space_before_a_full_stop_does_not_raise(space):
     text = f"It follows from A{space}. Then it ends."
     assert split_sentences(text) == (f"It follows from A{space}.", "Then it ends.")

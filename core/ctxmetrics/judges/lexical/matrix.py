@@ -109,7 +109,7 @@ def judged(unit: Phrase, reader: Reader, rule: Rule, *, strict: bool) -> Judged:
     smallest_k, whole, parts = found.smallest_k, found.whole, found.parts
     shown, doubt = next(iter(found.candidates), None), None
     if smallest_k is not None:
-        doubts = _Doubts(unit, reader, found.candidates)
+        doubts = _Doubts(unit, reader, found)
         shown = doubts.best()
         doubt = doubts.of(shown, range(n))
         if strict:
@@ -118,8 +118,7 @@ def judged(unit: Phrase, reader: Reader, rule: Rule, *, strict: bool) -> Judged:
             whole = frozenset(
                 candidate.context
                 for candidate in found.candidates
-                if candidate.context in whole
-                and doubts.of(candidate, range(candidate.context, candidate.context + 1)) is None
+                if candidate.context in whole and doubts.of(candidate, _alone(candidate)) is None
             )
             if certain is None or min(whole, default=n) < certain[0]:
                 parts = {}
@@ -136,9 +135,10 @@ def judged(unit: Phrase, reader: Reader, rule: Rule, *, strict: bool) -> Judged:
 class _Doubts:
     """What contradicts the candidates of a unit; looked up as far as it is needed."""
 
-    def __init__(self, unit: Phrase, reader: Reader, candidates: Sequence[Candidate]) -> None:
+    def __init__(self, unit: Phrase, reader: Reader, support: Support) -> None:
         self.n = len(reader.index.lengths)
-        self._unit, self._reader, self._candidates = unit, reader, candidates
+        self._unit, self._reader = unit, reader
+        self._candidates, self._whole = support.candidates, support.whole
         self._known: dict[tuple[Candidate, range], Contradiction | None] = {}
 
     def of(self, candidate: Candidate, contexts: range) -> Contradiction | None:
@@ -146,15 +146,21 @@ class _Doubts:
 
         With more contexts a contradiction may go, and none comes.
         """
+        if candidate.context in self._whole and self._found(candidate, _alone(candidate)) is None:
+            return None
+        return self._found(candidate, contexts)
+
+    def _found(self, candidate: Candidate, contexts: range) -> Contradiction | None:
         known = (candidate, contexts)
         if known not in self._known:
+            read = range(contexts.start, min(contexts.stop, candidate.since))
             self._known[known] = (
                 None
                 if self._verbatim(candidate)
                 else contradiction(
                     self._said,
                     [self._reader.passage(pick.sentence) for pick in candidate.picks],
-                    lambda key: self._reader.holding(key, range(candidate.since)),
+                    lambda key: self._reader.holding(key, read),
                     lambda one, other, but: self._reader.overlap(self._unit, one, other, contexts, but),
                 )
             )
@@ -190,3 +196,9 @@ class _Doubts:
             candidate for candidate in self._candidates if self.of(candidate, range(self.n)) is None
         )
         return next(certain, self._candidates[0])
+
+
+def _alone(candidate: Candidate) -> range:
+    """Return the contexts of a candidate of one context: that one."""
+    context = candidate.context or 0
+    return range(context, context + 1)

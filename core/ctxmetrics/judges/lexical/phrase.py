@@ -58,11 +58,11 @@ class Phrase:
         numbers: dict[str, None] = {}
         names: dict[str, None] = {}
         for position, token in enumerate(found):
-            is_word, stopped, long = token.kind == "word", token.folded in stop, len(token.folded) > 1
-            capitalised = token.capital and has_names and is_word and position not in beginnings
-            if is_word and stopped and not capitalised:
+            folded, is_word = token.folded, token.kind == "word"
+            capitalised = token.capital and is_word and has_names and position not in beginnings
+            if is_word and not capitalised and folded in stop:
                 continue
-            plain = is_word and long and not stopped
+            plain = is_word and not capitalised and len(folded) > 1
             if not plain and not _is_content(token, stop, capitalised=capitalised):
                 continue
             key = token.key
@@ -71,7 +71,7 @@ class Phrase:
                 if token.kind == "number":
                     numbers[key] = None
             sequence.append(key)
-            if capitalised and long:  # one letter is an initial or a unit's symbol
+            if capitalised and len(folded) > 1:  # one letter is an initial or a unit's symbol
                 names[key] = None
         return cls(text, found, content, tuple(sequence), tuple(numbers), tuple(names), len(spans))
 

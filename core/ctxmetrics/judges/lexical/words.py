@@ -123,12 +123,14 @@ def _without_typography(text: str) -> str:
 def _read_chunks(text: str, chunks: Sequence[str]) -> list[tuple[Token, ...]]:
     """Return the words of each chunk; those that are read together stand with the first of their chunks."""
     known: list[Any] = [*map(_chunk, chunks)]
+    if all(known):  # each has words of its own: mostly
+        return known
     end = 0
     for place in [place for place, inside in enumerate(known) if inside is None]:
         if place < end:
             continue
         known[place], opens = _dependent_chunks[chunks[place]]
-        if opens is not _NAME and known[place + 1 : place + 2] != [None]:
+        if opens is not _NAME and (place + 1 == len(known) or known[place + 1] is not None):
             continue  # nothing goes on: almost always
         end = _end_of_run(chunks, known, place)
         if (run := end - place) > 1:
