@@ -67,10 +67,12 @@ class _Samples(Wrapper):
 
     def read(self, record: Sample | SingleTurnSample) -> Sample:
         """Return the sample."""
-        if isinstance(record, Sample):
-            return record
-        columns = (*self.metric.requires, *self.metric.uses)
-        return Sample(**{name: getattr(record, name, None) for name in columns})
+        return record if isinstance(record, Sample) else _read(self.metric, record)
+
+
+def _read(metric: Metric, sample: SingleTurnSample) -> Sample:
+    columns = (*metric.requires, *metric.uses)
+    return Sample(**{name: getattr(sample, name, None) for name in columns})
 
 
 def _sync(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
@@ -261,7 +263,14 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         if isinstance(model, RagasModel) and isinstance(model.llm, BaseRagasLLM):
             model.llm.set_run_config(run_config)
 
-    async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
+    def _only_required_columns_single_turn(self, sample: SingleTurnSample) -> Any:
+        """Return the sample as ours, read once: what Ragas' runner notes down, and hands to `_single_turn_ascore`."""
+        try:
+            return _read(self.core, sample)
+        except SampleError:  # a failure of the metric, and of its trace, when it is read again there
+            return super()._only_required_columns_single_turn(sample)
+
+    async def _single_turn_ascore(self, sample: Sample | SingleTurnSample, callbacks: Any) -> float:
         score = await self._score(sample, callbacks)
         if score.value is None:
             _log.warning("%s: %s: %s", self.name, score.reason_code, score.message)
@@ -355,8 +364,11 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     batch_score: ClassVar[Callable[..., list[MetricResult]]] = _sync(abatch_score)
 
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
-        wrapper = _Samples(self._judging(), SCHEMA)
-        if not wrapper.metric.waits:
+        metric = self._judging()
+        if isinstance(sample, Sample) and not metric.waits:
+            return metric.score(sample)
+        wrapper = _Samples(metric, SCHEMA)
+        if not metric.waits:
             # No model looks for the callbacks, which a context variable would keep alive.
             return wrapper.score(sample)
         CALLBACKS.set(callbacks)

@@ -45,14 +45,15 @@ class Plain:
 
 def plain(value: Any) -> Any:
     """Turn mappings, tuples and objects with ``to_dict`` into JSON-ready data."""
-    if type(value) in _ATOMS:
+    kind = type(value)
+    if kind in _ATOMS:
         return value
+    if kind is tuple or kind is list:
+        return [item if type(item) in _ATOMS else plain(item) for item in value]
     if isinstance(value, Plain):
         return value.to_dict()
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     if hasattr(value, "items"):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -121,7 +121,7 @@ class Sample:
                     values[name] = _text(values[name], f"{who}: field '{name}'")
             _read_lists(values, who)
             for name in ("labels", "metadata"):
-                if not hasattr(values[name], "items") and values[name] is not None:
+                if values[name] is not None and not hasattr(values[name], "items"):
                     raise SampleError(
                         f"{who}: field '{name}' must be a mapping, not {_kind(values[name])}."
                     )
@@ -174,9 +174,10 @@ class Sample:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, as plain JSON-ready data."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {
-            name: plain(value) for name, value in values.items() if value is not None and value != EMPTY
+            name: plain(value)
+            for name in FIELDS
+            if (value := getattr(self, name)) is not None and value != EMPTY
         }
 
 
@@ -236,8 +237,10 @@ def _plain(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None:
     kinds = set(map(type, values))
     if numbers and kinds == {int}:
         return tuple(map(str, values))
-    texts = kinds <= {str} and all(map(str.isascii, values))
-    return tuple(values) if texts and max(map(len, values), default=0) <= MAX_CHARACTERS else None
+    if not kinds <= {str}:
+        return None
+    together = "".join(values)
+    return tuple(values) if together.isascii() and len(together) <= MAX_CHARACTERS else None
 
 
 def _each(items: Iterable[Any], where: str, read: Callable[[Any, str], T]) -> tuple[T, ...]:

@@ -158,7 +158,8 @@ class Score:
         """What was missed or useless and why, in a few lines of text."""
         ends = [f"{text}." for text in (self.count, self._doubts) if text]
         misses_first = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
-        lines = [sentence(verdict, self.language) for verdict in misses_first]
+        language = self.language
+        lines = [sentence(verdict, language) for verdict in misses_first]
         return "\n".join([*filter(None, [self.explanation]), *ends, *lines])
 
     @property
@@ -184,7 +185,8 @@ class Score:
             f"{self.metric}: {self.formatted_value}{name}",
             *(f"  {text}" for text in remarks if text),
         ]
-        lines += [line(verdict, color=color, language=self.language) for verdict in self.verdicts]
+        language = self.language
+        lines += [line(verdict, color=color, language=language) for verdict in self.verdicts]
         lines += [f"  ! {warning}" for warning in self.provenance.warnings if warnings]
         return "\n".join(lines)
 

@@ -254,9 +254,9 @@ class FrameworkRun:
     def warn(self, wrapper: Wrapper, score: Score) -> None:
         """Warn, once, if the verdicts of a score are the embedded judge's although its metric names no judge."""
         metric, schema = wrapper.metric, wrapper.schema
-        if self.warned or not (
-            isinstance(metric, JudgedMetric) and metric.judge is None and score.verdicts
-        ):
+        if self.warned or score.provenance.judge is None or not score.verdicts:
+            return
+        if not isinstance(metric, JudgedMetric) or metric.judge is not None:
             return
         with _lock:
             warned, self.warned = self.warned, True

@@ -110,7 +110,7 @@ class Metric(ABC):
         """The convention's data."""
         return CONVENTIONS[self.convention]
 
-    @property
+    @cached_property
     def pass_mark(self) -> float | None:
         """The threshold in force: the scale's top when strict, else the given one, else the convention's."""
         if self.strict:
@@ -185,7 +185,7 @@ class Metric(ABC):
         if self.strict and scaled is not None and scaled < rules.scale:
             scaled = 0.0
         band = None
-        if self.banded and scaled is not None:
+        if rules.bands and self.banded and scaled is not None:
             band = next((item.text for item in rules.bands if scaled >= item.edge), None)
         signals_of = SIGNALS.get(rules.signals or "") if self.signalled else None
         signals, extra = (None, {}) if signals_of is None else signals_of(scaled, verdicts)

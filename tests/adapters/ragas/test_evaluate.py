@@ -197,6 +197,45 @@ def test_explanations_are_in_the_traces(evaluate: Any, row: Row) -> None:
     assert row["retrieved_contexts"][span["context"]][span["start"] : span["end"]] == span["quote"]
 
 
+class _Runs(BaseCallbackHandler):
+    """The inputs of each metric's run in its trace, and the errors of those that failed."""
+
+    def __init__(self) -> None:
+        self.inputs: dict[str, list[Any]] = {}
+        self.errors: list[str] = []
+
+    def on_chain_start(self, serialized: dict[str, Any], inputs: dict[str, Any], **_: Any) -> None:
+        self.inputs.setdefault(serialized["name"], []).append(inputs)
+
+    def on_chain_error(self, error: BaseException, **_: Any) -> None:
+        self.errors.append(str(error))
+
+
+def test_the_trace_of_a_metric_has_the_fields_it_reads(evaluate: Any, row: Row) -> None:
+    runs = _Runs()
+    evaluate([row], [ours.IDBasedContextRecall(), ours.NonLLMContextRecall()], callbacks=[runs])
+    assert runs.inputs["id_based_context_recall"] == [
+        {"retrieved_context_ids": ["a", "2"], "reference_context_ids": ["2", "b"]}
+    ]
+    assert runs.inputs["non_llm_context_recall"] == [
+        {name: row[name] for name in ("retrieved_contexts", "reference_contexts")}
+    ]
+
+
+def test_a_sample_that_cannot_be_read_is_an_error_of_its_metric_in_the_trace(
+    evaluate: Any, row: Row
+) -> None:
+    runs = _Runs()
+    long = {**row, "reference_contexts": ["a" * 10_000_001]}
+    result = evaluate(
+        [long, row], [ours.NonLLMContextRecall(), ours.IDBasedContextRecall()], callbacks=[runs]
+    )
+    assert [math.isnan(value) for value in result["non_llm_context_recall"]] == [True, False]
+    assert result["id_based_context_recall"] == [0.5, 0.5]
+    assert len(runs.inputs["non_llm_context_recall"]) == 2
+    assert [error for error in runs.errors if "10,000,001 characters long" in error] != []
+
+
 # ---- names ----
 
 
