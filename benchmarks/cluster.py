@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE.parent))
 import _judging as judging
 
 WORKERS, K = 2, 10
+PARTITIONS = 4 * WORKERS
 
 
 def _ids(count):
@@ -54,25 +55,34 @@ def _texts(count):
     )
 
 
-def _killer(flag: Path, number: int):
-    """A similarity that ends its process the first time that it sees a sample."""
+def _dying(model, flag: Path, number: int):
+    """Return a model whose process ends the first time that it is asked about a sample, with other requests in flight."""
     path, marked = str(flag), f"Fact {number}-"
 
-    def similarity(one, other):
-        if marked in one + other:
-            try:
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                return 0.5
-            os.kill(os.getpid(), signal.SIGKILL)
-        return 0.5
+    def die():
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        time.sleep(0.05)  # half of what the server takes
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    return similarity
+    class Dying:
+        identity = model.identity
+
+        async def generate(self, prompt, schema):
+            if marked in prompt.text:
+                die()
+            return await model.generate(prompt, schema)
+
+    return Dying()
 
 
 class _Ray:
     def __enter__(self):
         os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
+        # Else Ray takes the machine's own address for 127.0.0.1, and listens on all.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
         import ray
 
         ray.init(
@@ -90,7 +100,7 @@ class _Ray:
         self._ray.shutdown()
 
     def distributed(self, table):
-        return self._ray.data.from_arrow(table).repartition(4 * WORKERS)
+        return self._ray.data.from_arrow(table).repartition(PARTITIONS)
 
     def collected(self, dataset):
         import pyarrow as pa
@@ -119,7 +129,7 @@ class _Spark:
         self._session.stop()
 
     def distributed(self, table):
-        return self._session.createDataFrame(table).repartition(4 * WORKERS)
+        return self._session.createDataFrame(table).repartition(PARTITIONS)
 
     def collected(self, frame):
         return frame.toArrow()
@@ -189,18 +199,18 @@ def run(argv: list[str]) -> dict[str, object]:
                 for name in ("judged", "killed", "killed with a cache"):
                     server.reset()
                     flag = Path(folder, f"{engine} {name}")
-                    given, more = list(metrics), {}
+                    asked, more = judge, {}
                     if name != "judged":
-                        given.append(
-                            cm.NonLLMContextRecall(similarity=_killer(flag, options.judged // 2))
-                        )
+                        # in the middle of a partition: what its worker was told until then is lost
+                        middle = options.judged // 2 + options.judged // (2 * PARTITIONS)
+                        asked = cm.LLMJudge(_dying(judge.model, flag, middle))
                     if name.endswith("cache"):
                         more["cache"] = Path(folder, f"{engine} cache")
                     begin = time.perf_counter()
                     scored = score_table(
                         cluster.distributed(judged),
-                        given,
-                        judge=judge,
+                        metrics,
+                        judge=asked,
                         max_concurrency=options.limit,
                         timeout=10.0,
                         **more,

@@ -21,6 +21,7 @@ import warnings
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
 
 TARGET = 1.25
+TARGET_OF_TWO = 1.0
 
 
 def run(argv: list[str]) -> dict[str, float]:
@@ -50,7 +51,12 @@ def run(argv: list[str]) -> dict[str, float]:
             return 1.0
 
     dataset = _dataset(options.samples)
-    figures: dict[str, float] = {"samples": options.samples, "rounds": options.rounds, "target": TARGET}
+    figures: dict[str, float] = {
+        "samples": options.samples,
+        "rounds": options.rounds,
+        "target": TARGET,
+        "two_target": TARGET_OF_TWO,
+    }
     print(
         f"{options.samples} samples, {options.rounds} rounds, CPU microseconds per sample in ragas.evaluate()"
     )

@@ -12,10 +12,15 @@ import pytest
 @pytest.fixture(scope="session")
 def ray_cluster():
     """A Ray cluster with two CPUs."""
-    ray = pytest.importorskip("ray", reason="ray is not installed")
-    environment = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
+    environment = {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+        # Read when Ray is imported: else it takes the machine's own address for 127.0.0.1, and listens on all.
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    }
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
+    ray = pytest.importorskip("ray", reason="ray is not installed")
     ray.init(
         num_cpus=2,
         include_dashboard=False,

@@ -6,6 +6,7 @@ import os
 import random
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -112,27 +113,74 @@ def test_ids_strings_and_the_embedded_judge_give_what_one_process_gives(engine):
     assert rows(engine.collected(scored)) == rows(score_table(table, metrics))
 
 
-def test_one_limit_holds_for_all_workers_also_where_one_is_killed(engine, tmp_path):
-    killed, cache = tmp_path / "killed", tmp_path / "cache"
+def dying(model, killed, marked):
+    """Return a model whose process is killed the first time that a prompt has a text, with other requests in flight."""
 
-    def similarity(one, other):
-        if "number 70 " in one + other and not Path(killed).exists():
-            Path(killed).touch()
+    def die():
+        if not killed.exists():
+            killed.touch()
+            time.sleep(0.03)
             os.kill(os.getpid(), signal.SIGKILL)
-        return 1.0
 
-    table = judged_table(120)
-    texts = [[f"The text of number {number} here."] for number in range(120)]
-    table = table.append_column("reference_contexts", pa.array(texts))
-    metrics = [ContextRecall(), NonLLMContextRecall(similarity=similarity)]
+    class Dying:  # local, so that it is sent to the workers as it is
+        identity = model.identity
+
+        async def generate(self, prompt, schema):
+            if marked in prompt.text:
+                die()
+            return await model.generate(prompt, schema)
+
+    return Dying()
+
+
+@pytest.mark.parametrize("cached", [True, False], ids=["with a cache", "without a cache"])
+def test_one_limit_holds_for_all_workers_also_where_one_is_killed(engine, tmp_path, cached):
+    killed, table = tmp_path / "killed", judged_table(120)
     with FakeOpenAIServer(honest(), latency=0.05) as server:
-        options = {"judge": judge_at(server), "max_concurrency": LIMIT, "timeout": 5.0, "cache": cache}
-        scored = rows(engine.collected(score_table(engine.distributed(table, 4), metrics, **options)))
+        options = {"max_concurrency": LIMIT, "timeout": 5.0} | (
+            {"cache": tmp_path / "cache"} if cached else {}
+        )
+        judge = judge_at(server)
+        killing = LLMJudge(dying(judge.model, killed, "Door 75 is green."))
+        scored = rows(
+            engine.collected(
+                score_table(engine.distributed(table, 4), [ContextRecall()], judge=killing, **options)
+            )
+        )
         assert killed.exists()
         assert [row["context_recall"] for row in scored] == [0.5] * 120
         assert server.max_in_flight <= LIMIT
-        assert server.count <= 120 + LIMIT  # what was in flight when the worker was killed
-        assert scored == rows(score_table(table, metrics, **options))
+        lost = server.count - 120
+        if cached or isinstance(engine, OnSpark):
+            assert 0 <= lost <= LIMIT  # what was in flight
+        else:
+            assert 0 < lost <= 4 * LIMIT  # a batch
+        assert scored == rows(score_table(table, [ContextRecall()], judge=judge, **options))
+
+
+def test_a_spark_frame_that_is_read_twice_sends_each_request_once(spark_cluster):
+    engine = OnSpark(spark_cluster)
+    with FakeOpenAIServer(honest()) as server:
+        frame = engine.distributed(judged_table(40), 4)
+        scored = score_table(frame, [ContextRecall()], judge=judge_at(server))
+        assert rows(engine.collected(scored)) == rows(engine.collected(scored))
+        assert server.count == 40
+        engine.collected(score_table(frame, [ContextRecall()], judge=judge_at(server)))
+        assert server.count == 80  # a judgement is kept for its own frame
+
+
+@pytest.mark.usefixtures("engine")
+def test_everything_listens_on_the_loopback_address():
+    psutil = pytest.importorskip("psutil", reason="psutil is not installed")
+    this = psutil.Process()
+    listening = {
+        (process.name(), connection.laddr.ip)
+        for process in (this, *this.children(recursive=True))
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening
+    assert [found for found in listening if not found[1].endswith("127.0.0.1")] == []
 
 
 def test_one_budget_for_all_workers(engine):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics.errors import ParameterError
@@ -23,7 +26,9 @@ def score_dataframe(frame: Any, scorer: BatchScorer) -> Any:
     """Score the rows of a Spark data frame, when it is read.
 
     With a judge, at most as many partitions are scored at a time as the limits can be shared among: each has a fixed
-    share of them.
+    share of them. Where no cache is given, judgements are kept in the directory of the Spark application on each machine,
+    which Spark deletes: a partition that is scored again, after a failure or because the frame is read twice, asks for
+    nothing that it knows.
 
     Args:
         frame: The data frame.
@@ -39,10 +44,12 @@ def score_dataframe(frame: Any, scorer: BatchScorer) -> Any:
     types = {float: DoubleType(), str: StringType()}
     added = [StructField(name, types[kind]) for name, kind in scorer.columns.items()]
     scorer, limits = split(scorer)
+    folder = None
     if asks_a_judge(scorer):
         workers = min(limits.most_workers(), _parallel(frame))
         frame, limits = frame.coalesce(workers), limits.share(workers)
-    return frame.mapInArrow(_Worker(scorer, limits), StructType([*frame.schema.fields, *added]))
+        folder = None if scorer.options.get("cache") else f"ctxmetrics-{uuid.uuid4().hex}"
+    return frame.mapInArrow(_Worker(scorer, limits, folder), StructType([*frame.schema.fields, *added]))
 
 
 def _parallel(frame: Any) -> int:
@@ -54,14 +61,18 @@ def _parallel(frame: Any) -> int:
 
 
 class _Worker:
-    """Scores the batches of a partition: one run."""
+    """Scores the batches of a partition: one run. The folder is for a cache in the directory of the application."""
 
-    def __init__(self, scorer: BatchScorer, limits: Limits) -> None:
-        self._scorer, self._limits = scorer, limits
+    def __init__(self, scorer: BatchScorer, limits: Limits, folder: str | None) -> None:
+        self._scorer, self._limits, self._folder = scorer, limits, folder
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
+        from pyspark import SparkFiles
 
         scorer = in_worker(self._scorer, self._limits)
+        if self._folder is not None:
+            cache = Path(SparkFiles.getRootDirectory(), self._folder)
+            scorer = replace(scorer, options={**scorer.options, "cache": cache})
         for batch in batches:
             yield from scorer.score(pa.Table.from_batches([batch])).to_batches()
