@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,8 +28,8 @@ def score_dataframe(frame: Any, scorer: BatchScorer) -> Any:
 
     With a judge, at most as many partitions are scored at a time as the limits can be shared among: each has a fixed
     share of them. Where no cache is given, judgements are kept in the directory of the Spark application on each machine,
-    which Spark deletes: a partition that is scored again, after a failure or because the frame is read twice, asks for
-    nothing that it knows.
+    which Spark deletes: a partition that is scored again, after a failure or because the frame is read twice, sends no
+    request whose answer is there.
 
     Args:
         frame: The data frame.
@@ -71,8 +72,8 @@ class _Worker:
         from pyspark import SparkFiles
 
         scorer = in_worker(self._scorer, self._limits)
-        if self._folder is not None:
-            cache = Path(SparkFiles.getRootDirectory(), self._folder)
-            scorer = replace(scorer, options={**scorer.options, "cache": cache})
+        root = SparkFiles.getRootDirectory()
+        if self._folder is not None and os.access(root, os.W_OK):  # some clusters keep workers out of it
+            scorer = replace(scorer, options={**scorer.options, "cache": Path(root, self._folder)})
         for batch in batches:
             yield from scorer.score(pa.Table.from_batches([batch])).to_batches()

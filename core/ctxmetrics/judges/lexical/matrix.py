@@ -153,6 +153,7 @@ class _Doubts:
     def _found(self, candidate: Candidate, contexts: range) -> Contradiction | None:
         known = (candidate, contexts)
         if known not in self._known:
+            # its numbers are looked up where it was first enough: more contexts may hold more to contradict
             read = range(contexts.start, min(contexts.stop, candidate.since))
             self._known[known] = (
                 None
