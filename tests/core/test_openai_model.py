@@ -768,6 +768,7 @@ def test_openai_needs_a_key_and_other_servers_do_not(monkeypatch):
         ({"reply_format": "xml"}, "reply_format='xml'"),
         ({"extra": {"messages": []}}, "'messages'"),
         ({"extra": {"x": object()}}, "JSON values only"),
+        ({"extra": {"x": float("nan")}}, "JSON values only"),
         ({"extra": ["x"]}, "extra must map"),
         ({"base_url": "localhost:8000"}, "base_url must be"),
         ({"base_url": "ftp://x/v1"}, "base_url must be"),

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-# Samples under way for each request that may be in flight.
-WINDOW = 4
+# Samples under way for each request that may be in flight: with more, those that wait take memory and time.
+WINDOW = 2
 # Samples in memory for each: while an early one waits for its judge, so many later ones may finish.
 BUFFER = 64
 # Seconds that judges get to end when a run is stopped.

@@ -19,7 +19,7 @@ from ctxmetrics.metrics.base import NAMED, Metric, Precision, named_choice, not_
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
-from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
+from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
 Relevance = Literal["useful", "supports"]
 
@@ -144,7 +144,6 @@ class JudgedMetric(Metric):
 
         An answer that cannot be broken into claims has one verdict, which is missing.
         """
-        usage = Usage()
         if self.counted_unit == "sentence":
             request = replace(request, units=split_sentences(request.answer, request.language))
         elif isinstance(judge, DecomposingJudge) and self.counted_unit == "claim":
@@ -161,9 +160,9 @@ class JudgedMetric(Metric):
                     id=self.answer_field, value=None, text=request.answer, code=code, reason=reason
                 )
                 return Judgement(verdicts=(whole,), usage=claims.usage)
-            request, usage = replace(request, units=claims.claims), claims.usage
-        judgement = await self.ask(judge, request)
-        return replace(judgement, usage=usage + judgement.usage)
+            judgement = await self.ask(judge, replace(request, units=claims.claims))
+            return replace(judgement, usage=claims.usage + judgement.usage)
+        return await self.ask(judge, request)
 
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
         """Ask this metric's question; the verdicts are those the formula counts."""
@@ -243,6 +242,9 @@ class ContextUtilization(_RatedPrecision):
         return
 
 
+_MISSING = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
+
+
 async def ask_judge(judge: Judge, request: JudgeRequest, *, about_units: bool) -> Judgement:
     """Ask a judge which contexts support each unit, or which contexts are useful for the answer.
 
@@ -251,7 +253,7 @@ async def ask_judge(judge: Judge, request: JudgeRequest, *, about_units: bool) -
     ids, texts = (
         (request.unit_ids, request.units) if about_units else (request.context_ids, request.contexts)
     )
-    missing = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
+    missing = _MISSING
     try:
         judgement = checked_answer(
             await (judge.attribute if about_units else judge.rate)(request), Judgement

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
+from pydantic_core import to_json
+
 from ctxmetrics._runtime.background import start
 from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer
 from ctxmetrics._secrets import safe_text
@@ -67,7 +69,7 @@ class Client:
             template.method,
             template.url,
             headers=template.headers,
-            content=json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(),
+            content=to_json(body),
             extensions=template.extensions,
         )
         # Read in pieces, within the bounds; where it redirects to is never asked.

@@ -380,7 +380,7 @@ def _extra(extra: object) -> Mapping[str, Any] | None:
     if ours := sorted(_OURS & set(extra)):
         raise ParameterError(f"OpenAIModel: extra must not set {ours[0]!r}; the library does.")
     try:
-        return FrozenDict(json.loads(json.dumps(dict(extra))))
+        return FrozenDict(json.loads(json.dumps(dict(extra), allow_nan=False)))
     except (TypeError, ValueError):
         raise ParameterError("OpenAIModel: extra must hold JSON values only.") from None
 
