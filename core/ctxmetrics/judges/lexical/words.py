@@ -123,7 +123,7 @@ def _without_typography(text: str) -> str:
 def _read_chunks(text: str, chunks: Sequence[str]) -> list[tuple[Token, ...]]:
     """Return the words of each chunk; those that are read together stand with the first of their chunks."""
     known: list[Any] = [*map(_chunk, chunks)]
-    if all(known):  # each has words of its own: mostly
+    if all(known):  # each has words, and none depends on another
         return known
     end = 0
     for place in [place for place, inside in enumerate(known) if inside is None]:
