@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import signal
 import sys
 import tempfile
 import time
@@ -53,29 +52,6 @@ def _texts(count):
             "reference_contexts": [[case.contexts[0], case.reference] for case in given],
         }
     )
-
-
-def _dying(model, flag: Path, number: int):
-    """Return a model whose process ends the first time that it is asked about a sample, with other requests in flight."""
-    path, marked = str(flag), f"Fact {number}-"
-
-    def die():
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return
-        time.sleep(0.05)  # half of what the server takes
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    class Dying:
-        identity = model.identity
-
-        async def generate(self, prompt, schema):
-            if marked in prompt.text:
-                die()
-            return await model.generate(prompt, schema)
-
-    return Dying()
 
 
 class _Ray:
@@ -153,6 +129,7 @@ def run(argv: list[str]) -> dict[str, object]:
 
     import ctxmetrics as cm
     from ctxmetrics import score_table
+    from support.killing import killing_model
 
     figures: dict[str, object] = {"benchmark": "cluster", **vars(options)}
     loads = {
@@ -203,7 +180,7 @@ def run(argv: list[str]) -> dict[str, object]:
                     if name != "judged":
                         # in the middle of a partition: what its worker was told until then is lost
                         middle = options.judged // 2 + options.judged // (2 * PARTITIONS)
-                        asked = cm.LLMJudge(_dying(judge.model, flag, middle))
+                        asked = cm.LLMJudge(killing_model(judge.model, flag, f"Fact {middle}-"))
                     if name.endswith("cache"):
                         more["cache"] = Path(folder, f"{engine} cache")
                     begin = time.perf_counter()

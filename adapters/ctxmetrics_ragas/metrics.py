@@ -365,15 +365,14 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
 
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
         metric = self._judging()
-        if isinstance(sample, Sample) and not metric.waits:
-            return metric.score(sample)
-        wrapper = _Samples(metric, SCHEMA)
         if not metric.waits:
             # No model looks for the callbacks, which a context variable would keep alive.
-            return wrapper.score(sample)
+            if isinstance(sample, Sample):
+                return metric.score(sample)
+            return _Samples(metric, SCHEMA).score(sample)
         CALLBACKS.set(callbacks)
         with using(_run.get() or current_run()):
-            return await wrapper.ascore(sample)
+            return await _Samples(metric, SCHEMA).ascore(sample)
 
     def _judging(self) -> Metric:
         return self.core

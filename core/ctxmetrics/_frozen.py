@@ -45,10 +45,9 @@ class Plain:
 
 def plain(value: Any) -> Any:
     """Turn mappings, tuples and objects with ``to_dict`` into JSON-ready data."""
-    kind = type(value)
-    if kind in _ATOMS:
+    if type(value) in _ATOMS:
         return value
-    if kind is tuple or kind is list:
+    if isinstance(value, (list, tuple)):
         return [item if type(item) in _ATOMS else plain(item) for item in value]
     if isinstance(value, Plain):
         return value.to_dict()
@@ -56,4 +55,4 @@ def plain(value: Any) -> Any:
         return plain(value.to_dict())
     if hasattr(value, "items"):
         return {str(key): plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return value

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
-import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +20,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import ParameterError
 from support import FakeOpenAIServer, answer_from
+from support.killing import killing_model
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
@@ -113,26 +111,6 @@ def test_ids_strings_and_the_embedded_judge_give_what_one_process_gives(engine):
     assert rows(engine.collected(scored)) == rows(score_table(table, metrics))
 
 
-def dying(model, killed, marked):
-    """Return a model whose process is killed the first time that a prompt has a text, with other requests in flight."""
-
-    def die():
-        if not killed.exists():
-            killed.touch()
-            time.sleep(0.03)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    class Dying:  # local, so that it is sent to the workers as it is
-        identity = model.identity
-
-        async def generate(self, prompt, schema):
-            if marked in prompt.text:
-                die()
-            return await model.generate(prompt, schema)
-
-    return Dying()
-
-
 @pytest.mark.parametrize("cached", [True, False], ids=["with a cache", "without a cache"])
 def test_one_limit_holds_for_all_workers_also_where_one_is_killed(engine, tmp_path, cached):
     killed, table = tmp_path / "killed", judged_table(120)
@@ -141,7 +119,7 @@ def test_one_limit_holds_for_all_workers_also_where_one_is_killed(engine, tmp_pa
             {"cache": tmp_path / "cache"} if cached else {}
         )
         judge = judge_at(server)
-        killing = LLMJudge(dying(judge.model, killed, "Door 75 is green."))
+        killing = LLMJudge(killing_model(judge.model, killed, "Door 75 is green."))
         scored = rows(
             engine.collected(
                 score_table(engine.distributed(table, 4), [ContextRecall()], judge=killing, **options)
