@@ -19,6 +19,7 @@ from ctxmetrics._runtime import breaker as breakers
 from ctxmetrics._runtime import limits, run
 from ctxmetrics._runtime.breaker import Breaker
 from ctxmetrics._runtime.failures import UnusableReplyError, classify
+from ctxmetrics._runtime.quota import Refusal
 from ctxmetrics._runtime.run import Run, current_run, part_of, using
 from ctxmetrics._secrets import remember_key
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
@@ -247,6 +248,37 @@ def test_no_more_calls_than_allowed():
     assert model.calls == 7
     assert sum(isinstance(item, BudgetExceededError) for item in done) == 13
     assert state.spent == "max_calls=7 is used up"
+
+
+def test_a_lease_is_used_although_another_request_was_refused_meanwhile():
+    class Gate:
+        """Grants its only lease to the first that asks, and answers it after it has refused the second."""
+
+        def __init__(self):
+            self.asked, self.refused = 0, asyncio.Event()
+
+        async def enter(self, seconds, tokens):
+            self.asked += 1
+            if self.asked == 1:
+                await self.refused.wait()
+                return 1
+            self.refused.set()
+            return Refusal("budget_exceeded", "max_calls=1 is used up")
+
+        def leave(self, lease, tokens, down):
+            pass
+
+    async def main():
+        state, model = Run(quota=Gate()), Model(ok())
+        done = await asyncio.gather(
+            *(state.call(model, PROMPT, SCHEMA) for _ in range(2)), return_exceptions=True
+        )
+        return state, model, done
+
+    state, model, (granted, refused) = asyncio.run(main())
+    assert granted == ok()
+    assert isinstance(refused, BudgetExceededError)
+    assert (model.calls, state.spent) == (1, "max_calls=1 is used up")
 
 
 def test_retries_count_as_calls():

@@ -299,13 +299,17 @@ class Run:
         Raises:
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
+        spent = None
         if self.max_calls is not None and self._taken >= self.max_calls:
-            self.spent = f"max_calls={self.max_calls} is used up"
+            spent = f"max_calls={self.max_calls} is used up"
         elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
-            self.spent = f"max_tokens={self.max_tokens} is used up"
-        if self.spent:
+            spent = f"max_tokens={self.max_tokens} is used up"
+        elif sent:  # the first request has its lease, whatever another one was told meanwhile
+            spent = self.spent
+        if spent:
+            self.spent = spent
             self.usage += Usage(calls=sent)
-            raise BudgetExceededError(self.spent)
+            raise BudgetExceededError(spent)
         self._taken += 1
 
 
