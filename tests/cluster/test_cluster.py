@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 from pathlib import Path
@@ -149,12 +150,14 @@ def test_a_spark_frame_that_is_read_twice_sends_each_request_once(spark_cluster)
 def test_everything_listens_on_the_loopback_address():
     psutil = pytest.importorskip("psutil", reason="psutil is not installed")
     this = psutil.Process()
-    listening = {
-        (process.name(), connection.laddr.ip)
-        for process in (this, *this.children(recursive=True))
-        for connection in process.net_connections("inet")
-        if connection.status == psutil.CONN_LISTEN
-    }
+    listening = set()
+    for process in (this, *this.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ended since it was listed
+            listening |= {
+                (process.name(), connection.laddr.ip)
+                for connection in process.net_connections("inet")
+                if connection.status == psutil.CONN_LISTEN
+            }
     assert listening
     assert [found for found in listening if not found[1].endswith("127.0.0.1")] == []
 
