@@ -3,10 +3,11 @@
     python benchmarks/run.py similarity [--data DIR] [--rounds N]
 
 Per sample, recall and precision together, with Levenshtein. The contenders take turns in every round; the figures are
-medians over the rounds, in process time. ``samples`` are ``Metric.score`` of a `Sample`, with verdicts and evidence, and
-nothing remembered of another sample; ``table`` is ``score_table`` over columns of texts. ``loop`` is rapidfuzz asked once
-per pair without a cutoff: what is left of Ragas' time without Ragas. ``bare`` is rapidfuzz with the cutoff, called once for
-the pairs that no equal text settles. Ragas and ``loop`` run on the first samples of each load.
+medians over the rounds, in process time. ``samples`` are ``Metric.score`` of a `Sample`, with nothing remembered of another
+sample; ``verdicts`` are the same, and all verdicts and their evidence are read; ``table`` is ``score_table`` over columns of
+texts. ``loop`` is rapidfuzz asked once per pair without a cutoff: what is left of Ragas' time without Ragas. ``bare`` is
+rapidfuzz with the cutoff, called once for the pairs that no equal text settles. Ragas and ``loop`` run on the first samples
+of each load.
 
 Text: seeded random words; one reference in five reappears among the retrieved contexts with a tenth of its words
 changed, or as the load's name says. With ``--data DIR``, also the first 60 samples of ``clapnq-dev.jsonl`` there, one
@@ -25,6 +26,10 @@ import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ctxmetrics import Score
 
 # Characters, contexts on each side, cutoff, kind; and how many times less than Ragas it must take.
 WORKLOADS = [
@@ -174,7 +179,19 @@ class Samples:
 
         clear_memory()
         sample = Sample(retrieved_contexts=retrieved, reference_contexts=references)
-        return [metric.score(sample).value for metric in self.metrics]
+        return [self.value(metric.score(sample)) for metric in self.metrics]
+
+    def value(self, score: Score) -> float:
+        return score.value
+
+
+class Verdicts(Samples):
+    name = "verdicts"
+
+    def value(self, score: Score) -> float:
+        if not all(verdict.reason for verdict in score.verdicts):
+            raise SystemExit("a verdict has no reason")
+        return score.value
 
 
 def our_metrics(threshold: float) -> list[object]:
@@ -196,7 +213,7 @@ async def measure(workload: Workload, rounds: int) -> dict[str, list[float]]:
     """Time every contender once per round, in seconds a sample, and see that their scores are equal."""
     import polars as pl
 
-    contenders = [kind(workload.threshold) for kind in (Ragas, Loop, Bare, Samples)]
+    contenders = [kind(workload.threshold) for kind in (Ragas, Loop, Bare, Samples, Verdicts)]
     times: dict[str, list[float]] = {contender.name: [] for contender in contenders} | {"table": []}
     names = ("retrieved_contexts", "reference_contexts")
     table = pl.DataFrame(workload.samples, schema=dict.fromkeys(names, pl.List(pl.String)), orient="row")
@@ -213,7 +230,9 @@ async def measure(workload: Workload, rounds: int) -> dict[str, list[float]]:
         if round_number:
             times["table"].append((time.process_time() - start) / len(table))
         peers = scores["ragas"], scores["loop"], scores["samples"][:PEERS]
-        if scores["samples"] != scores["table"] or peers.count(peers[0]) != len(peers):
+        if not scores["samples"] == scores["verdicts"] == scores["table"] or peers.count(peers[0]) != len(
+            peers
+        ):
             raise SystemExit(f"{workload.name}: the scores differ: {scores}")
     return times
 
@@ -253,7 +272,8 @@ def _row(workload: Workload, times: dict[str, list[float]]) -> dict[str, object]
     for above, below, bar in (
         ("ragas", "samples", least),
         ("ragas", "table", least),
-        ("samples", "bare", ""),
+        ("samples", "bare", most),
+        ("verdicts", "bare", ""),
         ("table", "bare", most),
     ):
         ratios = sorted(one / other for one, other in zip(times[above], times[below], strict=True))

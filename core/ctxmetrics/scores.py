@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -228,3 +228,22 @@ class Score:
             "usage": self.usage.to_dict(),
             "provenance": self.provenance.to_dict(),
         }
+
+
+_given: Any = Score.__dict__["verdicts"]
+
+
+def _verdicts(score: Score) -> tuple[Verdict, ...]:
+    """Return the verdicts. Where the metric gave a function, it is called the first time.
+
+    Who reads the number alone does not pay for them.
+    """
+    given: tuple[Verdict, ...] | Callable[[], Iterable[Verdict]] = _given.__get__(score)
+    if not callable(given):
+        return given
+    made = tuple(given())
+    _given.__set__(score, made)
+    return made
+
+
+setattr(Score, "verdicts", property(_verdicts, _given.__set__))  # noqa: B010 - type checkers keep the field

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import dataclasses
 import math
+import pickle
 import random
 import subprocess
 import sys
@@ -27,6 +30,7 @@ from ctxmetrics.metrics.similarity import (
     deciding_similarities,
     similarities,
 )
+from ctxmetrics.verdicts import Verdict
 
 NAMES = list(MEASURES)
 ASKED = {
@@ -262,6 +266,25 @@ def test_texts_that_stand_on_both_sides_are_not_compared_with_each_other(compare
     assert not compared
 
 
+def test_what_resembles_an_open_text_is_compared_no_further_than_it_does(monkeypatch):
+    cutoffs = []
+    real = process.cdist
+
+    def recording(rows, columns, **options):
+        cutoffs.append((*rows, *columns, options["score_cutoff"]))
+        return real(rows, columns, **options)
+
+    monkeypatch.setattr(process, "cdist", recording)
+    best = best_matches(["abcdefghij", "0123456789"], ["abcdefghiX", "0123456789"], "levenshtein", 0.5)
+    assert best.for_retrieved == (Match(0, 0.9), Match(1, 1.0))
+    assert best.for_references == (Match(0, 0.9), Match(1, 1.0))
+    assert cutoffs == [
+        ("abcdefghij", "abcdefghiX", pytest.approx(0.5, abs=1e-5)),
+        ("abcdefghij", "0123456789", pytest.approx(0.1, abs=1e-5)),
+        ("0123456789", "abcdefghiX", pytest.approx(0.1, abs=1e-5)),
+    ]
+
+
 def test_what_is_above_the_cutoff_is_not_compared_any_further(compared):
     found = deciding_similarities(["a", "bcd", "x"], ["a", "bce", "y"], "levenshtein", 0.5)
     assert found == ([1.0, 1 - 1 / 3, 0.0], [1.0, 1 - 1 / 3, 0.0])
@@ -448,6 +471,43 @@ def test_ragas_similarity_recall_and_precision(measure):
         assert average_precision(verdicts, epsilon=1e-10) == pytest.approx(precision, rel=1e-15)
         seen.add((recall, precision))
     assert len(seen) > 20
+
+
+# --- verdicts on demand ---
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda score: score,
+        copy.copy,
+        copy.deepcopy,
+        lambda score: pickle.loads(pickle.dumps(score)),  # noqa: S301 - our own
+        dataclasses.replace,
+    ],
+    ids=["itself", "copy", "deepcopy", "pickle", "replace"],
+)
+def test_verdicts_are_made_once_when_they_are_first_read(read):
+    calls = []
+
+    def make():
+        calls.append(1)
+        return [Verdict(id="r1", value=True)]
+
+    metric = NonLLMContextRecall()
+    score = metric.build(Sample(), 1.0, make)
+    assert (score.value, score.metric) == (1.0, "non_llm_context_recall")
+    assert calls == []
+    assert read(score).verdicts == (Verdict(id="r1", value=True),)
+    assert score.verdicts is score.verdicts
+    assert score == metric.build(Sample(), 1.0, [Verdict(id="r1", value=True)])
+    assert calls == [1]
+
+
+def test_verdicts_cannot_be_set():
+    score = NonLLMContextRecall().build(Sample(), 1.0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        score.verdicts = ()
 
 
 # --- what is compared ---

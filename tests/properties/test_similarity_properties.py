@@ -36,6 +36,8 @@ anything = st.text(st.characters(exclude_categories=()), max_size=20)  # lone su
 close = st.text(alphabet="abé猫😀 ", max_size=40)
 measures = st.sampled_from(list(MEASURES))
 lists = st.lists(anything | close, max_size=6)
+# Lists that share texts, with many equal similarities.
+alike = st.lists(st.text(alphabet="ab", max_size=6), max_size=8)
 cutoffs = st.floats(0.0, 1.0) | st.integers(0, 20).map(lambda step: step / 20)
 
 
@@ -71,8 +73,8 @@ def test_the_matrix_is_the_pairs_asked_one_by_one(retrieved, references, measure
     assert rows == tuple(tuple(value if value >= cutoff else None for value in row) for row in exact)
 
 
-@given(lists, lists, measures, cutoffs)
-@settings(max_examples=100)
+@given(lists | alike, lists | alike, measures, cutoffs)
+@settings(max_examples=400)
 def test_the_best_match_is_the_first_maximum(retrieved, references, measure, cutoff):
     exact = pairwise(retrieved, references, measure)
     matrix = matrix_of(retrieved, references, measure, cutoff)

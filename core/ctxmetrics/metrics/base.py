@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -170,7 +170,7 @@ class Metric(ABC):
         self,
         sample: Sample,
         value: float | None,
-        verdicts: Sequence[Verdict] = (),
+        verdicts: Sequence[Verdict] | Callable[[], Sequence[Verdict]] = (),
         *,
         reason_code: str | None = None,
         message: str | None = None,
@@ -179,7 +179,10 @@ class Metric(ABC):
         context_lengths: tuple[int, ...] | None = None,
         **provenance: Any,
     ) -> Score:
-        """Turn a value on the 0-1 scale into the score of this convention."""
+        """Turn a value on the 0-1 scale into the score of this convention.
+
+        Verdicts may be given as a function, which is called when they are first read.
+        """
         rules = self.rules
         scaled = on_scale(value, rules.scale)
         if self.strict and scaled is not None and scaled < rules.scale:
@@ -188,7 +191,8 @@ class Metric(ABC):
         if rules.bands and self.banded and scaled is not None:
             band = next((item.text for item in rules.bands if scaled >= item.edge), None)
         signals_of = SIGNALS.get(rules.signals or "") if self.signalled else None
-        signals, extra = (None, {}) if signals_of is None else signals_of(scaled, verdicts)
+        made: Any = verdicts if callable(verdicts) else tuple(verdicts)
+        signals, extra = (None, {}) if signals_of is None else signals_of(scaled, made)
         added = {**extra, **(metadata or {})}
         return Score(
             metric=self.name,
@@ -197,7 +201,7 @@ class Metric(ABC):
             message=message,
             threshold=self.pass_mark,
             band=band,
-            verdicts=tuple(verdicts),
+            verdicts=made,
             signals=signals,
             metadata=FrozenDict(added) if added else EMPTY,
             provenance=_provenance(

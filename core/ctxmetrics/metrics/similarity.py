@@ -14,16 +14,15 @@ import hashlib
 import inspect
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from itertools import compress
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.nli.scores import PredictionError, read_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -49,16 +48,15 @@ MEASURES = {
 _MARGIN = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """The most similar text of the other side.
 
     Attributes:
-        index: Its position in the list that was given; the first one where several are equally similar.
+        place: Its position in the list that was given; the first one where several are equally similar.
         similarity: How similar it is, in 0..1.
     """
 
-    index: int
+    place: int
     similarity: float
 
 
@@ -90,8 +88,8 @@ def best_matches(
 ) -> BestMatches:
     """Find the best matches of both sides, in memory where they were asked for before.
 
-    A text that stands on the other side as well is its own best match, and what has one is not compared with what has
-    one, either. A callable is asked about every pair; one that cannot be hashed is asked every time.
+    A text that stands on the other side as well is its own best match: two texts that stand on both sides are not
+    compared. A callable is asked about every pair; one that cannot be hashed is asked every time.
 
     Args:
         retrieved: The retrieved contexts, in rank order.
@@ -113,7 +111,7 @@ def best_matches(
 
     >>> found = best_matches(["The tower is in Paris.", "Berlin"], ["The tower is in Paris!"], cutoff=0.5)
     >>> found.for_references, found.for_retrieved[1]
-    ((Match(index=0, similarity=0.9545454545454546),), None)
+    ((Match(place=0, similarity=0.9545454545454546),), None)
     """
     settled = not callable(measure) and frozenset(retrieved) == frozenset(references)
     if settled or not isinstance(measure, Hashable):
@@ -217,17 +215,21 @@ def _compared(
     if not rows or not columns:
         best_rows, best_columns = dict.fromkeys(rows), dict.fromkeys(columns)
     elif len(common) < max(len(rows), len(columns)):
-        import numpy as np
+        open_rows = [text for text in rows if text not in common]
+        open_columns = [text for text in columns if text not in common]
+        settled = [*common]
+        values = similarities(open_rows, open_columns, measure, cutoff)
 
-        open_row = np.array([text not in common for text in rows])
-        open_column = np.array([text not in common for text in columns])
-        open_rows, open_columns = [*compress(rows, open_row)], [*compress(columns, open_column)]
-        values = similarities(open_rows, [*columns], measure, cutoff)
-        best_rows |= _best(values, open_rows, [*columns.values()], cutoff)
-        in_columns = np.empty((len(rows), len(open_columns)))
-        in_columns[open_row] = values[:, open_column]
-        in_columns[~open_row] = similarities([*compress(rows, ~open_row)], open_columns, measure, cutoff)
-        best_columns |= _best(in_columns.T, open_columns, [*rows.values()], cutoff)
+        def compare_rows(texts: Sequence[str], least: float) -> NDArray[np.float64]:
+            return similarities(texts, settled, measure, least)
+
+        def compare_columns(texts: Sequence[str], least: float) -> NDArray[np.float64]:
+            return similarities(settled, texts, measure, least).T
+
+        of_columns = [columns[text] for text in (*open_columns, *settled)]
+        of_rows = [rows[text] for text in (*open_rows, *settled)]
+        best_rows |= _best(open_rows, of_columns, values, compare_rows, cutoff)
+        best_columns |= _best(open_columns, of_rows, values.T, compare_columns, cutoff)
     return BestMatches(
         for_references=tuple([best_columns[text] for text in references]),
         for_retrieved=tuple([best_rows[text] for text in retrieved]),
@@ -243,14 +245,38 @@ def _first_places(texts: Sequence[str]) -> dict[str, int]:
 
 
 def _best(
-    values: NDArray[np.float64], texts: Iterable[str], places: Sequence[int], cutoff: float
+    texts: Sequence[str],
+    places: Sequence[int],
+    known: NDArray[np.float64],
+    compare: Callable[[Sequence[str], float], NDArray[np.float64]],
+    cutoff: float,
 ) -> dict[str, Match | None]:
-    """Return for each text, a line of the values, the first highest value, where it reaches the cutoff."""
-    highest, found = values.max(axis=1).tolist(), values.argmax(axis=1).tolist()
-    return {
-        text: Match(places[place], value) if value >= cutoff else None
-        for text, value, place in zip(texts, highest, found, strict=True)
-    }
+    """Find the best match of each open text: the first one of the highest value, where that reaches the cutoff.
+
+    What resembles an open text of the other side is compared with the settled ones only as far as these may resemble it
+    as much, which is faster.
+
+    Args:
+        texts: The open texts of one side.
+        places: Where the texts of the other side stand: the open ones, then the settled ones.
+        known: The values of open and open texts.
+        compare: Gives the values of some of the texts and the settled ones; what is below its second argument may be 0.
+        cutoff: The smallest value of interest.
+    """
+    values = dict(zip(texts, known.tolist(), strict=True))
+    highest = {text: max(row, default=0.0) for text, row in values.items()}
+    near = [text for text in texts if highest[text] >= cutoff]
+    for group in (near, [text for text in texts if highest[text] < cutoff]):
+        if group:
+            least = max(cutoff, min([highest[text] for text in group]))
+            for text, row in zip(group, compare(group, least).tolist(), strict=True):
+                values[text] += row
+    best: dict[str, Match | None] = {}
+    for text, row in values.items():
+        value = max(row)
+        first = min([place for place, other in zip(places, row, strict=True) if other == value])
+        best[text] = Match(first, value) if value >= cutoff else None
+    return best
 
 
 def _asked(measure: Callable[..., Any], rows: Sequence[str], columns: Sequence[str]) -> list[list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from ctxmetrics._checks import check_choice, check_number
@@ -27,8 +28,8 @@ class StringMetric(Metric):
         min_similarity: The cut on the similarity, 0 to 1 (Ragas calls it ``threshold``).
         similarity: ``"levenshtein"``, ``"hamming"``, ``"jaro"``, ``"jaro_winkler"``, a callable
             ``(retrieved, reference) -> float`` from 0 to 1, or one that takes a list of such pairs.
-        explain: Compare every pair to the end, so that a verdict below the cut says what it is most like as well. It
-            costs six to ten times as much and changes no verdict.
+        explain: Compare without the cut, so that a verdict below it says what it is most like as well. It costs up to
+            six to ten times as much and changes no verdict.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("retrieved_contexts", "reference_contexts")
@@ -66,11 +67,9 @@ class StringMetric(Metric):
         if self.counts_reference:
             found, counted = matches.for_references, reference
         hits = self.hits([-1.0 if match is None else match.similarity for match in found])
-        verdicts = [
-            self._verdict(number, match, text, retrieved, hit=hit)
-            for number, (match, text, hit) in enumerate(zip(found, counted, hits, strict=True), 1)
-        ]
-        return self.build(sample, self.to_value(hits), verdicts)
+        return self.build(
+            sample, self.to_value(hits), lambda: self._verdicts(found, hits, counted, retrieved)
+        )
 
     def hits(self, similarities: Sequence[float]) -> list[bool]:
         """Return which similarities of best matches are a yes."""
@@ -79,34 +78,50 @@ class StringMetric(Metric):
             return [similarity > cut for similarity in similarities]
         return [similarity >= cut for similarity in similarities]
 
-    def _verdict(
-        self, number: int, match: Match | None, text: str, retrieved: tuple[str, ...], *, hit: bool
-    ) -> Verdict:
-        cut = self.min_similarity
+    def _verdicts(
+        self,
+        found: Sequence[Match | None],
+        hits: Sequence[bool],
+        counted: Sequence[str],
+        retrieved: Sequence[str],
+    ) -> list[Verdict]:
         kind, others = ("r", "retrieved context") if self.counts_reference else ("c", "reference context")
-        place = similarity = None
-        reached, reason = False, ""
-        evidence: tuple[Evidence, ...] = ()
-        if match is not None:
-            place, similarity = match.index, match.similarity
-            reached = similarity >= cut
-            reason = f"most like {others} {place + 1}, similarity {similarity:.3f}"
-            if hit:
-                at = place if self.counts_reference else number - 1
+        verdicts = []
+        for number, (match, hit, text) in enumerate(zip(found, hits, counted, strict=True), 1):
+            evidence: tuple[Evidence, ...] = ()
+            if match is not None and hit:
+                at = match.place if self.counts_reference else number - 1
                 evidence = (Evidence(at, 0, len(retrieved[at]), retrieved[at]),)
-        if not reached:
-            reason = f"no {others} reaches a similarity of {cut:g}" + (f"; {reason}" if reason else "")
-        details = FrozenDict(
-            {
-                "best_match": place,
-                "similarity": similarity,
-                "below_cutoff": not reached,
-                "min_similarity": cut,
-            }
-        )
-        return Verdict(
-            id=f"{kind}{number}", value=hit, text=text, reason=reason, evidence=evidence, details=details
-        )
+            reason, details = _finding(match, others, self.min_similarity)
+            verdicts.append(
+                Verdict(
+                    id=f"{kind}{number}",
+                    value=hit,
+                    text=text,
+                    reason=reason,
+                    evidence=evidence,
+                    details=details,
+                )
+            )
+        return verdicts
+
+
+# Verdicts share what is said of equal matches: no match, or an equal text in this place.
+@lru_cache(maxsize=1_024, typed=True)
+def _finding(match: Match | None, others: str, cut: float) -> tuple[str, FrozenDict]:
+    """Return the reason and the details of a verdict."""
+    place, similarity = (None, None) if match is None else (match.place, match.similarity)
+    reached = similarity is not None and similarity >= cut
+    reason = "" if place is None else f"most like {others} {place + 1}, similarity {similarity:.3f}"
+    if not reached:
+        reason = f"no {others} reaches a similarity of {cut:g}" + (f"; {reason}" if reason else "")
+    details = {
+        "best_match": place,
+        "similarity": similarity,
+        "below_cutoff": not reached,
+        "min_similarity": cut,
+    }
+    return reason, FrozenDict(details)
 
 
 @dataclass(frozen=True, kw_only=True)
