@@ -58,8 +58,8 @@ def in_text(text: str, *, alone: bool = False) -> str | None:
         text: The text.
         alone: It is a context, which may also be nothing but the path or URL of a picture.
     """
-    # No other form has a space in it: most texts end here.
-    if " " in text.strip() and "[DEEPEVAL:" not in text:
+    # No other form has a space in it: most texts end here. One character is found faster than several.
+    if " " in text.strip() and ("[" not in text or "[DEEPEVAL:" not in text):
         return None
     if alone and len(text) <= _LONGEST_ADDRESS and (address := _ADDRESS.fullmatch(text)):
         return address.group().strip()[-_LONGEST_SHOWN:]
