@@ -121,8 +121,6 @@ _ANTONYMS = {
         alive living live | dead deceased
         born birth | died die death
         male man men boy father son brother husband king | female woman women girl mother daughter sister wife queen
-        father son | mother daughter
-        boy | girl
         married marry | divorced divorce
         friend ally | enemy foe
         peace | war
@@ -203,7 +201,6 @@ _ANTONYMS = {
         reveal revealed | conceal concealed hide
         ascend ascended | descend descended
         ascent | descent
-        import | export
         innocent | guilty
         acquit acquitted | convict convicted
         guest | host
@@ -242,7 +239,6 @@ _ANTONYMS = {
         whole entire | part
         entirely wholly completely | partly partially
         exactly precisely | approximately roughly
-        inner | outer
         primary | secondary
         senior | junior
         superior | inferior
@@ -254,7 +250,6 @@ _ANTONYMS = {
         manual manually | automatic automatically
         amateur | professional
         civilian | military
-        guilty | innocent
         sunny | rainy cloudy
         calm | stormy
         quiet silent | loud noisy
@@ -268,16 +263,13 @@ _ANTONYMS = {
         legal legally lawful | illegal illegally unlawful
         constitutional | unconstitutional
         democracy democratic | dictatorship autocratic
-        victory | defeat
         gain | loss
         hero | coward
         heaven | hell
         wake | sleep
         float | sink
         sank sunk | floated
-        import imports | export exports
         widely | narrowly
-        quickly | slowly
         """,
     "ru": """
         вырос выросла выросло выросли увеличился увеличилась увеличились повысился повысилась повысились рост | упал упала упало упали снизился снизилась снизились сократился сократилась сократились уменьшился уменьшилась падение
