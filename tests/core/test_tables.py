@@ -11,9 +11,11 @@ from ctxmetrics import (
     IDBasedContextPrecision,
     IDBasedContextRecall,
     NonLLMContextRecall,
+    SpanBasedContextRecall,
     score_table,
 )
 from ctxmetrics.errors import (
+    JudgeError,
     MissingExtraError,
     MissingFieldError,
     ParameterError,
@@ -22,6 +24,7 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.fields import recognise
 from ctxmetrics.tables._workers import rows_like
+from ctxmetrics.tables.batches import BatchScorer
 
 pytest.importorskip("narwhals", reason="narwhals is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -155,6 +158,38 @@ def test_a_column_of_a_metrics_name_is_not_overwritten(kind):
         ParameterError, match=r"already has a column 'id_based_context_recall'\. Rename it"
     ):
         score_table(make({**IDS, "id_based_context_recall": [1, 2, 3]}), METRICS)
+
+
+def _broken(retrieved, reference):
+    raise RuntimeError("it broke")
+
+
+@pytest.mark.parametrize(
+    ("metric", "rows"),
+    [
+        pytest.param(
+            SpanBasedContextRecall(),
+            {
+                "retrieved_context_ids": [["a#char=0,5"], ["a#char=5,2"]],
+                "reference_context_ids": [["a#char=0,5"], ["a#char=0,5"]],
+            },
+            id="columns",
+        ),
+        pytest.param(
+            NonLLMContextRecall(similarity=_broken),
+            {"retrieved_contexts": [[], ["a"]], "reference_contexts": [["b"], ["b"]]},
+            id="samples",
+        ),
+    ],
+)
+def test_a_failure_is_raised_where_that_is_asked_for_and_names_the_row(kind, metric, rows):
+    make, _ = kind
+    given = make(rows)
+    assert column(score_table(given, [metric]), f"{metric.name}.reason_code") == [None, "metric_error"]
+    with pytest.raises(JudgeError, match=r"^sample 2: .*(ends at or before its start|it broke)"):
+        score_table(given, [metric], on_error="raise")
+    with pytest.raises(JudgeError, match=r"^sample 102: "):
+        BatchScorer(metrics=[metric], options={"on_error": "raise"}).score(given, first_row=101)
 
 
 @pytest.mark.parametrize("table", [[{"a": 1}], {"a": [1]}, "text", pl.LazyFrame({"a": [1]})])

@@ -162,6 +162,7 @@ class Evaluation:
         resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
         in_caller: Whether the calling thread reads the samples, where they are no list (`run_in_caller`).
         run: The run that this one is a part of, where there are several parts; it has the limits then.
+        first: The position of the first sample, for messages about samples without an id.
         **options: As for `evaluate`.
     """
 
@@ -176,6 +177,7 @@ class Evaluation:
         resume: bool = False,
         in_caller: bool = False,
         run: Run | None = None,
+        first: int = 0,
         **options: Unpack[RunOptions],
     ) -> None:
         every = check_options(options)
@@ -204,6 +206,7 @@ class Evaluation:
         self._file: str | None = None if path is None else str(path)
         self._keep = out is None if keep is None else keep
         self._resume = resume and not self._keep
+        self._first = first
         self._stopped: str | None = None
         self._out_of_time = False
         self._jobs: deque[_Job] = deque()
@@ -296,7 +299,7 @@ class Evaluation:
             self._changed.set()
 
         window, buffer = WINDOW * self._room, BUFFER * self._room
-        index = 0
+        index = self._first
         while (sample := await self.source.next(window)) is not None:
             job = _Job(index, sample, None if file is None else file.known(sample, self.metrics))
             index += 1

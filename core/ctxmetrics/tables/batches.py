@@ -15,6 +15,7 @@ from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import Reading, recognise
 from ctxmetrics.samples import Sample
+from ctxmetrics.scores import FAILURES
 from ctxmetrics.tables._forms import form_of
 from ctxmetrics.tables._frames import as_polars, frame_of, may_hold_documents, series_of
 from ctxmetrics.tables._values import joined, no_values
@@ -111,8 +112,7 @@ class BatchScorer:
         scored: dict[str, Values] = {}
         present: set[str] = set()
         if others:
-            samples = _samples(frame, self._reading, first_row)
-            scored |= self._by_samples(samples, others, present, self.options)
+            scored |= self._by_samples(frame, others, present, self.options, first_row)
         if forms:
             scored |= self._by_columns(frame, forms, present, first_row, progress=not others)
         columns = [
@@ -140,19 +140,22 @@ class BatchScorer:
 
     def _by_samples(
         self,
-        samples: Sequence[Sample],
+        frame: nw.DataFrame[Any],
         metrics: Sequence[Metric],
         present: set[str],
         options: Mapping[str, Any],
+        first_row: int,
     ) -> dict[str, Values]:
-        """Score samples; a metric has no value where no sample has one of its fields."""
+        """Score rows as samples; a metric has no value where no sample has one of its fields."""
+        samples = _samples(frame, self._reading, first_row)
         fields = {name for metric in metrics for name in metric.requires}
         here = {name for name in fields if any(getattr(sample, name) is not None for sample in samples)}
         present |= here
         able = [metric for metric in metrics if here.issuperset(metric.requires)]
         scored = {metric.name: no_values(len(samples), (_MISSING_FIELD,)) for metric in metrics}
         if able:
-            results = run_in_caller(Evaluation(samples, able, judge=self.judge, keep=False, **options))
+            run = Evaluation(samples, able, judge=self.judge, keep=False, first=first_row - 1, **options)
+            results = run_in_caller(run)
             scored |= {metric.name: results.column(metric.name) for metric in able}
         return scored
 
@@ -180,10 +183,9 @@ class BatchScorer:
                 for form in {*forms.values()}:
                     metrics = [metric for metric in self.metrics if forms.get(metric.name) is form]
                     found = self._of_part(part, form, metrics, present)
-                    if found is None:
-                        samples = _samples(part, self._reading, first_row + begin)
+                    if found is None or (options["on_error"] == "raise" and _any_failed(found)):
                         kept = {"progress": False, "on_error": options["on_error"]}
-                        found = self._by_samples(samples, metrics, present, kept)
+                        found = self._by_samples(part, metrics, present, kept, first_row + begin)
                     scored |= found
                 parts.append(scored)
                 advance(failed=False, samples=len(part))
@@ -206,6 +208,11 @@ class BatchScorer:
             return None
         present |= {name for name, missing in zip(form.fields, gaps, strict=True) if missing < len(frame)}
         return form.score(retrieved, reference, metrics)
+
+
+def _any_failed(scored: Mapping[str, Values]) -> bool:
+    """Whether a row failed: scored as a sample it raises, and the message says why."""
+    return not all(FAILURES.isdisjoint(values.texts()) for values in scored.values())
 
 
 def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
