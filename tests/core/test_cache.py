@@ -21,8 +21,8 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics._runtime.cache import FILE_NAME, VerdictCache, _prepare
+from ctxmetrics._runtime.seals import sealed
 from ctxmetrics.errors import InputFileError, ParameterError
-from ctxmetrics.judges.llm.encoding import _seal
 from ctxmetrics.judges.llm.judge import forget
 from support import TESTS, FakeOpenAIServer, answer_from
 
@@ -591,7 +591,7 @@ def test_what_is_stored_passes_the_checks_of_a_fresh_reply_when_it_is_loaded(tmp
     data = json.loads(value.partition(" ")[2])
     data["verdicts"]["s1"] = change(data["verdicts"]["s1"])
     text = json.dumps(data)
-    write_rows(tmp_path, [(key, f"{_seal(key, text)} {text}")])
+    write_rows(tmp_path, [(key, sealed(key, text))])
     again = run(server, 1, tmp_path)
     assert server.count == 2
     assert again[0]["context_recall"].verdicts == first[0]["context_recall"].verdicts

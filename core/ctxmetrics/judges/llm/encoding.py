@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
+from ctxmetrics._runtime.seals import sealed, unsealed
 from ctxmetrics.judges.llm.checking import check
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.judges.llm.weak import DOUBTS
@@ -71,7 +71,7 @@ def encode(answer: Answer, key: str) -> str:
     }
     text = json.dumps(data, ensure_ascii=False)
     text = text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
-    return f"{_seal(key, text)} {text}"
+    return sealed(key, text)
 
 
 def decode(stored: str, key: str, ids: Collection[str], part: Part, pack: Pack) -> Answer | None:
@@ -84,8 +84,8 @@ def decode(stored: str, key: str, ids: Collection[str], part: Part, pack: Pack) 
         part: What was shown, to take the texts and quotes from; empty for claims.
         pack: The prompt's language.
     """
-    seal, _, text = stored.partition(" ")
-    if seal != _seal(key, text):
+    text = unsealed(key, stored)
+    if text is None:
         return None
     try:
         data = json.loads(text)
@@ -104,10 +104,6 @@ def decode(stored: str, key: str, ids: Collection[str], part: Part, pack: Pack) 
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None
     return answer if answer.complete and answer.verdicts.keys() == set(ids) else None
-
-
-def _seal(key: str, text: str) -> str:
-    return hashlib.sha256(f"{key}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Verdict]:

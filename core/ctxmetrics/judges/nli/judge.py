@@ -14,6 +14,7 @@ from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run
+from ctxmetrics._runtime.seals import sealed, unsealed
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.nli.batches import Batches, Memory, Pair
@@ -282,7 +283,7 @@ class NLIJudge:
         for pair in missing if run.cache else ():
             key = memory.keys[pair]
             if not isinstance(score := found[pair], str) and run.cache:
-                run.cache.put(key, f"{_seal(key, repr(score))} {score!r}")
+                run.cache.put(key, sealed(key, repr(score)))
         return found, len(missing)
 
     def _key(self, pair: Pair) -> str:
@@ -324,13 +325,7 @@ def forget_scores() -> None:
 
 
 def _decode(key: str, stored: str) -> float | None:
-    """Read a score that stands after a hash that binds it to its key; None where the stored text was changed."""
-    seal, _, text = stored.partition(" ")
-    if seal != _seal(key, text):
-        return None
-    score = float(text)
+    """Read a stored score; None where the text was changed."""
+    text = unsealed(key, stored)
+    score = -1.0 if text is None else float(text)
     return score if 0 <= score <= 1 else None
-
-
-def _seal(key: str, text: str) -> str:
-    return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()
