@@ -52,6 +52,8 @@ _ATTRIBUTE = re.compile(
     re.IGNORECASE,
 )
 _MOST_OBJECTS, _MOST_ITEMS = 3000, 300
+# How often an object is read that changes meanwhile.
+_READINGS = 3
 _OPAQUE = (int, float, complex, type(None), type, ModuleType, FunctionType)
 
 # The keys of the process, the one remembered last at the end: a key that one model holds may come back in a message to
@@ -126,17 +128,23 @@ def remember_keys_of(thing: object) -> None:
         if id(item) in seen:
             continue
         seen[id(item)] = item  # alive, so that its address stays its own
-        for name, value in _parts(item):
-            reveal = None if isinstance(value, type) else getattr(value, "get_secret_value", None)
-            found = reveal() if callable(reveal) else value
-            if isinstance(found, bytes):
-                found = found.decode("latin-1")
-            if not isinstance(found, str):
-                if not isinstance(found, _OPAQUE):
-                    pending.append(found)
-            elif callable(reveal) or _ATTRIBUTE.search(name):
-                scheme, *key = found.split(maxsplit=1) or ("",)
-                remember_key(key[0] if key else scheme)  # of "Bearer KEY" the key
+        for name, value in _parts_now(item):
+            with suppress(Exception):  # an object of another library may raise anything when it is asked
+                pending.extend(_look_at(name, value))
+
+
+def _look_at(name: str, value: object) -> list[object]:
+    """Remember a value that is a key; return it where it is an object that may hold one."""
+    reveal = None if isinstance(value, type) else getattr(value, "get_secret_value", None)
+    found = reveal() if callable(reveal) else value
+    if isinstance(found, bytes):
+        found = found.decode("latin-1")
+    if not isinstance(found, str):
+        return [] if isinstance(found, _OPAQUE) else [found]
+    if callable(reveal) or _ATTRIBUTE.search(name):
+        scheme, *key = found.split(maxsplit=1) or ("",)
+        remember_key(key[0] if key else scheme)  # of "Bearer KEY" the key
+    return []
 
 
 def mask_logs_of(package: str) -> None:
@@ -163,9 +171,9 @@ def _masked_record(record: logging.LogRecord) -> bool:
 
 
 def _remember_environment() -> None:
-    for name, value in tuple(os.environ.items()):
+    for name in tuple(os.environ):
         if _VARIABLE.search(name):
-            remember_key(value.strip())
+            remember_key(os.environ.get(name, "").strip())  # another thread may take it away
 
 
 @lru_cache(maxsize=8)
@@ -225,14 +233,22 @@ def _meaning(escape: re.Match[str]) -> str:
     return chr(int(digits, 16)) if digits else text[1]
 
 
+def _parts_now(item: object) -> tuple[tuple[str, object], ...]:
+    """Return what an object holds; nothing where it cannot be read, because that must not cost a judgement."""
+    for _ in range(_READINGS):
+        with suppress(Exception):
+            return tuple(_parts(item))
+    return ()
+
+
 def _parts(item: object) -> Iterator[tuple[str, object]]:
     """Give what an object holds, by name."""
     if isinstance(item, Mapping):
-        pairs = islice(item.items(), _MOST_ITEMS)
+        pairs = tuple(islice(item.items(), _MOST_ITEMS))
         yield from ((name if isinstance(name, str) else "", value) for name, value in pairs)
         return
     if isinstance(item, (list, tuple, set, frozenset, deque)):
-        yield from (("", value) for value in islice(item, _MOST_ITEMS))
+        yield from (("", value) for value in tuple(islice(item, _MOST_ITEMS)))
         return
     if isinstance(item, MethodType):
         yield "", item.__self__

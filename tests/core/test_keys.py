@@ -7,6 +7,8 @@ import logging
 import pickle
 import traceback
 from base64 import b64encode
+from collections import deque
+from collections.abc import Mapping
 from copy import copy, deepcopy
 from dataclasses import asdict, fields
 from html import escape
@@ -271,6 +273,41 @@ def test_the_keys_of_clients_and_of_requests_are_found():
     )
     names = ("request-1", "settings-2", "client-3", "secret-4", "method-5")
     assert masked(" ".join(f"of-the-{name}" for name in names)) == " ".join("[key]" for _ in names)
+
+
+@pytest.mark.parametrize("kind", [deque, lambda items: dict(enumerate(items))], ids=["deque", "dict"])
+def test_an_object_that_changes_while_it_is_read_costs_nothing(kind):
+    class Changing:
+        """Adds to what holds it when its secret is read, as another thread may."""
+
+        def get_secret_value(self):
+            key = f"added-{len(held)}"
+            held.update({key: self}) if isinstance(held, dict) else held.append(self)
+            return "of-the-changing-6"
+
+    held = kind([Changing(), "between"])
+    remember_keys_of(SimpleNamespace(held=held, api_key="of-the-model-7"))
+    assert masked("of-the-changing-6 of-the-model-7") == "[key] [key]"
+
+
+def test_what_raises_when_it_is_read_costs_nothing_and_hides_no_other_key():
+    class Raising(Mapping):
+        def __getitem__(self, name):
+            raise RuntimeError("no context")
+
+        __iter__ = __len__ = __getitem__
+
+    class Secret:
+        def get_secret_value(self):
+            raise OSError("no store")
+
+    class Proxy:
+        @property
+        def __class__(self):
+            raise RuntimeError("no request")
+
+    remember_keys_of([Raising(), Secret(), Proxy(), {"api_key": "of-the-last-8"}])
+    assert masked("of-the-last-8") == "[key]"
 
 
 def test_the_keys_of_the_environment_are_masked(monkeypatch):
