@@ -95,9 +95,8 @@ class Quota:
         from anyio import move_on_after
 
         loop = asyncio.get_running_loop()
-        first, changed = self._lines.get(loop) or self._lines.setdefault(
-            loop, (asyncio.Lock(), asyncio.Event())
-        )
+        with self._state:
+            first, changed = self._lines.setdefault(loop, (asyncio.Lock(), asyncio.Event()))
         async with first:  # the others wait in the order in which they came
             while True:
                 changed.clear()
@@ -121,7 +120,8 @@ class Quota:
             self._note(time.monotonic(), 0, tokens - self._estimates.pop(lease, 0))
             if down is not None and self._refusal is None:
                 self._refusal = Refusal("judge_down", down)
-        for loop, (_, changed) in tuple(self._lines.items()):
+            lines = tuple(self._lines.items())
+        for loop, (_, changed) in lines:
             with suppress(RuntimeError):  # that loop is closed
                 loop.call_soon_threadsafe(changed.set)
 
