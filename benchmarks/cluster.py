@@ -162,7 +162,8 @@ def run(argv: list[str]) -> dict[str, object]:
         names = [f"{metric.name}{end}" for metric in metrics for end in ("", ".reason_code")]
         alone = score_table(judged, metrics, judge=judge, progress=False)
         for engine in options.engine:
-            with {"ray": _Ray, "spark": _Spark}[engine]() as cluster:
+            start = {"ray": _Ray, "spark": _Spark}[engine]
+            with start() as cluster:
                 for name, (table, given) in loads.items():
                     begin = time.perf_counter()
                     found = cluster.collected(score_table(cluster.distributed(table), given))
@@ -173,16 +174,17 @@ def run(argv: list[str]) -> dict[str, object]:
                         flush=True,
                     )
                     figures |= {f"{engine}_{name}_equal": equal, f"{engine}_{name}_wall": round(wall, 1)}
-                for name in ("judged", "killed", "killed with a cache"):
-                    server.reset()
-                    flag = Path(folder, f"{engine} {name}")
-                    asked, more = judge, {}
-                    if name != "judged":
-                        # in the middle of a partition: what its worker was told until then is lost
-                        middle = options.judged // 2 + options.judged // (2 * PARTITIONS)
-                        asked = cm.LLMJudge(killing_model(judge.model, flag, f"Fact {middle}-"))
-                    if name.endswith("cache"):
-                        more["cache"] = Path(folder, f"{engine} cache")
+            for name in ("judged", "killed", "killed with a cache"):
+                server.reset()
+                flag = Path(folder, f"{engine} {name}")
+                asked, more = judge, {}
+                if name != "judged":
+                    # in the middle of a partition: what its worker was told until then is lost
+                    middle = options.judged // 2 + options.judged // (2 * PARTITIONS)
+                    asked = cm.LLMJudge(killing_model(judge.model, flag, f"Fact {middle}-"))
+                if name.endswith("cache"):
+                    more["cache"] = Path(folder, f"{engine} cache")
+                with start() as cluster:  # a new one, whose workers remember nothing
                     begin = time.perf_counter()
                     scored = score_table(
                         cluster.distributed(judged),
@@ -194,19 +196,23 @@ def run(argv: list[str]) -> dict[str, object]:
                     )
                     found = cluster.collected(scored)
                     wall, stats = time.perf_counter() - begin, server.stats()
-                    equal = _equal(found, alone, names)
-                    killed = "" if name == "judged" else f", a worker killed: {flag.exists()}"
-                    print(
-                        f"{engine:8}{name:22}{len(judged):9}{wall:9.1f}{stats['count']:10}{stats['max_in_flight']:11}  "
-                        f"{'equal' if equal else 'DIFFER'}{killed}",
-                        flush=True,
+                if name != "judged" and not flag.exists():
+                    raise SystemExit(
+                        f"{engine}, {name}: no worker was killed, so the figures say nothing"
                     )
-                    key = f"{engine}_{name.replace(' ', '_')}"
-                    figures |= {
-                        f"{key}_equal": equal,
-                        f"{key}_requests": stats["count"],
-                        f"{key}_in_flight": stats["max_in_flight"],
-                    }
+                equal = _equal(found, alone, names)
+                killed = "" if name == "judged" else ", a worker was killed"
+                print(
+                    f"{engine:8}{name:22}{len(judged):9}{wall:9.1f}{stats['count']:10}{stats['max_in_flight']:11}  "
+                    f"{'equal' if equal else 'DIFFER'}{killed}",
+                    flush=True,
+                )
+                key = f"{engine}_{name.replace(' ', '_')}"
+                figures |= {
+                    f"{key}_equal": equal,
+                    f"{key}_requests": stats["count"],
+                    f"{key}_in_flight": stats["max_in_flight"],
+                }
     print(
         f"Bars: equal; in flight at most {options.limit}; requests after a kill at most one batch more, with a cache at most "
         f"{options.limit} more"
