@@ -46,10 +46,11 @@ class IDMetric(Metric):
             return empty
         counted, others = (reference, retrieved) if self.counts_reference else (retrieved, reference)
         hits = [id_ in others for id_ in counted]
-        verdicts = tuple(
-            [_hit(id_) if hit else _miss(id_) for id_, hit in zip(counted, hits, strict=True)]
+        return self.build(
+            sample,
+            self.to_value_of(sample, retrieved, hits),
+            lambda: [_hit(id_) if hit else _miss(id_) for id_, hit in zip(counted, hits, strict=True)],
         )
-        return self.build(sample, self.to_value_of(sample, retrieved, hits), verdicts)
 
     def to_value_of(self, sample: Sample, retrieved: Iterable[str], hits: Sequence[bool]) -> float | None:
         """Apply the formula; a metric that reads more than the verdicts overrides this."""
