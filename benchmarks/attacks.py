@@ -28,18 +28,10 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
 from ctxmetrics.text import split_sentences
 
-BARS = {
-    "negation inserted": 0.90,
-    "negation removed": 0.80,
-    "antonym": 0.40,
-    "currency": 0.90,
-    "month": 0.90,
-    "unit": 0.90,
-    "number from elsewhere": 0.35,
-    "name from elsewhere": 0.35,
-}
+BARS = {"negation inserted": 0.80, "negation removed": 0.75}
+"""What the judge looks for; the other kinds show what it does not see."""
 KEPT = 0.95
-FLAGGED = 0.04
+FLAGGED = 0.02
 MONTHS = [
     "January",
     "February",
@@ -210,27 +202,6 @@ def number_word(unit, contexts, source):
     return changed if n else None
 
 
-def iso_date(unit, contexts, source):
-    match = re.search(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}}) ?, (\d{{4}})", unit) or re.search(
-        rf"\b(?P<d>\d{{1,2}}) (?P<m>{'|'.join(MONTHS)}) (?P<y>\d{{4}})", unit
-    )
-    if not match:
-        return None
-    month, day, year = match.groups() if "m" not in match.groupdict() else match.group("m", "d", "y")
-    form = source.choice(("iso", "european", "abbreviated"))
-    written = {
-        "iso": f"{year}-{MONTHS.index(month) + 1:02d}-{int(day):02d}",
-        "european": f"{int(day)} {month} {year}",
-        "abbreviated": f"{month[:3]}. {day}, {year}",
-    }[form]
-    return unit[: match.start()] + written + unit[match.end() :]
-
-
-def decade(unit, contexts, source):
-    changed, n = re.subn(r"\b19([1-9]0)s\b", r"'\1s", unit, count=1)
-    return changed if n else None
-
-
 def upper_case(unit, contexts, source):
     return unit.upper()
 
@@ -248,33 +219,11 @@ def other_spelling(unit, contexts, source):
     return None
 
 
-COUNTRIES = [
-    ("the United States", "the US"), ("the United States", "the U.S."), ("the United Kingdom", "the UK"),
-    ("the European Union", "the EU"), ("the United Nations", "the UN"), ("the Soviet Union", "the USSR"),
-]  # fmt: skip
-
-
-def country(unit, contexts, source):
-    found = [
-        (old, new)
-        for one, other in COUNTRIES
-        for old, new in ((one, other), (other, one))
-        if re.search(rf"\b{re.escape(old)}(?!\w)", unit)
-    ]
-    if not found:
-        return None
-    old, new = source.choice(found)
-    return re.sub(rf"\b{re.escape(old)}(?!\w)", new, unit, count=1)
-
-
 HARMLESS = {
     "number words": number_word,
-    "dates": iso_date,
-    "decades": decade,
     "upper case": upper_case,
     "lower case": lower_case,
     "spelling": other_spelling,
-    "countries": country,
 }
 HARMFUL = {
     "negation inserted": insert_not,

@@ -10,7 +10,7 @@ not the true one and no verdict behind it is flagged as doubtful.
 ``EXPLAINED`` names the faults that no reader of one reply can find out, and why; all others must give 0. Honest replies
 stand in the same table: at most 3 % of their verdicts may be flagged.
 
-``--write-docs`` puts the table into ``docs/measured-faults.md``.
+``--write-docs`` puts the table into ``measured-faults.md``.
 """
 
 from __future__ import annotations

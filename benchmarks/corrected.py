@@ -4,12 +4,14 @@
 
 The embedded judge on CLAPNQ (average precision a sample) and BEGIN (reference supported: 0 or 1). So many samples are
 drawn with replacement; people's labels are shown of the first n of them; the mean that is to be found is that of all labels. Error is the
-root of the mean squared error; coverage is how often a 95 % interval holds the true mean.
+root of the mean squared error; coverage is how often a 95 % interval holds the true mean. Three simulated populations with
+true means of 0.5, 0.8 and 0.95 follow.
 """
 
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +20,12 @@ from ctxmetrics import ContextPrecision, evaluate
 from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.labels import REFERENCE
-from ctxmetrics.comparison.corrected import corrected_mean
-from ctxmetrics.files import read_samples
+from ctxmetrics.comparison.means import corrected_mean
+from ctxmetrics.samples import read_samples
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-SIZES = (10, 25, 50, 100)
+SIZES = (5, 10, 25, 50, 100)
+TRUE_MEANS = (0.5, 0.8, 0.95)
 WAYS = ("judge only", "people only", "corrected")
 
 
@@ -53,6 +56,14 @@ def _support(file: Path) -> tuple[list[float], list[float]]:
     return people, judge
 
 
+def _simulated(mean: float, random: np.random.Generator) -> tuple[list[float], list[float]]:
+    """Recall of one to five sentences, and a judge that is wrong on a fifth of the samples and likes to say yes."""
+    units = random.integers(1, 6, 100_000)
+    people = random.binomial(units, random.beta(3 * mean, 3 * (1 - mean), len(units))) / units
+    said = np.where(random.random(len(units)) < 0.7, 1.0, 0.0)
+    return people.tolist(), np.where(random.random(len(units)) < 0.2, said, people).tolist()
+
+
 def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="corrected")
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR")
@@ -75,8 +86,10 @@ def run(argv: list[str]) -> dict[str, object]:
     )
     print(f"{'mean':20}{'true':>7}{'n':>5}" + "".join(f"{way:>22}" for way in WAYS))
     rows = []
-    for title, (read, file) in sources.items():
-        people, judge = map(np.array, read(file))
+    found_in = {title: partial(read, file) for title, (read, file) in sources.items()}
+    found_in |= {f"simulated, {mean}": partial(_simulated, mean, random) for mean in TRUE_MEANS}
+    for title, read_all in found_in.items():
+        people, judge = map(np.array, read_all())
         truth = float(people.mean())
         for n in SIZES:
             found: dict[str, list[tuple[float, float, float]]] = {way: [] for way in WAYS}

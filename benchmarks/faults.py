@@ -9,7 +9,7 @@ value, NaN or None); ``lost``: the call raised and gave nothing. Ours: so many s
 lines; bars: nothing wrong, nothing lost, at 10 % nothing missing, at 100 % a reason code for everything missing and
 one line that says so. Peers: 20 samples at 10 %, 4 at 100 %, in a process of their own that is ended after ``--limit``
 seconds. Requests that hang are given up after 2 seconds (ours; for the peers, after what they are configured to).
-``--write-docs`` puts the table into ``docs/measured-faults.md``.
+``--write-docs`` puts the table into ``measured-faults.md``.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _ours(kind: str, share: str, count: int) -> dict[str, object]:
     codes = Counter(
         verdict.code
         for row in results
-        for score in row.scores.values()
+        for score in row.values()
         for verdict in score.verdicts
         if verdict.value is None
     )
@@ -88,7 +88,7 @@ def _ours(kind: str, share: str, count: int) -> dict[str, object]:
         "wrong": judging.wrong(scores, given),
         "missing": judging.missing(scores),
         "unexplained": sum(
-            s.value is None and s.reason_code is None for row in results for s in row.scores.values()
+            s.value is None and s.reason_code is None for row in results for s in row.values()
         ),
         "seconds": round(seconds, 1),
         "requests": requests,

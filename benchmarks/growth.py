@@ -74,9 +74,15 @@ def run(argv: list[str]) -> dict[str, object]:
         lines.add(
             f"{TOUCHED:,} read and {TOUCHED:,} written", steps, lambda n: cached(Path(folder, str(n)), n)
         )
-    figures["kept_bytes_a_row"] = kept_bytes(min(MOST_JUDGED, steps[-1]))
+    most = min(MOST_JUDGED, steps[-1])
+    given_ids = samples(most)
+    figures["kept_bytes_a_row"] = kept_bytes(evaluated(given_ids[:10]), evaluated(given_ids))
+    figures["kept_bytes_a_judged_row"] = kept_bytes(judged_by_model(10), judged_by_model(most))
     print(
         f"\nmemory of a kept row, two id metrics, k = 10: {figures['kept_bytes_a_row']:,} bytes (at most 1,024)"
+    )
+    print(
+        f"memory of a kept row, a model's recall and precision, k = 5: {figures['kept_bytes_a_judged_row']:,} bytes (at most 4,096)"
     )
     print("bars: " + ("; ".join(lines.misses) or "all held"))
     figures["misses"] = lines.misses
@@ -178,13 +184,16 @@ def evaluated(given):
     return lambda: evaluate(given, metrics(), progress=False)
 
 
-def kept_bytes(count: int) -> int:
-    """Bytes that the results of so many samples hold, a row."""
-    given = samples(count)
-    evaluated(given[:10])()
+def kept_bytes(small, whole) -> int:
+    """Bytes that the results of a call hold, a row; the small call comes before, and loads what is needed."""
+    from ctxmetrics import forget
+
+    small()
+    forget()
     gc.collect()
     tracemalloc.start()
-    results = evaluated(given)()
+    results = whole()
+    forget()
     gc.collect()
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -192,6 +201,15 @@ def kept_bytes(count: int) -> int:
 
 
 # --- judged samples ---
+
+
+def judged_by_model(count: int):
+    """Score so many samples of k = 5 by a model in the process."""
+    from ctxmetrics import ContextPrecision, ContextRecall, ScriptedJudge, evaluate
+
+    given = judging.samples_of(judging.cases(count, k=5))
+    judge = ScriptedJudge(_answer(), name="instant")
+    return lambda: evaluate(given, [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
 
 
 def _answer():

@@ -4,6 +4,9 @@
 
 Recall and precision by an instant scripted judge, in a process of its own; what counts is how much the peak of the
 resident memory grows after the first 10,000 samples (or the first tenth). Bar: under 50 MB, rows in input order.
+
+Then the first 20,000 lines of that file are read again, in another process (``Results.from_jsonl``, as ``compare`` does).
+Bar: 6 KB a line.
 """
 
 from __future__ import annotations
@@ -14,10 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
 BAR = 50.0
+LINES, BAR_OF_A_LINE = 20_000, 6.0
 
 
 def _resident() -> float:
@@ -91,6 +96,14 @@ def _worker(count: int, out: str) -> None:
     )
 
 
+def _read_again(file: str) -> None:
+    from ctxmetrics import Results
+
+    begin = _resident()
+    rows = Results.from_jsonl(file)
+    print(json.dumps({"rows_read": len(rows), "rows_mb": round(_resident() - begin, 1)}))
+
+
 def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="memory")
     parser.add_argument("--samples", type=int, default=100_000)
@@ -105,13 +118,23 @@ def run(argv: list[str]) -> dict[str, object]:
             for number, line in enumerate(lines):
                 figures["in_order"] &= json.loads(line)["sample_id"] == str(number // 2)
                 written += 1
+        some = Path(folder) / "some.jsonl"
+        with out.open(encoding="utf-8") as lines, some.open("w", encoding="utf-8") as first:
+            first.writelines(islice(lines, LINES))
+        done = subprocess.run(
+            [sys.executable, str(HERE), "read", str(some)], stdout=subprocess.PIPE, text=True, check=True
+        )
+        figures |= json.loads(done.stdout)
+        figures["kb_a_line"] = round(1000 * figures["rows_mb"] / min(LINES, written), 2)
+        figures["kb_a_line_in_the_file"] = round(some.stat().st_size / 1000 / min(LINES, written), 2)
         figures |= {"lines": written, "file_mb": round(out.stat().st_size / 1e6, 1)}
     for name, value in figures.items():
-        print(f"{name:16}{value:>12}")
+        print(f"{name:22}{value:>12}")
+    print(f"a line of results in memory: {figures['kb_a_line']} KB (at most {BAR_OF_A_LINE:g})")
     print(f"growth after the first 10,000: {figures['growth_mb']} MB (under {BAR:g}); lines as they should be: "
           f"{figures['in_order'] and written == 2 * options.samples}")  # fmt: skip
     return {"benchmark": "memory", **figures}
 
 
 if __name__ == "__main__":
-    _worker(int(sys.argv[1]), sys.argv[2])
+    _read_again(sys.argv[2]) if sys.argv[1] == "read" else _worker(int(sys.argv[1]), sys.argv[2])

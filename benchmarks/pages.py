@@ -1,6 +1,6 @@
 """The examples of the published pages: the documented value, ours from the page's verdicts, the embedded judge's.
 
-``python benchmarks/run.py pages``; the table is that of docs/embedded-judge.md. Samples and verdicts are the golden cases.
+``python benchmarks/run.py pages``; the table is that of benchmarks/published-pages.md. Samples and verdicts are the golden cases.
 The embedded judge was not tuned to these examples, and cannot break a text into claims: it counts sentences.
 """
 

@@ -1,11 +1,10 @@
-"""What the README and the docs show of real runs: printed text, pictures of pages, and the outputs of the notebooks.
+"""What the README and the docs show of real runs: printed text, and pictures of pages.
 
-    python benchmarks/run.py pictures [--only text report comparison notebooks]
+    python benchmarks/run.py pictures [--only text report comparison]
 
 - ``text``: the beginning of what "Try it" prints, into the README.
 - ``report``, ``comparison``: pictures of the pages that ``ctxmetrics score`` and ``ctxmetrics compare`` write, taken by
   Chromium, at most 200 KB each.
-- ``notebooks``: each notebook of docs/notebooks is executed, and keeps the outputs that are the same each time.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
-NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 BEGIN, END = "<!-- try-it:begin -->", "<!-- try-it:end -->"
 LARGEST = 200_000
 """Bytes of a picture."""
@@ -119,44 +117,10 @@ def write_comparison() -> dict:
         return picture(page, "comparison", width=1024, height=900)
 
 
-def executed(path: Path):
-    """Return a notebook with the outputs of a run; those that differ from run to run are left out."""
-    import nbformat
-    from nbclient import NotebookClient
-
-    book = nbformat.read(path, as_version=4)
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "examples").mkdir()
-        shutil.copy(ROOT / "examples" / "handbook.jsonl", Path(folder) / "examples")
-        here = Path(folder) / "docs" / "notebooks"
-        here.mkdir(parents=True)
-        os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-        NotebookClient(book, timeout=240, resources={"metadata": {"path": str(here)}}).execute()
-    for cell in book.cells:
-        cell.metadata = {}
-        if cell.cell_type == "code":
-            cell.outputs = [
-                output
-                for output in cell.outputs
-                if output.output_type == "execute_result" or output.get("name") == "stdout"
-            ]
-    return book
-
-
-def write_notebooks() -> dict:
-    import nbformat
-
-    for path in NOTEBOOKS:
-        nbformat.write(executed(path), path)
-        print(path.relative_to(ROOT))
-    return {"notebooks": len(NOTEBOOKS)}
-
-
 WRITERS = {
     "text": write_text,
     "report": write_report,
     "comparison": write_comparison,
-    "notebooks": write_notebooks,
 }
 
 

@@ -7,7 +7,7 @@ client of each path, so that each path reads them in the way its framework hands
 the verdict and code of every unit or context; each path's outcomes are compared with those of the core. Beside the
 golden cases there are faults that no recorded text can hold: of the server's answer and of the message around the text.
 
-``--write-docs`` puts the table into ``docs/measured-faults.md``.
+``--write-docs`` puts the table into ``measured-faults.md``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Run a benchmark by name: ``python benchmarks/run.py NAME [args]``.
 
 Every ``benchmarks/NAME.py`` has ``run(argv) -> dict``. What it prints is for reading; its figures are printed last,
-as one line of JSON.
+as one line of JSON. Where they have ``over``, a list of what is above its limit, the exit status is 1.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def main(argv: list[str]) -> int:
         return 2
     figures = load(argv[0]).run(argv[1:])
     print(json.dumps(figures, ensure_ascii=False))
-    return 0
+    for line in figures.get("over", ()):
+        print(f"above its limit: {line}", file=sys.stderr)
+    return int(bool(figures.get("over")))
 
 
 if __name__ == "__main__":

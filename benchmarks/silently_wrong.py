@@ -7,7 +7,7 @@ fault in the list of verdicts: entries are missing, nobody asked for them, are n
 metric is asked by itself, through the real client libraries. A number that is not the true one, without an exception
 or a log line, is silently wrong. The fault is in every reply; ours is asked once more with it in the first one only.
 
-``--write-docs`` puts the table into ``docs/measured-faults.md``.
+``--write-docs`` puts the table into ``measured-faults.md``.
 """
 
 from __future__ import annotations

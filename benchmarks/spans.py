@@ -1,4 +1,4 @@
-"""The span metrics beside the id metrics on the columnar path, and ``ctxmetrics spans`` on large sources.
+"""The span metrics beside the id metrics in tables, and ``ctxmetrics spans`` on large sources.
 
 ``python benchmarks/run.py spans [ROWS [CHUNKS [MEGABYTES]]]``: 100,000 rows, 10,000 chunks, 50 MB unless given.
 """

@@ -35,6 +35,9 @@ import _judging as judging
 
 SENTENCES, CONTEXT, REST = 5, 500, 584
 MOST_SENT, MOST_RECEIVED, AT_K = 2600, 450, 10
+MOST_SPACED = 470
+"""Tokens of a reply with a space after each colon and comma: the form is not ours to choose."""
+HANDBOOK = HERE.parents[1] / "examples" / "handbook.jsonl"
 SUPPORTED, MOST_HELD = 4, 3
 DOLLARS_SENT, DOLLARS_RECEIVED = 0.15, 0.60
 # The name under which tiktoken looks for the file of o200k_base: a hash of its address.
@@ -215,15 +218,17 @@ def counter(folder: str | None):
     return "characters / 4: the file of o200k_base is not at hand", lambda text: len(text) / 4
 
 
-def measure(ask, k: int, samples: int, count, copies: int = 1) -> dict[str, float]:
-    """Ask once, with nothing judged before; figures are per sample."""
+def measure(
+    ask, k: int, samples: int, count, copies: int = 1, *, case=None, respond=judging.respond
+) -> dict[str, float]:
+    """Ask once, with nothing judged before; figures are per sample. ``case`` makes the sample of a number."""
     from ctxmetrics.judges.llm.judge import forget
     from support import FakeOpenAIServer
 
     forget()
-    given = [_case(number, k, copies) for number in range(samples)]
+    given = [case(number) if case else _case(number, k, copies) for number in range(samples)]
     swallowed = io.StringIO()
-    with FakeOpenAIServer(judging.respond) as server:
+    with FakeOpenAIServer(respond) as server:
         with (
             contextlib.redirect_stdout(swallowed),
             contextlib.redirect_stderr(swallowed),
@@ -239,11 +244,71 @@ def measure(ask, k: int, samples: int, count, copies: int = 1) -> dict[str, floa
         "requests": len(requests) / samples,
         "tokens": sum(count(request.text) for request in requests) / samples,
         "schema": sum(map(count, forms)) / samples,
-        "reply": sum(count(judging.respond(request)) for request in requests) / samples,
+        "reply": sum(count(respond(request)) for request in requests) / samples,
     }
     sent = found["tokens"] + found["schema"]
     found["dollars"] = (sent * DOLLARS_SENT + found["reply"] * DOLLARS_RECEIVED) / 1000
     return found
+
+
+def _handbook() -> list[str]:
+    """The handbook's passages, put together to contexts of up to `CONTEXT` characters, whole sentences only."""
+    from ctxmetrics.text import split_sentences
+
+    rows = [
+        json.loads(line) for line in HANDBOOK.read_text(encoding="utf-8").splitlines() if line.strip()
+    ]
+    passages = dict.fromkeys(text for row in rows for text in row["retrieved_contexts"])
+    contexts = [""]
+    for sentence in (one for passage in passages for one in split_sentences(passage.replace("\n", ". "))):
+        if len(contexts[-1]) + len(sentence) > CONTEXT:
+            contexts.append("")
+        contexts[-1] += f" {sentence}" if contexts[-1] else sentence
+    return contexts
+
+
+def _prose(number: int) -> judging.Case:
+    """A question about ten contexts of the handbook; four of five sentences stand in one of them each, word for word."""
+    from ctxmetrics.text import split_sentences
+
+    source = random.Random(number)
+    whole = {  # by context the sentences that stay sentences beside others
+        text: [one for one in split_sentences(text) if split_sentences(f"{one} {one}") == (one, one)]
+        for text in _handbook()
+    }
+    chosen = source.sample([text for text, sentences in whole.items() if sentences], AT_K + 1)
+    stated = chosen[: 2 * SUPPORTED : 2]
+    sentences = [source.choice(whole[text]) for text in (*stated, chosen[-1])]
+    useful = [text in stated for text in chosen[:AT_K]]
+    hits = [sum(useful[: rank + 1]) / (rank + 1) for rank in range(AT_K) if useful[rank]]
+    return judging.Case(
+        "What does the handbook say about the place, the filters, the noise and the guarantee of the unit?",
+        " ".join(sentences),
+        tuple(chosen[:AT_K]),
+        SUPPORTED / len(sentences),
+        sum(hits) / len(hits),
+    )
+
+
+def real_prose(count, samples: int) -> dict[str, float]:
+    """What real prose takes in the core: the reply compact, and with the spaces that `json.dumps` puts."""
+    from ctxmetrics.text import split_sentences
+    from support import answer_from
+
+    def useful(context: str, answer: str) -> bool:
+        return any(sentence in context for sentence in split_sentences(answer))
+
+    honest = answer_from(supported=judging.supported, useful=useful)
+    found = measure(_core, AT_K, samples, count, case=_prose, respond=honest)
+    spaced = measure(
+        _core,
+        AT_K,
+        samples,
+        count,
+        case=_prose,
+        respond=lambda asked: json.dumps(json.loads(honest(asked)), ensure_ascii=False),
+    )
+    return {**found, "sent": found["tokens"] + found["schema"], "spaced": spaced["reply"]}
 
 
 def _forms(body):
@@ -290,6 +355,10 @@ def run(argv: list[str]) -> dict[str, object]:
         cells = "".join(f"{row[key]:9.0f}" for key in ("tokens", "schema", "reply"))
         print(f"{'  ' + name:44}{cells}{row['dollars']:9.2f}")
     print()
+    prose = real_prose(count, options.samples)
+    print(f"{f'real prose (the handbook), core, k={AT_K}':44}   prompt   schema    reply   spaced")
+    cells = "".join(f"{prose[key]:9.0f}" for key in ("tokens", "schema", "reply", "spaced"))
+    print(f"{'  mean of the samples':44}{cells}\n")
     ours = {name: figures for name, figures in found.items() if name in OURS}
     misses = [
         f"{name}, k={k}: {figures[k]['requests']:g} requests"
@@ -302,13 +371,17 @@ def run(argv: list[str]) -> dict[str, object]:
         misses.append(f"{core['tokens'] + core['schema']:.0f} tokens sent")
     if core and core["reply"] > MOST_RECEIVED:
         misses.append(f"{core['reply']:.0f} tokens of reply")
+    for key, most in (("sent", MOST_SENT), ("reply", MOST_RECEIVED), ("spaced", MOST_SPACED)):
+        if prose[key] > most:
+            misses.append(f"real prose: {key} {prose[key]:.0f} tokens, at most {most}")
     print("bars: " + ("; ".join(misses) or "all held"))
     return {
         "benchmark": "traffic",
         "samples": options.samples,
         "data_tokens": data,
-        "misses": misses,
+        "over": misses,
         "unit": unit,
         "found": found,
         "two_contexts": twice,
+        "real_prose": prose,
     }

@@ -3,19 +3,18 @@
     python benchmarks/run.py why_different [--write-docs]
 
 What the judge says is given; no model is asked. Ours reads it as a reply and checks it; the metrics of Ragas (in
-``ragas.evaluate``) and of DeepEval (``measure``) get it from an LLM that answers with it. Rules are those that
-``ctxmetrics explain-difference`` finds, except for a verdict in words. ``--write-docs`` puts the table into
-``docs/why-different.md``.
+``ragas.evaluate``) and of DeepEval (``measure``) get it from an LLM that answers with it. A row names the rule by which a
+framework's value differs. ``--write-docs`` puts the table into ``docs/why-different.md``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import math
 import os
 from dataclasses import dataclass, field
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,12 +29,10 @@ from ctxmetrics import (
     Sample,
     ScriptedJudge,
 )
-from ctxmetrics.adapting.natives import explain_difference
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "why-different.md"
 BEGIN, END = "<!-- why-different:begin -->", "<!-- why-different:end -->"
 FRAMEWORKS = ("ragas", "deepeval")
-NATIVES = {name: import_module(f"ctxmetrics_{name}.natives").NATIVE for name in FRAMEWORKS}
 SENTENCES = (
     "The pump is red.",
     "It weighs 4 kg.",
@@ -64,7 +61,7 @@ class Row:
         word: How it says yes to the frameworks: as they ask for it, or in a word of its own.
         sample: The sample.
         metric: What is measured.
-        rules: What moves a value where `explain_difference` cannot know it, by framework.
+        rules: What a framework does otherwise, by framework, where its value differs.
     """
 
     says: str
@@ -77,22 +74,40 @@ class Row:
 
 
 YES, NO = True, False
+BELIEVES = "believes the judge: no quote is looked up in the contexts"
+DIVIDES = "divides by the verdicts that came: a sentence that the judge left out is not counted"
 ASKS = "asks its judge although nothing was retrieved, and believes it"
 WORDS = {
     "ragas": "wants a number: a word cannot be read, and `evaluate()` makes NaN of the error",
-    "deepeval": "believes the judge: no quote is looked up in the contexts",
+    "deepeval": BELIEVES,
 }
+ZERO = {"deepeval": "makes 0 of no verdicts"}
+EPSILON = {"ragas": "adds 1e-10 to the number of relevant contexts"}
+SHIFTS = {
+    "deepeval": "takes verdicts by their place: behind a context that the judge left out all move up"
+}
+CUT = {"ragas": "wants more than the cut in recall, where its precision wants at least the cut"}
+EMPTY = {"ragas": "has another value where a side is empty"}
+
+
+def each(rule: str) -> dict[str, str]:
+    return dict.fromkeys(FRAMEWORKS, rule)
+
+
+NOTHING = Sample(id="none", user_input=FIVE.user_input, reference=FIVE.reference, retrieved_contexts=[])
+HALF = Sample(id="half", retrieved_contexts=["ab"], reference_contexts=["ac"])
+IDS = Sample(id="ids", retrieved_context_ids=[], reference_context_ids=["a"])
 ROWS = (
     Row("3 of 5 sentences are there, each with its quote", (YES, YES, YES, NO, NO)),
-    Row("all 5 are there; the quotes of two stand nowhere", (YES,) * 5),
+    Row("all 5 are there; the quotes of two stand nowhere", (YES,) * 5, rules=each(BELIEVES)),
     Row('the same, in the word "yes"', (YES,) * 5, word="yes", rules=WORDS),
-    Row("3 are there; nothing about the other two", (YES, YES, YES, None, None)),
-    Row("nothing about any sentence", (None,) * 5),
-    Row("all 5 are there, although nothing was retrieved", (YES,) * 5, rules=dict.fromkeys(FRAMEWORKS, ASKS), sample=Sample(id="none", user_input="What is known of the pump?", reference=FIVE.reference, retrieved_contexts=[])),
-    Row("the second of three contexts is useful", contexts=(NO, YES, NO), metric=ContextPrecision),
-    Row("the same, and nothing about the first", contexts=(None, YES, NO), metric=ContextPrecision),
-    Row("(no judge) half of the text is equal", metric=NonLLMContextRecall, sample=Sample(id="half", retrieved_contexts=["ab"], reference_contexts=["ac"])),
-    Row("(no judge) nothing was retrieved", metric=IDBasedContextPrecision, sample=Sample(id="ids", retrieved_context_ids=[], reference_context_ids=["a"])),
+    Row("3 are there; nothing about the other two", (YES, YES, YES, None, None), rules=each(DIVIDES)),
+    Row("nothing about any sentence", (None,) * 5, rules=ZERO),
+    Row("all 5 are there, although nothing was retrieved", (YES,) * 5, rules=each(ASKS), sample=NOTHING),
+    Row("the second of three contexts is useful", contexts=(NO, YES, NO), metric=ContextPrecision, rules=EPSILON),
+    Row("the same, and nothing about the first", contexts=(None, YES, NO), metric=ContextPrecision, rules=SHIFTS),
+    Row("(no judge) half of the text is equal", metric=NonLLMContextRecall, sample=HALF, rules=CUT),
+    Row("(no judge) nothing was retrieved", metric=IDBasedContextPrecision, sample=IDS, rules=EMPTY),
 )  # fmt: skip
 
 
@@ -124,18 +139,57 @@ def metric_of(row: Row):
 
 
 def answers_of(row: Row) -> list:
+    """Return one answer a sentence or context, in the row's own word for yes; None where the judge leaves it out."""
     given = row.sentences or row.contexts
     return [row.word if row.word and yes else yes for yes in given]
 
 
+def ragas_llm(replies: list):
+    """Return an LLM of Ragas that gives one reply after the other; asked once more, it repeats the last."""
+    from langchain_core.outputs import Generation, LLMResult
+    from ragas.llms.base import BaseRagasLLM
+
+    left = [json.dumps(reply) for reply in replies]
+
+    class Answers(BaseRagasLLM):
+        def generate_text(self, *_, **__):
+            reply = left.pop(0) if len(left) > 1 else left[0]
+            return LLMResult(generations=[[Generation(text=reply)]])
+
+        async def agenerate_text(self, *_, **__):
+            return self.generate_text()
+
+        def is_finished(self, response):
+            return True
+
+    return Answers()
+
+
+def ragas_metric(row: Row):
+    """Return Ragas' own metric; its LLM says what the row says."""
+    from ragas import metrics
+
+    if row.metric is NonLLMContextRecall:
+        return metrics.NonLLMContextRecall()
+    if row.metric is IDBasedContextPrecision:
+        return metrics.IDBasedContextPrecision()
+    words = [int(answer) if isinstance(answer, bool) else answer for answer in answers_of(row)]
+    if row.metric is ContextRecall:
+        lines = [
+            {"statement": "-", "reason": "-", "attributed": word} for word in words if word is not None
+        ]
+        return metrics.LLMContextRecall(llm=ragas_llm([{"classifications": lines}]))
+    # Ragas asks about one context after the other; an answer that is missing cannot be read, also when asked again.
+    asked = words[: words.index(None) + 1] if None in words else words
+    replies = [{"reason": "-", "verdict": word} if word is not None else "" for word in asked]
+    return metrics.LLMContextPrecisionWithReference(llm=ragas_llm(replies))
+
+
 def in_ragas(row: Row) -> float | None:
-    """Return what ``ragas.evaluate`` gives with Ragas' own metric; None for NaN, or where there is none."""
+    """Return what ``ragas.evaluate`` gives with Ragas' own metric; None for NaN."""
     from ragas import EvaluationDataset, SingleTurnSample, evaluate
 
-    from ctxmetrics_ragas.natives import _METRICS
-
-    metric = metric_of(row)
-    own = _METRICS[metric.base_name][1](metric, answers_of(row))
+    own = ragas_metric(row)
     known = {
         name: value
         for name, value in row.sample.to_dict().items()
@@ -147,21 +201,51 @@ def in_ragas(row: Row) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def in_deepeval(row: Row) -> float | None:
-    metric = metric_of(row)
-    native = NATIVES["deepeval"]
-    return native.score(metric, row.sample, answers_of(row))
+def deepeval_llm(words: list[str]):
+    """Return an LLM of DeepEval that gives one list of verdicts."""
+    from deepeval.models import DeepEvalBaseLLM
+
+    class Answers(DeepEvalBaseLLM):
+        def load_model(self):
+            return self
+
+        def get_model_name(self):
+            return "answers"
+
+        def generate(self, prompt):
+            return json.dumps({"verdicts": [{"verdict": word, "reason": "-"} for word in words]})
+
+        async def a_generate(self, prompt):
+            return self.generate(prompt)
+
+    return Answers("answers")
+
+
+def in_deepeval(row: Row) -> float | str | None:
+    """Return what DeepEval's own metric measures; ``"-"`` where DeepEval has none."""
+    from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
+    from deepeval.test_case import LLMTestCase
+
+    metrics = {ContextRecall: ContextualRecallMetric, ContextPrecision: ContextualPrecisionMetric}
+    if row.metric not in metrics:
+        return "-"
+    words = [
+        answer if isinstance(answer, str) else "yes" if answer else "no"
+        for answer in answers_of(row)
+        if answer is not None
+    ]
+    case = LLMTestCase(
+        input=row.sample.user_input,
+        actual_output="",
+        expected_output=row.sample.reference,
+        retrieval_context=list(row.sample.retrieved_contexts),
+    )
+    own = metrics[row.metric](model=deepeval_llm(words), include_reason=False, async_mode=False)
+    own.measure(case, _show_indicator=False)
+    return None if own.score is None else float(own.score)
 
 
 RUNS = {"ragas": in_ragas, "deepeval": in_deepeval}
-
-
-def rules_of(row: Row, framework: str) -> list[str]:
-    """Return what the framework does otherwise, as `explain_difference` finds it."""
-    if framework in row.rules:
-        return [row.rules[framework]]
-    found = explain_difference([row.sample], [metric_of(row)], NATIVES[framework], progress=False)
-    return [step.rule for value in found.values for step in value.steps]
 
 
 def measure() -> list[dict]:
@@ -176,12 +260,13 @@ def measure() -> list[dict]:
             "code": ours.reason_code,
         }
         for framework in FRAMEWORKS:
-            if metric.base_name not in NATIVES[framework].metrics:
-                found[framework] = found[f"{framework}_rules"] = "-"
-                continue
             found[framework] = RUNS[framework](row)
-            moved = found[framework] != ours.value
-            found[f"{framework}_rules"] = rules_of(row, framework) if moved else []
+            rule = row.rules.get(framework)
+            if (rule is not None) != (found[framework] not in (ours.value, "-")):
+                raise SystemExit(
+                    f"{row.says}: {framework} gives {found[framework]}, and its rule is: {rule}"
+                )
+            found[f"{framework}_rule"] = rule
         rows.append(found)
     return rows
 
@@ -197,8 +282,8 @@ def why(row: dict) -> str:
     """Return the rules of a row; what both frameworks do stands once."""
     by_rule: dict[str, list[str]] = {}
     for framework, name in (("ragas", "Ragas"), ("deepeval", "DeepEval")):
-        for rule in row[f"{framework}_rules"] if row[framework] != "-" else ():
-            by_rule.setdefault(rule, []).append(name)
+        if row[f"{framework}_rule"]:
+            by_rule.setdefault(row[f"{framework}_rule"], []).append(name)
     parts = [f"{names[0] if len(names) == 1 else 'Each'} {rule}" for rule, names in by_rule.items()]
     return "; ".join(parts) or "the same everywhere"
 

@@ -11,7 +11,9 @@ os.environ.update(
         "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
         "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",
         "DO_NOT_TRACK": "1",
+        "HAYSTACK_TELEMETRY_ENABLED": "False",
         "LANGCHAIN_TRACING_V2": "false",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "LANGSMITH_TEST_TRACKING": "false",
         "LANGSMITH_TRACING": "false",
         "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -23,6 +25,7 @@ for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_API_KEY", "LANGCHAI
 
 import ipaddress
 import logging
+import signal
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +36,11 @@ from ctxmetrics.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# A shell starts its background commands with SIGINT ignored, and a process that is started inherits that: where the tests
+# run in the background, Ctrl-C would reach none of the processes that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no clock")

@@ -9,23 +9,28 @@ No model and no key are needed; give ``model=`` any ``DeepEvalBaseLLM`` to judge
 the parameters, and what happens where a score cannot be computed.
 """
 
-from ctxmetrics import metrics as core
+import ctxmetrics as core
 from ctxmetrics.errors import missing_extra
 
 try:
     from deepeval.test_case import SingleTurnParams as _SingleTurnParams  # noqa: F401 - only newer ones have it
 except ImportError as _error:
-    raise missing_extra("deepeval 3.9.9 or newer", "deepeval") from _error
+    raise missing_extra("deepeval", "4.2 or newer") from _error
 
 from ctxmetrics_deepeval.model import DeepEvalModel
-from ctxmetrics_deepeval.wrapper import FIELDS, DeepEvalMetric, MissingParamsError
+from ctxmetrics_deepeval.wrapper import (
+    FIELDS,
+    DeepEvalMetric,
+    MissingParamsError,
+    update_current_span_ids,
+)
 
 __all__ = [
     "FIELDS", "ContextPrecisionMetric", "ContextRecallMetric", "ContextUtilizationMetric", "DeepEvalMetric",
     "DeepEvalModel", "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "IDBasedHitRateMetric",
     "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric", "IDBasedReciprocalRankMetric",
     "MissingParamsError", "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
-    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric",
+    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric", "update_current_span_ids",
 ]  # fmt: skip
 
 

@@ -12,20 +12,20 @@ from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
 from pydantic import BaseModel
 
-from ctxmetrics._runtime.background import on_background_loop
-from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.models.base import Prompt, Reply
-from ctxmetrics.models.frameworks import (
+from ctxmetrics import Prompt, Reply
+from ctxmetrics.adapting import (
     ForeignModel,
     any_reply,
     content_of,
     describe,
     has_class,
+    on_background_loop,
     only_choice,
     token_usage,
     unread_reply,
     validated_texts,
 )
+from ctxmetrics.errors import JudgeError, ParameterError
 
 # DeepEval's own models that validate a structured reply from its text. The others change the text before.
 _VALIDATE_TEXT = frozenset(

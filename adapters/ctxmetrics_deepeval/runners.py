@@ -11,9 +11,8 @@ from deepeval.evaluate.evaluate import assert_test, evaluate
 from deepeval.test_case import LLMTestCase
 
 import ctxmetrics_deepeval
-from ctxmetrics.adapting.runners import Runner, aside
-from ctxmetrics.metrics.base import Metric
-from ctxmetrics.samples import Sample
+from ctxmetrics import Metric, Sample
+from ctxmetrics.adapting import Runner, aside
 
 # With a key it uploads what it is given.
 QUIET: dict[str, str | None] = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_API_KEY": None}

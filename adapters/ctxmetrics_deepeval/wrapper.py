@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from inspect import signature
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
@@ -15,30 +17,23 @@ from deepeval.metrics.utils import construct_verbose_logs
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 from deepeval.test_run import global_test_run_manager
+from deepeval.tracing import current_span_context
 from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
-from typing_extensions import Unpack
 
-from ctxmetrics._pictures import refusal
-from ctxmetrics._runtime.run import part_of
-from ctxmetrics._version import __version__
-from ctxmetrics.adapting.wrapper import MetricClass, MetricParams, Wrapper, build_metric
-from ctxmetrics.errors import (
-    CtxMetricsError,
-    MissingFieldError,
-    NotTextError,
-    ParameterError,
-    SampleError,
+from ctxmetrics import Judge, LLMJudge, Metric, Sample, Score, Usage, __version__
+from ctxmetrics.adapting import (
+    SCHEMAS,
+    FrozenDict,
+    MetricClass,
+    MetricParams,
+    Wrapper,
+    build_metric,
+    check_texts,
+    part_of,
+    unique_name,
 )
-from ctxmetrics.fields import SCHEMAS, text_of
-from ctxmetrics.judges.base import Judge
-from ctxmetrics.judges.llm.judge import LLMJudge
-from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.judged import JudgedMetric, default_judge
-from ctxmetrics.models.frameworks import unique_name
-from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score
-from ctxmetrics.verdicts import Usage
+from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics_deepeval.model import DeepEvalModel
 
 _PLACES = SCHEMAS["deepeval"].places.items()
@@ -69,7 +64,8 @@ class DeepEvalMetric(MetricClass, BaseMetric):
 
     One object may measure many test cases at once: each call returns its own score, and the attributes are
     those of the call that began last, all of the same one. A test case with a picture in a text that the metric
-    reads has no score (``not_text``). On a span of a trace DeepEval hands no metadata on: metrics by id need a test case.
+    reads has no score (``not_text``). On a span of a trace DeepEval hands no metadata on: `update_current_span_ids` gives
+    the ids.
 
     Args:
         threshold: The pass mark on the score's own scale. ``"convention"``: the convention's, else 0.5. None:
@@ -97,6 +93,7 @@ class DeepEvalMetric(MetricClass, BaseMetric):
     result: Score | None
     _error: str | None
     _measuring: object
+    _ids: Mapping[str, Sequence[str]] = FrozenDict({})  # of the span that it measures
 
     # DeepEval copies a metric for every test case by calling its class with those of the constructor's
     # parameters that are also attributes. `core` is one: all settings travel by reference, and constructing
@@ -125,7 +122,7 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
         modes = {"async_mode": async_mode, "verbose_mode": verbose_mode, "flaky": flaky}
         vars(self).update(modes, strict_mode=core.strict, include_reason=include_reason)
-        judge = (core.judge or default_judge()) if isinstance(core, JudgedMetric) else None
+        judge = _TestCases(core, SCHEMA).judge
         self.evaluation_model: str | None = None
         if judge:  # with all its options: DeepEval's cache compares the label
             digest = sha256(repr(judge).encode()).hexdigest()[:8]
@@ -152,13 +149,19 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         """
         measuring = _begin(self)
         with part_of(self.core):  # a test run of DeepEval may last as long as the process
-            return _end(self, measuring, _TestCases(self.core, SCHEMA).score(test_case))
+            return _end(self, measuring, _TestCases(self.core, SCHEMA).score(self._with_ids(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
         """Score a test case. Raises as `measure` does."""
         measuring = _begin(self)
         with part_of(self.core):
-            return _end(self, measuring, await _TestCases(self.core, SCHEMA).ascore(test_case))
+            scoring = _TestCases(self.core, SCHEMA).ascore(self._with_ids(test_case))
+            return _end(self, measuring, await scoring)
+
+    def _with_ids(self, test_case: LLMTestCase) -> LLMTestCase:
+        if not self._ids:
+            return test_case
+        return test_case.model_copy(update={"metadata": {**(test_case.metadata or {}), **self._ids}})
 
     def is_successful(self) -> bool | None:
         """Whether the last score reaches the threshold; None without a threshold."""
@@ -193,6 +196,38 @@ class DeepEvalMetric(MetricClass, BaseMetric):
 
     def __hash__(self) -> int:
         return hash(self.core)
+
+
+def update_current_span_ids(
+    *,
+    retrieved_context_ids: Sequence[str] | None = None,
+    reference_context_ids: Sequence[str] | None = None,
+) -> None:
+    """Give the metrics of the current span its ids: DeepEval hands a span's texts on to them, and nothing else.
+
+    Call it beside ``deepeval.tracing.update_current_span``, in a function with ``@observe(metrics=[..])``. The span gets copies
+    of the metrics of this package, since one object may stand on many spans. Outside a span nothing happens.
+
+    Args:
+        retrieved_context_ids: The ids of what was retrieved.
+        reference_context_ids: The ids of what should have been.
+    """
+    span = current_span_context.get()  # type: ignore[no-untyped-call]  # it has no types
+    given = {
+        "retrieved_context_ids": retrieved_context_ids,
+        "reference_context_ids": reference_context_ids,
+    }
+    ids = {name: list(found) for name, found in given.items() if found is not None}
+    if span is not None and span.metrics:
+        span.metrics = [_on_span(metric, ids) for metric in span.metrics]
+
+
+def _on_span(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric:
+    if not isinstance(metric, DeepEvalMetric):
+        return metric
+    own = copy(metric)
+    vars(own)["_ids"] = {**metric._ids, **ids}  # noqa: SLF001 - of this module
+    return own
 
 
 _OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
@@ -265,7 +300,8 @@ class _TestCases(Wrapper):
             given["reference_contexts"] = metadata.get("reference_contexts")
         if metadata.get("retrieved_context_ids") is None:  # the documents may have ids
             given["retrieval_context"] = record.retrieval_context
-        self._check_texts(given)
+        read = (*metric.requires, *metric.uses)  # not the sources of documents, for their ids
+        check_texts({at: text for at, text in given.items() if FIELDS.get(at, at) in read}, _PICTURE)
         facts = metadata.get("reference_facts", metadata.get("expected_facts"))
         found: dict[str, Any] = {"id": record.name, "reference_facts": facts}
         if "metadata" in places:
@@ -289,17 +325,6 @@ class _TestCases(Wrapper):
     def failed(self, error: BaseException, *, strict: bool = False) -> Score:
         """Raise our own errors only: at a TypeError DeepEval measures again, unguarded."""
         return super().failed(error, strict=strict and isinstance(error, CtxMetricsError))
-
-    def _check_texts(self, values: dict[str, Any]) -> None:
-        for place, value in values.items():
-            if FIELDS.get(place, place) not in (*self.metric.requires, *self.metric.uses):
-                continue  # sources of documents, for their ids
-            listed = isinstance(value, list)
-            for number, item in enumerate(value if listed else [value], 1):
-                text = text_of(item)
-                if isinstance(text, str) and (found := _PICTURE.search(text)):
-                    where = f"field '{place}'" + (f", item {number}" if listed else "")
-                    raise NotTextError(refusal(where, found.group()))
 
 
 def _test_run(_: object) -> str | None:

@@ -7,13 +7,13 @@
 The numbers are those of `ctxmetrics`; nothing but data passes through here.
 """
 
-from ctxmetrics import metrics as core
+import ctxmetrics as core
 from ctxmetrics.errors import missing_extra
 
 try:
     import langchain_core as _langchain_core  # noqa: F401 - by itself, so that its absence is told from a broken one
 except ModuleNotFoundError as _error:
-    raise missing_extra("langchain-core", "langchain") from _error
+    raise missing_extra("langchain-core") from _error
 
 from ctxmetrics_langchain.evaluators import MetricEvaluator, RetrievalEvaluator
 from ctxmetrics_langchain.models import ChatModel

@@ -9,7 +9,7 @@ from typing import Any
 from langsmith.run_helpers import get_tracing_context
 from langsmith.schemas import Example, Run
 
-from ctxmetrics.fields import SCHEMAS
+from ctxmetrics.adapting import SCHEMAS
 
 # What is shown beside a score with a pass mark, by whether it passed.
 VALUES: dict[bool | None, str | None] = {True: "passed", False: "failed", None: None}

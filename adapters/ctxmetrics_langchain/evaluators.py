@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 from uuid import UUID
 
 from langchain_core.language_models import BaseChatModel
@@ -13,23 +13,24 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import set_config_context
 from langsmith import EvaluationResult, RunEvaluator, trace
 
-from ctxmetrics._frozen import FrozenDict
-from ctxmetrics._runtime.background import run_sync
-from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, WrapperParams, as_judge, compact
-from ctxmetrics.errors import CtxMetricsError, ParameterError
-from ctxmetrics.fields import KeyParams
-from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics import Metric
-from ctxmetrics.models.base import Model
-from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score
+from ctxmetrics import Judge, Metric, Model, Score
+from ctxmetrics.adapting import (
+    FrozenDict,
+    KeyParams,
+    MetricClass,
+    Wrapper,
+    WrapperParams,
+    as_judge,
+    compact,
+    run_sync,
+)
+from ctxmetrics.errors import ParameterError
 from ctxmetrics_langchain.documents import SCHEMA, VALUES, to_record
 from ctxmetrics_langchain.models import ChatModel
 
 if TYPE_CHECKING:
     from langsmith.evaluation.evaluator import EvaluationResults
     from langsmith.schemas import Example, Run
-    from typing_extensions import Unpack
 
     from ctxmetrics_langchain.strings import MetricStringEvaluator
 
@@ -163,22 +164,37 @@ class RetrievalEvaluator(RunEvaluator):
             raise ParameterError(f"A string evaluator has one score. Make one each of: {self._name}.")
         return MetricStringEvaluator(self._name, self.wrappers[self._name])
 
-    def as_function(self) -> Callable[..., Any]:
-        """Return it the way openevals writes evaluators: ``f(inputs=, outputs=, reference_outputs=, **fields)``.
+    def __call__(
+        self, *, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **fields: Any
+    ) -> Any:
+        """Score what is given, the way openevals writes evaluators: ``evaluator(inputs=, outputs=, reference_outputs=)``.
 
-        Lack of data raises nothing but gives ``score`` None: LangSmith shows no row at all when a function raises.
+        Lack of data raises nothing but gives ``score`` None.
+
+        Args:
+            inputs: The question, or a mapping that holds it.
+            outputs: What the target returned.
+            reference_outputs: What is expected.
+            **fields: Fields by their own names.
+        """
+        record = {
+            **fields,
+            "inputs": inputs,
+            "outputs": outputs,
+            "reference_outputs": reference_outputs,
+        }
+        return _one_or_all(to_rows(self._scores(record, strict=False)))
+
+    def as_function(self) -> Callable[..., Any]:
+        """Return it as a function with the arguments of `__call__`, which LangSmith hands over by their names.
+
+        LangSmith shows no row at all when a function raises; this one does not.
         """
 
         def evaluator(
             *, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **fields: Any
         ) -> Any:
-            record = {
-                **fields,
-                "inputs": inputs,
-                "outputs": outputs,
-                "reference_outputs": reference_outputs,
-            }
-            return _one_or_all(to_rows(self._scores(record, strict=False)))
+            return self(inputs=inputs, outputs=outputs, reference_outputs=reference_outputs, **fields)
 
         evaluator.__name__ = self._name
         return evaluator
@@ -188,37 +204,19 @@ class RetrievalEvaluator(RunEvaluator):
 
         Keys are ``<key>_mean``. It scores by itself; a judge's finished judgements are remembered, not paid again.
         """
-        from ctxmetrics.evaluation.engine import evaluate
 
         def evaluator(runs: Sequence[Run], examples: Sequence[Example]) -> dict[str, Any]:
             records = [to_record(*pair) for pair in zip(runs, examples, strict=True)]
             results = []
             for key, wrapper in self.wrappers.items():
-                samples = [_lenient(record, wrapper) for record in records]
-                summary = evaluate(samples, [wrapper.metric], progress=False).summary()
+                summary = wrapper.summary(records)
                 told = summary[wrapper.metric.name].to_dict()
-                results.append(
-                    {
-                        "key": f"{key}_mean",
-                        "score": told["mean"],
-                        "comment": str(summary),
-                        "evaluator_info": told,
-                    }
-                )
+                result = {"key": f"{key}_mean", "score": told["mean"], "comment": str(summary)}
+                results.append({**result, "evaluator_info": told})
             return {"results": results}
 
         evaluator.__name__ = f"{self._name} (mean)"
         return evaluator
-
-
-def _lenient(record: Mapping[str, Any], wrapper: Wrapper) -> Sample:
-    """Read what is there; a record that cannot be read lacks everything, and its score says so."""
-    metric = wrapper.metric
-    try:
-        fields = SCHEMA.read(record, wrapper.keys, (), (*metric.requires, *metric.uses))
-        return Sample(**{**fields, "id": None})  # one example may be run several times
-    except CtxMetricsError:
-        return Sample()
 
 
 def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:

@@ -13,18 +13,19 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config
 from pydantic import BaseModel
 
-from ctxmetrics._secrets import safe_text
-from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.models.base import Prompt, Reply
-from ctxmetrics.models.frameworks import (
+from ctxmetrics import Prompt, Reply
+from ctxmetrics.adapting import (
     ForeignModel,
+    any_reply,
     describe,
     has_class,
     langchain_reply,
     message_reply,
+    response_format,
+    safe_text,
     unread_reply,
 )
-from ctxmetrics.models.openai.strict_schema import response_format
+from ctxmetrics.errors import JudgeError, ParameterError
 
 # Statuses of a server that does not take the request.
 _REFUSED = (400, 422)
@@ -57,9 +58,10 @@ class ChatModel(ForeignModel):
         self.tools: bool = calls_tools if tools is None else tools
         # These send ``response_format`` as OpenAI understands it, and return the text unchanged.
         self._takes_format = tools is None and has_class(chat_model, "BaseChatOpenAI")
-        super().__init__(
-            chat_model, describe("langchain", [chat_model]) + ("" if self.tools else " text")
-        )
+        insisted = "" if self.tools else " text"
+        if tools and has_class(chat_model, "BaseChatOpenAI"):
+            insisted = " tools"
+        super().__init__(chat_model, f"{describe('langchain', [chat_model])}{insisted}")
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the chat model, in the loop this runs in.
@@ -96,11 +98,8 @@ class ChatModel(ForeignModel):
         bind: Any = self.chat_model.with_structured_output
         named = "method" in inspect.signature(bind).parameters
         options = {"method": "function_calling"} if named else {}
-        titled = {
-            **schema.model_json_schema(),
-            "title": schema.__name__,
-        }  # LangChain names the tool by the title
-        asked: Any = bind(titled, include_raw=True, **options).pick("raw")
+        # The first step of what it returns is the model with the tool; the second would parse the reply.
+        asked: Any = bind(any_reply(schema).model_json_schema(), **options).first
         try:
             return message_reply(await asked.ainvoke(messages))
         except JudgeError:

@@ -13,10 +13,9 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langsmith import Client, evaluate, tracing_context
 from langsmith.schemas import Example
 
-from ctxmetrics.adapting.runners import Runner
+from ctxmetrics import Metric, Sample
+from ctxmetrics.adapting import Runner
 from ctxmetrics.errors import MissingFieldError
-from ctxmetrics.metrics.base import Metric
-from ctxmetrics.samples import Sample
 from ctxmetrics_langchain.documents import SCHEMA
 from ctxmetrics_langchain.evaluators import RetrievalEvaluator
 

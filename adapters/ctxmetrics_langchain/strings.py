@@ -6,15 +6,15 @@ from typing import Any
 
 from langchain_core.runnables.config import ensure_config, set_config_context
 
-from ctxmetrics.adapting.wrapper import Wrapper
+from ctxmetrics import Score
+from ctxmetrics.adapting import Wrapper
 from ctxmetrics.errors import missing_extra
-from ctxmetrics.scores import Score
 from ctxmetrics_langchain.documents import VALUES
 
 try:
     from langchain_classic.evaluation import StringEvaluator
 except ModuleNotFoundError as _error:
-    raise missing_extra("langchain-classic", "langchain-classic") from _error
+    raise missing_extra("langchain-classic") from _error
 
 
 class Grade(dict[str, Any]):

@@ -7,7 +7,7 @@
 Contexts come from the outputs, else from the trace's RETRIEVER spans. No model and no key are needed.
 """
 
-from ctxmetrics import metrics as core
+import ctxmetrics as core
 from ctxmetrics.errors import missing_extra
 
 try:
@@ -15,7 +15,7 @@ try:
 except ImportError as _error:
     if (_error.name or "").partition(".")[0] != "mlflow":
         raise
-    raise missing_extra("mlflow 3.9 or newer", "mlflow") from _error
+    raise missing_extra("mlflow", "3.9 or newer") from _error
 
 __all__ = [
     "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer", "IDBasedContextPrecisionScorer",

@@ -13,9 +13,8 @@ from typing import Any
 import mlflow
 from mlflow.genai import evaluate
 
-from ctxmetrics.adapting.runners import Runner, aside
-from ctxmetrics.metrics.base import Metric
-from ctxmetrics.samples import Sample
+from ctxmetrics import Metric, Sample
+from ctxmetrics.adapting import Runner, aside
 from ctxmetrics_mlflow.scorers import SCHEMA, MetricScorer
 
 _SETTINGS: dict[str, str | None] = {

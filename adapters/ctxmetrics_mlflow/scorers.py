@@ -7,21 +7,25 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanType, Trace
 from mlflow.genai.scorers import Scorer
 from mlflow.tracing.constant import TraceMetadataKey
 from pydantic import PrivateAttr
-from typing_extensions import Unpack
 
-from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, WrapperParams, as_judge, compact
+from ctxmetrics import Judge, Metric, Model, Score
+from ctxmetrics.adapting import (
+    SCHEMAS,
+    KeyParams,
+    MetricClass,
+    Wrapper,
+    WrapperParams,
+    as_judge,
+    compact,
+    text_of,
+)
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.fields import SCHEMAS, KeyParams, text_of
-from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics import Metric
-from ctxmetrics.models.base import Model
-from ctxmetrics.scores import Score
 
 # Characters with which MLflow refuses to log a metric: at the end of a run, when all judging is paid.
 _NOT_IN_A_NAME = re.compile(r"[^\w.\- ]")

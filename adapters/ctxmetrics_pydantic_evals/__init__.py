@@ -8,7 +8,7 @@
 No model and no key are needed; ``judge=`` takes any model of pydantic-ai, or its name (``"openai:gpt-5.2"``).
 """
 
-from ctxmetrics import metrics as core
+import ctxmetrics as core
 from ctxmetrics.errors import missing_extra
 
 try:
@@ -17,7 +17,7 @@ try:
 except ImportError as _error:
     if (_error.name or "").partition(".")[0] not in ("pydantic_evals", "pydantic_ai"):
         raise
-    raise missing_extra("pydantic-evals 1.32 or newer", "pydantic-evals") from _error
+    raise missing_extra("pydantic-evals", "1.32 or newer") from _error
 
 __all__ = [
     "EVALUATORS", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",

@@ -6,41 +6,30 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Unpack, get_type_hints
 
 from pydantic_ai.models import Model
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
-from typing_extensions import Unpack
 
-from ctxmetrics._runtime.background import run_sync
-from ctxmetrics._runtime.run import part_of
-from ctxmetrics._version import __version__
-from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, WrapperParams
-from ctxmetrics.conventions import Unit
+from ctxmetrics import Judge, Metric, Score, __version__
+from ctxmetrics.adapting import (
+    OPTIONS,
+    MetricClass,
+    Place,
+    Schema,
+    Wrapper,
+    WrapperParams,
+    check_parameters,
+    part_of,
+    run_sync,
+)
 from ctxmetrics.errors import CtxMetricsError
-from ctxmetrics.fields import OPTIONS, Place, Schema
-from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics import Metric
-from ctxmetrics.metrics.base import Formula, check_parameters
-from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
-from ctxmetrics.scores import Score
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 # What a data set's file may say for a parameter. In code, ``judge``, ``similarity`` and keys may be objects.
 _IN_FILES: Mapping[str, Any] = {
-    "convention": str,
-    "threshold": float | None,
-    "strict": bool,
-    "top_k": int | None,
+    **get_type_hints(WrapperParams, localns={"Measure": str}),
     "judge": str | None,
-    "unit": Unit | SpanUnit | None,
-    "language": str | None,
-    "relevance": Literal["useful", "supports"],
-    "formula": Formula | SpanFormula,
-    "min_similarity": float,
-    "min_cover": float,
-    "similarity": str,
-    "explain": bool,
 }
 _KEYS = (*OPTIONS.values(), "id_key")
 # What Rich takes for a tag. Before some 2.x, pydantic-evals prints reasons and failures as markup, and a chunk that says

@@ -11,19 +11,17 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart, TextPart, ToolC
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.tools import ToolDefinition
 
-from ctxmetrics._secrets import safe_text
-from ctxmetrics.adapting.wrapper import as_judge
-from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.base import Judge
-from ctxmetrics.judges.lexical.judge import LexicalJudge
-from ctxmetrics.models.base import Prompt, Reply
-from ctxmetrics.models.frameworks import (
+from ctxmetrics import Judge, LexicalJudge, Prompt, Reply
+from ctxmetrics.adapting import (
     ForeignModel,
+    as_judge,
     check_finished,
     describe,
+    safe_text,
     token_usage,
     unread_reply,
 )
+from ctxmetrics.errors import JudgeError, ParameterError
 
 
 class PydanticAIModel(ForeignModel):
@@ -47,7 +45,7 @@ class PydanticAIModel(ForeignModel):
         """Ask the model, in the loop this runs in.
 
         Raises:
-            JudgeError: Its reply was cut off. What its client raises passes through.
+            JudgeError: Its reply was cut off, or cannot be read. What its client raises passes through.
         """
         tool = ToolDefinition(name="reply", parameters_json_schema=schema.model_json_schema())
         asked = ModelRequest(parts=[SystemPromptPart(prompt.system), UserPromptPart(prompt.user)])
@@ -61,7 +59,10 @@ class PydanticAIModel(ForeignModel):
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
             return unread_reply(error)
         check_finished(getattr(response, "finish_reason", None))
-        calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
+        try:
+            calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
+        except (TypeError, ValueError) as error:
+            raise JudgeError(f"the reply's arguments cannot be read: {safe_text(error)}") from None
         texts = [part.content for part in response.parts if isinstance(part, TextPart)]
         return Reply(content="\n".join(calls or texts), usage=token_usage(response.usage))
 

@@ -9,9 +9,8 @@ from typing import Any
 from pydantic_evals import Case, Dataset
 
 import ctxmetrics_pydantic_evals
-from ctxmetrics.adapting.runners import Runner
-from ctxmetrics.metrics.base import Metric
-from ctxmetrics.samples import Sample
+from ctxmetrics import Metric, Sample
+from ctxmetrics.adapting import Runner
 from ctxmetrics_pydantic_evals.evaluators import SCHEMA
 
 

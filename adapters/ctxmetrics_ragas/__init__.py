@@ -11,7 +11,7 @@ No LLM and no key are needed; give ``llm=`` any LLM of Ragas, or ``judge="framew
 by default, so that only the import changes.
 """
 
-from ctxmetrics import metrics as core
+import ctxmetrics as core
 from ctxmetrics.errors import MissingExtraError, install_command, missing_extra
 
 try:
@@ -19,11 +19,12 @@ try:
     from ragas.metrics.collections.base import BaseMetric as _BaseMetric  # noqa: F401 - asks what Ragas this is
 except ImportError as _error:
     if _error.name == "ragas":
-        raise missing_extra("ragas", "ragas") from None
+        raise missing_extra("ragas") from None
     _advice = f"0.3.9 to 0.4.x is needed, with langchain-community<0.4.2: {install_command('ragas')}"
     raise MissingExtraError(f"The installed Ragas cannot be imported ({_error}); {_advice}") from None
 
-from ctxmetrics_ragas.metrics import ContextResult, JudgedMetric, RagasMetric
+from ctxmetrics_ragas.judged import JudgedMetric
+from ctxmetrics_ragas.metrics import ContextResult, RagasMetric
 from ctxmetrics_ragas.model import RagasModel
 
 __all__ = [

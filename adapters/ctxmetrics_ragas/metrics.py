@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Never, ParamSpec, Self, TypeVar, Unpack
 
 from ragas.callbacks import RagasTracer
 from ragas.llms.base import BaseRagasLLM
@@ -19,25 +17,27 @@ from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, Sing
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
-from ctxmetrics._runtime.background import run_sync
-from ctxmetrics._runtime.run import Run, current_run, using
-from ctxmetrics.adapting.wrapper import FrameworkRun, MetricClass, MetricParams, Wrapper, build_metric
-from ctxmetrics.errors import InputFileError, ParameterError, SampleError
-from ctxmetrics.evaluation.engine import aevaluate
-from ctxmetrics.evaluation.options import RunOptions
-from ctxmetrics.evaluation.sources import check_id
-from ctxmetrics.fields import SCHEMAS, check_keys
-from ctxmetrics.judges.base import Judge
-from ctxmetrics.judges.llm.judge import LLMJudge
-from ctxmetrics.metrics.base import Metric
-from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score
+from ctxmetrics import Metric, Sample, Score
+from ctxmetrics.adapting import (
+    SCHEMAS,
+    MetricClass,
+    MetricParams,
+    Run,
+    RunOptions,
+    SampleWrapper,
+    build_metric,
+    current_run,
+    load_metric,
+    run_sync,
+    save_metric,
+    using,
+)
+from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
     from ragas.dataset_schema import SingleTurnSample
     from ragas.run_config import RunConfig
-    from typing_extensions import Never, Self, Unpack
 
 
 P = ParamSpec("P")
@@ -60,19 +60,6 @@ SCHEMA = replace(
     judge_option='llm=, or judge="framework" for the LLM of evaluate(llm=..)',
     evaluation=_evaluation,
 )
-
-
-class _Samples(Wrapper):
-    """A metric that scores samples: ours as they are, and of Ragas' the fields that it looks at."""
-
-    def read(self, record: Sample | SingleTurnSample) -> Sample:
-        """Return the sample."""
-        return record if isinstance(record, Sample) else _read(self.metric, record)
-
-
-def _read(metric: Metric, sample: SingleTurnSample) -> Sample:
-    columns = (*metric.requires, *metric.uses)
-    return Sample(**{name: getattr(sample, name, None) for name in columns})
 
 
 def _sync(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
@@ -201,30 +188,8 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         Raises:
             ParameterError: A parameter is a function.
         """
-        given = "given" if getattr(self.core, "judge", None) is not None else None
-        config = {
-            item.name: value
-            for item in fields(self.core)
-            if item.name != "judge" and (value := getattr(self.core, item.name)) != item.default
-        }
-        for name, value in config.items():
-            if callable(value):
-                raise ParameterError(
-                    f"{self.core.name}: {name} is a function, which no file can hold. Name a measure."
-                )
-        file = Path(path or "")
-        if file.is_dir():
-            file /= f"{self.name}.json"
-        elif not file.suffix:
-            file = file.with_suffix(".json")
-        data = {
-            "format_version": "1.0",
-            "metric_type": type(self).__name__,
-            "name": self.name,
-            "judge": "framework" if isinstance(self, MetricWithLLM) else given,
-            "config": config,
-        }
-        file.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        judge = "framework" if isinstance(self, MetricWithLLM) else None
+        save_metric(self.core, path, kind=type(self).__name__, name=self.name, judge=judge)
 
     @classmethod
     def load(cls, path: str | PathLike[str], **judging: Any) -> Self:
@@ -234,23 +199,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             InputFileError: The file is not there, holds no metric, or one of another class.
             ParameterError: The metric had a judge, and none is given.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-            kind, name, judge, config = (data[key] for key in ("metric_type", "name", "judge", "config"))
-            params = dict(config)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputFileError(
-                f"{path} is no saved metric ({type(error).__name__}: {error})."
-            ) from None
-        if kind != cls.__name__:
-            raise InputFileError(f"{path} holds a {kind}, not a {cls.__name__}. Write {kind}.load(..).")
-        if judge == "given" and not judging:
-            raise ParameterError(
-                f"{path}: the metric had a judge of its own, which no file holds. Give it again."
-            )
-        if judge is not None:
-            judging = judging or {"judge": judge}
-        return cls(**params, name=name, **judging)
+        return cls(**load_metric(path, cls.__name__, judging))
 
     def init(self, run_config: RunConfig) -> None:
         """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""
@@ -266,7 +215,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     def _only_required_columns_single_turn(self, sample: SingleTurnSample) -> Any:
         """Return the sample as ours, read once: what Ragas' runner notes down, and hands to `_single_turn_ascore`."""
         try:
-            return _read(self.core, sample)
+            return SampleWrapper(self.core, SCHEMA).read(sample)
         except SampleError:  # a failure of the metric, and of its trace, when it is read again there
             return super()._only_required_columns_single_turn(sample)
 
@@ -282,7 +231,10 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         return _number(score)
 
     async def single_turn_ascore(
-        self, sample: SingleTurnSample, callbacks: Any = None, timeout: float | None = None
+        self,
+        sample: SingleTurnSample,
+        callbacks: Any = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - Ragas' name
     ) -> float:
         """Score one of Ragas' samples; a metric that never waits is not timed, which would take a task of its own."""
         return await super().single_turn_ascore(sample, callbacks, timeout if self.core.waits else None)
@@ -327,7 +279,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             "labels": labels,
             "metadata": metadata,
         }
-        return ContextResult(await self._score(_sample({**sample, **others})))
+        return ContextResult(await self._score(SampleWrapper.given({**sample, **others})))
 
     async def abatch_score(
         self, inputs: list[dict[str, Any]], **options: Unpack[RunOptions]
@@ -343,21 +295,8 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         Raises:
             CtxMetricsError: Something is wrong with every sample; this is the first one's.
         """
-        options.setdefault("progress", False)
-        options.setdefault("timeout", (_run.get() or current_run()).timeout)
-        wrapper, run = _Samples(self._judging(), SCHEMA), FrameworkRun()
-        places: dict[str, int] = {}
-        found = [_checked(given, number, places) for number, given in enumerate(inputs, 1)]
-        samples = [item for item in found if isinstance(item, Sample)]
-        if found and not samples:
-            raise next(item for item in found if isinstance(item, SampleError))
-        rows = iter(await aevaluate(samples, [wrapper.metric], **options))
-        scores = [
-            next(rows)[wrapper.metric.name] if isinstance(item, Sample) else wrapper.failed(item)
-            for item in found
-        ]
-        for score in scores:
-            run.warn(wrapper, score)
+        with using(_run.get() or current_run()):
+            scores = await SampleWrapper(self._judging(), SCHEMA).ascore_all(inputs, **options)
         return [ContextResult(score) for score in scores]
 
     score: ClassVar[Callable[..., ContextResult]] = _sync(ascore)
@@ -369,133 +308,13 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             # No model looks for the callbacks, which a context variable would keep alive.
             if isinstance(sample, Sample):
                 return metric.score(sample)
-            return _Samples(metric, SCHEMA).score(sample)
+            return SampleWrapper(metric, SCHEMA).score(sample)
         CALLBACKS.set(callbacks)
         with using(_run.get() or current_run()):
-            return await _Samples(metric, SCHEMA).ascore(sample)
+            return await SampleWrapper(metric, SCHEMA).ascore(sample)
 
     def _judging(self) -> Metric:
         return self.core
-
-
-class JudgedMetric(RagasMetric):
-    """A metric whose verdicts come from a judge.
-
-    Args:
-        judge: A judge of `ctxmetrics`; ``"framework"``: the LLM of ``evaluate(llm=..)``. By default `judged_by`, else
-            the embedded judge, and no LLM is asked for.
-        llm: The LLM to judge with: ``llm_factory(..)``, a ``BaseRagasLLM``, or a LangChain model.
-        **settings: See `RagasMetric`.
-    """
-
-    # The ``judge=`` of a metric that is given neither a judge nor an LLM.
-    judged_by: ClassVar[Literal["framework"] | None] = None
-
-    core: Any
-
-    def __new__(cls, *_: Any, judge: Any = None, llm: Any = None, core: Any = None, **__: Any) -> Self:
-        """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
-        if judge is None and llm is None and getattr(core, "judge", None) is None:
-            judge = cls.judged_by
-        kind: Any = (
-            _waiting(cls.public or cls) if isinstance(judge, str) and judge == "framework" else cls
-        )
-        metric: Self = super().__new__(kind)
-        vars(metric)["_lent"] = ContextVar("ctxmetrics_ragas_lent", default=None)
-        return metric
-
-    def __init__(
-        self,
-        *_: Never,
-        judge: Judge | Literal["framework"] | None = None,
-        llm: Any = None,
-        **settings: Unpack[Settings],
-    ) -> None:
-        super().__init__(*_, **settings)
-        if judge is not None and llm is not None:
-            raise ParameterError(f"{type(self).__name__}: give judge= or llm=, not both.")
-        if judge is not None and not isinstance(self, MetricWithLLM):
-            self.core = replace(self.core, judge=judge)
-        if llm is not None:
-            self.llm = llm
-
-    @property
-    def llm(self) -> Any:
-        """The LLM that judges, or None. Setting it makes it the judge."""
-        model = getattr(self.core.judge, "model", None)
-        return model.llm if isinstance(model, RagasModel) else None
-
-    @llm.setter
-    def llm(self, llm: Any) -> None:
-        self.core = self._judged_by(llm)
-
-    def _judged_by(self, llm: Any) -> Any:
-        return replace(self.core, judge=None if llm is None else LLMJudge(RagasModel(llm)))
-
-
-class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatibleVariableOverride]  # llm is a property
-    """A judged metric that waits for ``evaluate()`` to lend it an LLM.
-
-    ``evaluate()`` sets ``llm`` where it is None, calls ``init``, submits ``single_turn_ascore`` for every sample, and
-    sets ``llm`` back to None at its end, also while another ``evaluate()`` uses the same object. So what it lends belongs
-    to the run: it is kept in the run's context and with what the run submits. An LLM that is set by hand stays.
-    """
-
-    _lent: ContextVar[Any]  # the core metric with the LLM of the run
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # ragas/evaluation.py lends and takes back by setting this attribute (lines 180 and 332), as people give an LLM by
-        # hand: only its module tells one from the other.
-        lends = name == "llm" and sys._getframe(1).f_globals.get("__name__") == "ragas.evaluation"  # noqa: SLF001 - Python has no other name for it
-        if name == "llm":
-            self._lent.set(self._judged_by(value) if lends and value is not None else None)
-        if not lends:
-            super().__setattr__(name, value)
-
-    @property
-    def single_turn_ascore(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # a method there
-        """Score one of Ragas' samples with the LLM of the run that asks for this, in whichever context it is called."""
-        lent, score = self._lent.get(), super().single_turn_ascore
-
-        async def single_turn_ascore(
-            sample: SingleTurnSample, callbacks: Any = None, timeout: Any = None
-        ) -> float:
-            self._lent.set(lent or self._lent.get())
-            return await score(sample, callbacks, timeout)
-
-        return single_turn_ascore
-
-    def _judging(self) -> Any:
-        metric = self._lent.get() or self.core
-        if metric.judge is None:
-            raise ParameterError(
-                f"{self.name} has no LLM yet. Give llm= to {type(self).__name__}(..), or score it in "
-                "ragas.evaluate(.., llm=..); judge=LexicalJudge() takes the embedded judge, which needs none."
-            )
-        return metric
-
-
-@cache
-def _waiting(cls: type[JudgedMetric]) -> type[JudgedMetric]:
-    body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls}
-    return type(cls.__name__, (_Waiting, cls), body)
-
-
-def _checked(given: Mapping[str, Any], number: int, places: dict[str, int]) -> Sample | SampleError:
-    """Read a sample, or return what is wrong with it: unlike `aevaluate`, a batch refuses none but that one."""
-    try:
-        sample = _sample(given, f"Sample {number}")
-        check_id(sample, number, places)
-    except SampleError as error:
-        return error
-    return sample
-
-
-def _sample(given: Mapping[str, Any], where: str = "Sample") -> Sample:
-    """Read a sample that is given in Python, where an unknown field is an error."""
-    sample = Sample.from_dict(given, where=where)
-    check_keys(given, SCHEMAS["ragas"].known_keys, where, "ragas")
-    return sample
 
 
 def _number(score: Score) -> float:

@@ -15,12 +15,8 @@ from pydantic import BaseModel
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
-from ctxmetrics._runtime.failures import classify
-from ctxmetrics._secrets import mask_logs_of
+from ctxmetrics import Prompt, Reply, Usage, adapting
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.models import frameworks
-from ctxmetrics.models.base import Prompt, Reply, checked_usage
-from ctxmetrics.verdicts import Usage
 
 # Where Ragas' wrappers keep the LLM they wrap.
 _WRAPPED = ("langchain_llm", "llm", "generator")
@@ -30,7 +26,7 @@ _SET_BY_WRAPPER = ("temperature", "n")
 CALLBACKS: ContextVar[Any] = ContextVar("ctxmetrics_ragas_callbacks", default=None)
 
 
-class RagasModel(frameworks.ForeignModel):
+class RagasModel(adapting.ForeignModel):
     """A Ragas LLM as a model: ``LLMJudge(RagasModel(llm))``.
 
     Temperature and everything else stays as the LLM has it; a client that is not async is called in a thread.
@@ -52,7 +48,7 @@ class RagasModel(frameworks.ForeignModel):
                 "model; a judge of ctxmetrics goes into judge=."
             )
         self.llm: Any = llm
-        mask_logs_of("instructor")  # it logs what a server answers, as errors
+        adapting.mask_logs_of("instructor")  # it logs what a server answers, as errors
         self._asked: Any = llm
         if isinstance(llm, InstructorLLM):
             # Instructor asks again about a reply that does not fit; so does the judge, and one of them is enough.
@@ -60,7 +56,7 @@ class RagasModel(frameworks.ForeignModel):
             self._asked.model_args = {"max_retries": 0, **llm.model_args}
         layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
         skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER
-        super().__init__(llm, frameworks.describe("ragas", layers, name=name, skip=skip))
+        super().__init__(llm, adapting.describe("ragas", layers, name=name, skip=skip))
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the LLM, in the loop this runs in.
@@ -75,8 +71,8 @@ class RagasModel(frameworks.ForeignModel):
         except JudgeError:
             raise
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
-            return frameworks.unread_reply(error)
-        return frameworks.langchain_reply(result)
+            return adapting.unread_reply(error)
+        return adapting.langchain_reply(result)
 
     async def _ask_langchain(self, value: StringPromptValue) -> Any:
         if not isinstance(self.llm, BaseRagasLLM):
@@ -91,7 +87,7 @@ class RagasModel(frameworks.ForeignModel):
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
         from anyio import to_thread
 
-        asking: dict[str, Any] = {"prompt": text, "response_model": frameworks.any_reply(schema)}
+        asking: dict[str, Any] = {"prompt": text, "response_model": adapting.any_reply(schema)}
         try:
             if getattr(self.llm, "is_async", True):
                 found = await self._asked.agenerate(**asking)
@@ -99,15 +95,15 @@ class RagasModel(frameworks.ForeignModel):
                 ask = partial(self._asked.generate, **asking)
                 found = await to_thread.run_sync(ask, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - it is raised again, unless the judge can read the reply itself
-            return frameworks.unread_reply(error)
+            return adapting.unread_reply(error)
         answer = getattr(found, "_raw_response", None)
         if getattr(answer, "choices", None):
-            reply = frameworks.completion_reply(answer)
+            reply = adapting.completion_reply(answer)
         else:  # of another form than OpenAI's
-            counted = frameworks.token_usage(getattr(answer, "usage", None))
-            reply = Reply(content=frameworks.content_of(found), usage=counted)
+            counted = adapting.token_usage(getattr(answer, "usage", None))
+            reply = Reply(content=adapting.content_of(found), usage=counted)
         said = str(reply.content)
-        usage = checked_usage(reply.usage, sent=text, received=said)
+        usage = adapting.checked_usage(reply.usage, sent=text, received=said)
         self._report(text, said, usage)
         return replace(reply, usage=usage)
 
@@ -122,7 +118,7 @@ class RagasModel(frameworks.ForeignModel):
 
 def _final(error: BaseException) -> JudgeError:
     """Return an error as a failure that is not tried again."""
-    problem = classify(error)
+    problem = adapting.classify(error)
     if isinstance(problem, JudgeError):
         problem.retryable = False
         return problem

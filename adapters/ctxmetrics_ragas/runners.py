@@ -9,9 +9,8 @@ from typing import Any
 from ragas import EvaluationDataset, SingleTurnSample, evaluate
 
 import ctxmetrics_ragas
-from ctxmetrics.adapting.runners import Runner, aside
-from ctxmetrics.metrics.base import Metric
-from ctxmetrics.samples import Sample
+from ctxmetrics import Metric, Sample
+from ctxmetrics.adapting import Runner, aside
 
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ctxmetrics.agreement.agree import agree
     from ctxmetrics.agreement.checking.check import check_judge
     from ctxmetrics.agreement.span_labels import label_spans
-    from ctxmetrics.comparison.compare import Comparison, compare
+    from ctxmetrics.comparison.compare import compare
+    from ctxmetrics.comparison.view import Comparison
     from ctxmetrics.errors import CtxMetricsError
     from ctxmetrics.evaluation.engine import aevaluate, evaluate
     from ctxmetrics.evaluation.estimate import Estimate, estimate
     from ctxmetrics.evaluation.results import Results
-    from ctxmetrics.files import read_samples
     from ctxmetrics.judges.base import Claims, Judge, Judgement, JudgeRequest
     from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.judges.llm.judge import LLMJudge, forget
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from ctxmetrics.models.base import Model, Prompt, Reply
     from ctxmetrics.models.openai.model import OpenAIModel
     from ctxmetrics.report.view import Row
-    from ctxmetrics.samples import Sample
+    from ctxmetrics.samples import Sample, read_samples
     from ctxmetrics.scores import Score
     from ctxmetrics.tables.table import score_table
     from ctxmetrics.verdicts import Evidence, Usage, Verdict
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 # The module of each public name.
 _HOME = {
     "Claims": "judges.base",
-    "Comparison": "comparison.compare",
+    "Comparison": "comparison.view",
     "ContextPrecision": "metrics",
     "ContextRecall": "metrics",
     "ContextUtilization": "metrics",
@@ -108,7 +108,7 @@ _HOME = {
     "evaluate": "evaluation.engine",
     "forget": "judges.llm.judge",
     "label_spans": "agreement.span_labels",
-    "read_samples": "files",
+    "read_samples": "samples",
     "score_table": "tables.table",
 }
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 _JOINERS = "\u200c\u200d"
 # Characters of ordinary pages that do nothing beyond their own element.
 _HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
+# What makes a line of a log a command of GitHub's runner, which skips the spaces before it, or of Azure's.
+_COMMAND = re.compile(r"^(\s*)(?::(?=:)|#(?=#(?:vso)?\[))", re.MULTILINE)
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -28,3 +33,8 @@ def visible(text: str, keep: str = "") -> str:
 def visible_on_page(text: str) -> str:
     """Return a text for an element of a page: as `visible`, with line ends and the spaces that ordinary pages have."""
     return visible(text.replace("\r\n", "\n"), keep=_HARMLESS)
+
+
+def without_commands(text: str) -> str:
+    """Return a text that is no command to a CI system: what begins one gets the replacement character."""
+    return _COMMAND.sub("\\1\ufffd", text)

@@ -185,7 +185,7 @@ def _windows(keys: frozenset[str]) -> frozenset[str]:
     forms = set(keys)
     for key in keys:
         for before in range(3):
-            text = b64encode(b" " * before + key.encode()).decode().rstrip("=")
+            text = b64encode(b" " * before + key.encode(errors="surrogatepass")).decode().rstrip("=")
             inner = text[-(-before * 8 // 6) : -1]
             forms |= {inner, inner.replace("+", "-").replace("/", "_")}
     return frozenset(form[at : at + _RUN] for form in forms for at in range(len(form) - _RUN + 1))

@@ -98,6 +98,50 @@ def student_quantile(probability: float, degrees: int) -> float:
     return math.tan(low) * math.sqrt(degrees)
 
 
+def student_p(t: float, degrees: int) -> float:
+    """Return how often Student's distribution is as far from 0 as ``t``, on both sides.
+
+    Source: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+
+    >>> round(student_p(2.0, 10), 6)
+    0.073388
+    """
+    return max(0.0, 1 - _central(math.atan(abs(t) / math.sqrt(degrees)), degrees))
+
+
+def sign_p(better: int, worse: int) -> float:
+    """P value of the exact sign test: both directions are equally frequent.
+
+    Source: W. J. Dixon, A. M. Mood, JASA 41 (1946) 557.
+
+    >>> sign_p(0, 6)
+    0.03125
+    """
+    changed = better + worse
+    tail = sum(math.comb(changed, hits) for hits in range(min(better, worse) + 1))
+    return min(1.0, tail / float(2 ** (changed - 1))) if changed else 1.0
+
+
+def upper_share(hits: int, size: int, tail: float) -> float:
+    """Return the exact upper end for a share: the share at which so few hits, or fewer, have probability ``tail``.
+
+    Source: C. J. Clopper, E. S. Pearson, Biometrika 26 (1934) 404.
+
+    >>> round(upper_share(0, 100, 0.025), 4)
+    0.0362
+    """
+    low, high = 0.0, 1.0
+    if hits == size:
+        return high
+    for _ in range(60):
+        share = (low + high) / 2
+        below = math.fsum(
+            math.comb(size, k) * share**k * (1 - share) ** (size - k) for k in range(hits + 1)
+        )
+        low, high = (share, high) if below > tail else (low, share)
+    return high
+
+
 def _central(angle: float, degrees: int) -> float:
     """Probability between -t and t, where t = tan(angle) * sqrt(degrees)."""
     cosine, sine = math.cos(angle), math.sin(angle)

@@ -197,10 +197,21 @@ def sentence(verdict: Verdict, language: str) -> str:
 
 def doubt(verdict: Verdict, language: str = "en") -> str:
     """Return what a person should look at in a verdict's evidence, in parentheses, or nothing."""
-    text = _DOUBTS.get(verdict.code or "", "")
+    text = contradiction(verdict) or _DOUBTS.get(verdict.code or "", "")
     if "unrelated" in verdict.details.get("weak", ()):
         text = _UNRELATED
     return f" ({say(text, language)})" if text else ""
+
+
+def contradiction(verdict: Verdict) -> str | None:
+    """Return what the embedded judge found against its yes: ``uncertain: number: '2 years' against '1 year'``."""
+    found = verdict.details.get("contradiction")
+    if verdict.code != "uncertain" or not isinstance(found, Mapping):
+        return None
+    kind, unit, context = (
+        clean(str(found.get(name) or ""), TEXT) for name in ("kind", "unit", "context")
+    )
+    return f"uncertain: {kind}: '{unit}'" + (f" against '{context}'" if context else "")
 
 
 def doubts_of(counts: Mapping[str, int], language: str) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, Union
+from typing import Literal
 
 from ctxmetrics.errors import ParameterError
 
 Unit = Literal["sentence", "claim", "fact"]
 Family = Literal["recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"]
 # What an empty side is worth on the 0-1 scale, ``"undefined"`` (None), or ``"judge"``: ask all the same.
-Empty = Union[float, Literal["undefined", "judge"]]  # noqa: UP007 - `float | Literal` is no expression on Python 3.10
+Empty = float | Literal["undefined", "judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,9 @@ _FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
-def _same(sides: EmptySides) -> Mapping[Family, EmptySides]:
-    return MappingProxyType(dict.fromkeys(_FAMILIES, sides))
-
-
-_UNDEFINED_WITHOUT_REFERENCE = _same(EmptySides(0.0, "undefined", "undefined"))
-
-
-def _judged(judged: EmptySides) -> Mapping[Family, EmptySides]:
-    return MappingProxyType({**_UNDEFINED_WITHOUT_REFERENCE, "recall": judged, "precision": judged})
+_UNDEFINED_WITHOUT_REFERENCE: Mapping[Family, EmptySides] = MappingProxyType(
+    dict.fromkeys(_FAMILIES, EmptySides(0.0, "undefined", "undefined"))
+)
 
 
 # Every convention by name.
@@ -117,7 +111,13 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 name="deepeval",
                 source="DeepEval 4.3.1",
                 threshold=0.5,
-                empty=_judged(EmptySides(0.0, 0.0, 0.0)),
+                empty=MappingProxyType(
+                    {
+                        **_UNDEFINED_WITHOUT_REFERENCE,
+                        "recall": EmptySides(0.0, 0.0, 0.0),
+                        "precision": EmptySides(0.0, 0.0, 0.0),
+                    }
+                ),
                 ours=("nothing retrieved is 0.0 (DeepEval asks its judge)",),
             ),
             Convention(

@@ -6,6 +6,8 @@ value, and its ``reason_code`` says why (`ctxmetrics.scores.ReasonCode`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ctxmetrics._secrets import masked
@@ -24,8 +26,11 @@ __all__ = [
     "NotTextError",
     "OutputFileError",
     "ParameterError",
+    "RequestError",
     "SampleError",
     "UnknownFieldError",
+    "install_command",
+    "missing_extra",
 ]
 
 
@@ -49,6 +54,12 @@ class ParameterError(CtxMetricsError):
     """A metric, judge or function was given a parameter it cannot use."""
 
     code = "invalid_parameter"
+
+
+class RequestError(ParameterError):
+    """No request to a judge's model could be built, so the fault is the model's or its options', and no sample's."""
+
+    code = "no_request"
 
 
 class SampleError(CtxMetricsError):
@@ -99,7 +110,7 @@ class OutputFileError(CtxMetricsError):
     code = "output_failed"
 
 
-class MissingExtraError(CtxMetricsError, ImportError):
+class MissingExtraError(ParameterError, ImportError):
     """An optional package is not installed; the message holds the install command."""
 
     code = "missing_extra"
@@ -143,9 +154,30 @@ class BudgetExceededError(CtxMetricsError):
     code = "budget_exceeded"
 
 
-def missing_extra(package: str, extra: str) -> MissingExtraError:
-    """Build the error that names the install command for an optional package."""
-    return MissingExtraError(f"{package} is not installed. Install it with: {install_command(extra)}")
+# The extra that brings each optional package.
+EXTRAS: Mapping[str, str] = MappingProxyType(
+    {
+        "deepeval": "deepeval",
+        "inspect-ai": "inspect",
+        "langchain-classic": "langchain-classic",
+        "langchain-core": "langchain",
+        "mlflow": "mlflow",
+        "narwhals": "tables",
+        "openai": "openai",
+        "pandas": "pandas",
+        "pyarrow": "parquet",
+        "pydantic-evals": "pydantic-evals",
+        "ragas": "ragas",
+    }
+)
+
+
+def missing_extra(package: str, version: str = "") -> MissingExtraError:
+    """Build the error that names the install command for an optional package: one of `EXTRAS`."""
+    what = f"{package} {version}".strip()
+    return MissingExtraError(
+        f"{what} is not installed. Install it with: {install_command(EXTRAS[package])}"
+    )
 
 
 def install_command(extra: str) -> str:

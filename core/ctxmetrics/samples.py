@@ -11,20 +11,23 @@ from ctxmetrics._frozen import EMPTY, FrozenDict, plain
 from ctxmetrics._pictures import in_value, refusal
 from ctxmetrics.errors import NotTextError, SampleError
 from ctxmetrics.fields import (
+    AUTO,
     FIELDS,
     TEXT_KEYS,
     TEXTS_OF,
+    RowFile,
     check_keys,
     ids_of,
     is_document,
     labels_are_spans,
-    read_row,
+    reading_alone,
     relevant,
     text_of,
 )
 from ctxmetrics.text import has_content
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from ctxmetrics.fields import Reading
@@ -33,6 +36,8 @@ T = TypeVar("T")
 
 _TEXT_FIELDS = ("user_input", "response", "reference")
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
+# So many levels of lists and mappings a field may have.
+_DEEPEST = 100
 # Longest text of a field: more is no chunk, but a file that was never cut.
 MAX_CHARACTERS = 10_000_000
 
@@ -110,9 +115,11 @@ class Sample:
     else:
 
         def __init__(self, **given: Any) -> None:
-            who = _who(given.get("id"))
+            who = "Sample" if given.get("id") is None else f"Sample {str(given['id'])[:80]!r}"
             if not _ABSENT.keys() >= given.keys():
                 check_keys(given, FIELDS, who, "ragas")
+            if deep := next((name for name in given if _is_deep(given[name])), None):
+                raise SampleError(f"{who}: field '{deep}' is nested too deeply. Write flat data.")
             values = {**_ABSENT, **given}
             if values["id"] is not None:
                 values["id"] = _id(values["id"], f"{who}: field 'id'")
@@ -147,10 +154,10 @@ class Sample:
             SampleError: A field has the wrong type.
             ParameterError: No such schema.
         """
-        return cls._of(read_row(mapping, schema, where), where)
+        return cls.read(mapping, reading_alone(mapping, schema), where)
 
     @classmethod
-    def read(cls, row: Mapping[str, Any], reading: Reading, *, where: str | None = None) -> Sample:
+    def read(cls, row: Mapping[str, Any], reading: Reading, where: str | None = None) -> Sample:
         """Read a row of a file or a table.
 
         Args:
@@ -161,16 +168,21 @@ class Sample:
         Raises:
             SampleError: As `from_dict` raises.
         """
-        return cls._of(reading.row(row, where), where)
+        return cls.made(reading.row(row, where)[0], where)
 
     @classmethod
-    def _of(cls, values: dict[str, Any], where: str | None) -> Sample:
+    def made(cls, values: Mapping[str, Any], where: str | None) -> Sample:
+        """Make a sample of the fields that a `Reading` found in a row; else as `read`."""
         try:
             return cls(**values)
         except SampleError as error:
             if where is None or values.get("id") is not None:
                 raise
             raise type(error)(f"{where}: {str(error).removeprefix('Sample: ')}") from None
+
+    def called(self, otherwise: str = "The sample") -> str:
+        """Return what messages call the sample: by its id, where it has one."""
+        return otherwise if self.id is None else f"Sample {self.id[:80]!r}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, as plain JSON-ready data."""
@@ -181,19 +193,46 @@ class Sample:
         }
 
 
+def read_samples(
+    path: str | os.PathLike[str], schema: str = AUTO, columns: Mapping[str, str] | None = None
+) -> RowFile[Sample]:
+    """Return the samples of a file, as an iterator.
+
+    JSON Lines, CSV, TSV and Parquet are read as they are needed. JSON may hold a list, one sample, a table by columns, or
+    an export with a list of rows in it. Where a file has a list as text (as JSON, or as pandas writes it), the list is
+    read; where every row has one text in its place, that is a list of one. What was decided, and which columns are no
+    field and went into the metadata, is logged once as a warning; the iterator's ``reading.mapping`` says where each
+    field stands.
+
+    Args:
+        path: A ``.jsonl``, ``.json``, ``.csv`` or ``.tsv`` file, also with ``.gz`` behind; a ``.parquet`` file; or a
+            folder that ``save_to_disk`` of Hugging Face's ``datasets`` wrote (pyarrow reads these two).
+        schema: Whose words the keys are (`ctxmetrics.fields.SCHEMAS`); ``"auto"`` finds out. With ``"aegis"``, a
+            request to Aegis with its ``evaluations`` is read too.
+        columns: Which column, or path such as ``vars.question``, holds which field, where no schema is right.
+
+    Raises:
+        InputFileError: The file is missing, empty, of an unknown kind or not what its ending promises.
+        MissingExtraError: pyarrow is needed, and not installed.
+        ParameterError: There is no such schema, field or column.
+        SampleError: A sample is malformed; the message names the line.
+    """
+    return RowFile(Sample.made, path, schema, columns)
+
+
 def _read_lists(values: dict[str, Any], who: str) -> None:
     """Turn the lists that were given into what is stored."""
     labels = values["reference_context_ids"], values["reference_contexts"]
     for ids, texts in TEXTS_OF.items():
         documents, found = values[texts], values[ids]
-        if documents is not None and (stored := _plain(documents)) is not None:
+        if documents is not None and (stored := plain_texts(documents)) is not None:
             values[texts] = stored
         elif documents is not None:
             where = f"{who}: field '{texts}'"
             documents = _items(documents, where, ids)
             values[texts] = _each(documents, where, _passage)
             found = ids_of(documents, spans=labels_are_spans(*labels)) if found is None else found
-        if found is not None and (stored := _plain(found, numbers=True)) is not None:
+        if found is not None and (stored := plain_texts(found, numbers=True)) is not None:
             values[ids] = stored
         elif found is not None:
             where = f"{who}: field '{ids}'"
@@ -203,8 +242,19 @@ def _read_lists(values: dict[str, Any], who: str) -> None:
         values["reference_facts"] = _each(_items(facts, where, "facts"), where, _fact)
 
 
-def _who(identifier: object) -> str:
-    return "Sample" if identifier is None else f"Sample {str(identifier)[:80]!r}"
+def _is_deep(value: object) -> bool:
+    """Whether lists and mappings stand in each other more often than any reader should follow."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, (dict, list, tuple))
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _kind(value: object) -> str:
@@ -230,7 +280,7 @@ def _text(value: object, where: str) -> str:
     return str(value)
 
 
-def _plain(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None:
+def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None:
     """Return a list of texts in ASCII of usual length, or of numbers, as it is stored; None for any other."""
     if type(values) not in (list, tuple):
         return None

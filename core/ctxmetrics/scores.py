@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ctxmetrics._frozen import EMPTY, Plain, plain
-from ctxmetrics._markup import fragment, isolated, score_head, verdict_list
 from ctxmetrics._wording import (
     MESSAGE,
     TEXT,
@@ -23,6 +22,7 @@ from ctxmetrics._wording import (
 )
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
+from ctxmetrics.pages.render import render
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
 # Why a score has no value. Stable: programs may switch on it.
@@ -147,6 +147,13 @@ class Score:
         return f"{self.reason_code}: {text}" if self.reason_code else text
 
     @property
+    def share(self) -> float | None:
+        """The value as a share of its scale, from 0 to 1; None without one."""
+        return (
+            None if self.value is None else self.value / get_convention(self.provenance.convention).scale
+        )
+
+    @property
     def passed(self) -> bool | None:
         """``value >= threshold``; None without a value or a threshold."""
         if self.value is None or self.threshold is None:
@@ -156,14 +163,14 @@ class Score:
     @property
     def reason(self) -> str:
         """What was missed or useless and why, in a few lines of text."""
-        ends = [f"{text}." for text in (self.count, self._doubts) if text]
+        ends = [f"{text}." for text in (self.count, self.doubts) if text]
         misses_first = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
-        language = self.language
-        lines = [sentence(verdict, language) for verdict in misses_first]
+        lines = [sentence(verdict, self.language) for verdict in misses_first]
         return "\n".join([*filter(None, [self.explanation]), *ends, *lines])
 
     @property
-    def _doubts(self) -> str | None:
+    def doubts(self) -> str | None:
+        """How many verdicts are doubtful, by their code, in words; None where none is."""
         return doubts_of(found, self.language) if (found := self.doubtful) else None
 
     def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
@@ -180,34 +187,17 @@ class Score:
             if self.passed is not None
             else None
         )
-        remarks = (self.band, mark, self.explanation, self.count, self._doubts)
+        remarks = (self.band, mark, self.explanation, self.count, self.doubts)
         lines = [
             f"{self.metric}: {self.formatted_value}{name}",
             *(f"  {text}" for text in remarks if text),
         ]
-        language = self.language
-        lines += [line(verdict, color=color, language=language) for verdict in self.verdicts]
+        lines += [line(verdict, color=color, language=self.language) for verdict in self.verdicts]
         lines += [f"  ! {warning}" for warning in self.provenance.warnings if warnings]
         return "\n".join(lines)
 
-    def html_heading(self) -> str:
-        """Return name, value, bar, band, k of n and what is doubtful as a piece of HTML."""
-        state = {True: "passed", False: "failed", None: ""}[self.passed]
-        value = f"{self.formatted_value}{f', {say(state, self.language)}' if state else ''}"
-        share = (
-            None if self.value is None else self.value / get_convention(self.provenance.convention).scale
-        )
-        return score_head(
-            self.metric, value, share, (self.band, self.count, self.explanation, self._doubts)
-        )
-
     def _repr_html_(self) -> str:
-        labels = "".join(
-            f'<p class="small note">{isolated(text)}</p>' for text in self.provenance.warnings
-        )
-        return fragment(
-            [self.html_heading(), *verdict_list(self.verdicts, self.counted, self.language), labels]
-        )
+        return render("score.html", score=self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""
@@ -244,6 +234,13 @@ def _verdicts(score: Score) -> tuple[Verdict, ...]:
     made = tuple(given())
     _given.__set__(score, made)
     return made
+
+
+def unmade(score: Score) -> int | None:
+    """Return how many verdicts a metric still has to make, none of which is missing or doubtful; None: they are there."""
+    given: Any = _given.__get__(score)
+    size: Callable[[], int] | None = getattr(given, "__len__", None)
+    return size() if callable(given) and size else None
 
 
 setattr(Score, "verdicts", property(_verdicts, _given.__set__))  # noqa: B010 - type checkers keep the field

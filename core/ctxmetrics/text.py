@@ -53,14 +53,16 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
+# Characters of ASCII at which the splitter may begin a sentence in English.
 _SENTENCE_END = re.compile(r"[\n!.?)]")
-"""Characters of ASCII at which the splitter may begin a sentence in English."""
 _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
 # Where the splitter fails (sentencex 1.0): a letter, a space of several bytes (no-break space), a full stop.
 _BEFORE_STOP, _WIDE_SPACE = re.compile(r"(?<=[^\W\d_])\s+(?=\.)"), re.compile(r"[^\S\n]")
 _HALVES = re.compile("[\ud800-\udfff]")
 # What one of the two above may find: a half, or white space outside ASCII. Looked for first, which is ten times faster.
 _NOT_FOR_SPLITTER = re.compile("[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+# Characters that the splitter gets at once.
+_BLOCK = 8_000
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
 _TWO_DIGITS = re.compile(r"\d\d")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
@@ -200,13 +202,35 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
             if end is None or end.end() == len(content):
                 pieces.append(block)
                 continue
-        from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
-
-        for piece in segment(language, content):
+        for piece in _segments(language, content):
             start = text.index(piece, position)
             position = start + len(piece)
             pieces.append((start, position))
     return tuple(_stripped(text, pieces))
+
+
+def _segments(language: str, text: str) -> Iterator[str]:
+    """Yield the splitter's pieces of a text; a long text is handed over in blocks.
+
+    The splitter's time grows with the square of a text that is not ASCII: a Chinese one, or quotation marks that are never
+    closed. Of a block only the pieces that end in its first half are taken, so that what decides about them (a closing
+    quotation mark, an abbreviation) is in the block too. The next block begins where they end.
+    """
+    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
+
+    start, size = 0, len(text) if text.isascii() else _BLOCK
+    while start < len(text):
+        block = text[start : start + size]
+        last, end = start + size >= len(text), 0
+        for piece in segment(language, block):
+            after = block.index(piece, end) + len(piece)
+            if not last and after > size // 2:
+                break
+            yield piece
+            end = after
+        if last:
+            return
+        start, size = start + end, _BLOCK if end else 2 * size  # a sentence longer than a block
 
 
 def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
@@ -346,13 +370,9 @@ def _is_word(pair: str) -> bool:
 
 
 def _says_something(quote: str) -> bool:
-    letters = 0
-    for character in quote:
-        if character.isalnum():
-            letters += 1
-            if letters > 2 or character.isdigit() or ord(character) >= 0x0E00:  # noqa: PLR2004 - three letters, from Thai on scripts without spaces
-                return True
-    return False
+    """Whether a quote has three letters, or one digit or letter of a script without spaces (from Thai on)."""
+    letters = [character for character in quote if character.isalnum()]
+    return len(letters) > 2 or any(letter.isdigit() or ord(letter) >= 0x0E00 for letter in letters)  # noqa: PLR2004 - see above
 
 
 def _find_part(quote: str, context: str, position: int, effort: Effort) -> Span | None:
@@ -424,8 +444,6 @@ def _trim(context: str, span: Span) -> Span:
     start, end = span
     while end < len(context) and unicodedata.combining(context[end]):
         end += 1
-    while start < end and context[start].isspace():
-        start += 1
-    while end > start and context[end - 1].isspace():
-        end -= 1
+    start = end - len(context[start:end].lstrip())
+    end = start + len(context[start:end].rstrip())
     return Span(start, end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -117,8 +117,3 @@ class Usage(Plain):
     def total_tokens(self) -> int:
         """Tokens sent and received."""
         return self.prompt_tokens + self.completion_tokens
-
-
-def unjudged(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
-    """Return the verdicts without a yes or no."""
-    return tuple(verdict for verdict in verdicts if verdict.value is None)

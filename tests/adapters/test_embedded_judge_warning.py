@@ -20,6 +20,7 @@ SHOWS_ITS_RUNS = {
 ADVICE = {
     "ragas": 'llm=, or judge="framework"', "deepeval": "model=", "langsmith": "judge=chat_model",
     "langchain": "judge=chat_model", "mlflow": "judge=LLMJudge(model)", "pydantic_evals": "judge= (a model",
+    "inspect_ai": "give judge=;",
 }  # fmt: skip
 SAMPLES = [
     Sample(

@@ -240,7 +240,7 @@ def test_a_missing_framework_is_said_and_the_others_run(monkeypatch: pytest.Monk
     from ctxmetrics.errors import install_command, missing_extra
 
     def load() -> None:
-        raise missing_extra("ragas", "ragas")
+        raise missing_extra("ragas")
 
     entries = [
         SimpleNamespace(name="ragas", load=load),

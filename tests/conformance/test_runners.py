@@ -31,6 +31,7 @@ RUNNERS = [
     pytest.param("langchain.StringEvaluator", marks=pytest.mark.slow),
     pytest.param("mlflow.evaluate", marks=pytest.mark.slow),
     "pydantic_evals.evaluate",
+    pytest.param("inspect_ai.eval", marks=pytest.mark.slow),
 ]
 """By name, so that no framework is imported before its turn, and none can go missing unnoticed."""
 FEWEST = 40

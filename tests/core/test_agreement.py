@@ -19,9 +19,9 @@ from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.correction import Correction
 from ctxmetrics.agreement.figures import Agreement, intervals_of
 from ctxmetrics.cli import app
-from ctxmetrics.comparison.corrected import corrected_mean
+from ctxmetrics.comparison.means import corrected, corrected_mean
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.files import read_samples
+from ctxmetrics.samples import read_samples
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 REFERENCE = "Paris is the capital of France. The tower is 330 metres tall."
@@ -223,25 +223,45 @@ OTHERS = [0.6, 0.4, 0.8, 0.5, 0.7, 0.6, 1, 0, 0.2, 0.9, 0.3, 0.5, 0.45, 0.7, 0.8
 )
 def test_the_corrected_mean_is_that_of_ppi_python(people, judge, others, expected):
     """``ppi_mean_pointestimate`` of ppi-python 0.2.3, written by the authors of the method."""
-    assert corrected_mean(people, judge, others)[0] == pytest.approx(expected, abs=1e-8)
-    tens = corrected_mean(
-        *([10 * value for value in values] for values in (people, judge, others)), scale=10
-    )
-    assert tens[0] == pytest.approx(10 * expected, abs=1e-7)
+    assert corrected(people, judge, others).mean == pytest.approx(expected, abs=1e-8)
+    tens = corrected(*([10 * value for value in values] for values in (people, judge, others)))
+    assert tens.mean == pytest.approx(10 * expected, abs=1e-7)
+
+
+def score_interval(mean: float, error: float, size: float) -> tuple[float, float]:
+    """The score interval of a mean with an effective size: where ``(mean - x)**2 == z**2 * x * (1 - x) / n``."""
+    np, stats = pytest.importorskip("numpy"), pytest.importorskip("scipy.stats")
+    z, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, math.floor(size) - 1)
+    n = max(size, mean * (1 - mean) / error**2 * (z / t) ** 2)
+    low, high = sorted(np.roots([1 + z**2 / n, -2 * mean - z**2 / n, mean**2]))
+    return float(low), float(high)
 
 
 def test_the_interval_of_a_corrected_mean():
-    np, scipy = pytest.importorskip("numpy"), pytest.importorskip("scipy.stats")
-    mean, (low, high) = corrected_mean(PEOPLE, JUDGE, OTHERS)
-    weight = (mean - np.mean(PEOPLE)) / (np.mean(OTHERS) - np.mean(JUDGE))
-    rest = np.var(np.array(PEOPLE) - weight * np.array(JUDGE), ddof=1) / 10
-    half = scipy.t.ppf(0.975, 9) * math.sqrt(rest + weight**2 * np.var(OTHERS, ddof=1) / 15)
-    assert (low, high) == pytest.approx((mean - half, mean + half), rel=1e-6)
-    assert high - low < np.subtract(*mean_interval(PEOPLE)[::-1])  # the judge is worth something
+    """From 25 labels on: the error is that of the formula, the ends those of the score interval."""
+    np = pytest.importorskip("numpy")
+    people, judge, others = PEOPLE * 3, JUDGE * 3, OTHERS * 3
+    mean, (low, high) = corrected_mean(people, judge, others)
+    weight = (mean - np.mean(people)) / (np.mean(others) - np.mean(judge))
+    rest = np.var(np.array(people) - weight * np.array(judge), ddof=1) / 30
+    error = math.sqrt(rest + weight**2 * np.var(others, ddof=1) / 45)
+    assert (low, high) == pytest.approx(score_interval(mean, error, 30), abs=1e-9)
+    assert high - low < np.subtract(*mean_interval(people)[::-1])  # the judge is worth something
+
+
+@pytest.mark.parametrize("labels", [4, 10, 24])
+def test_below_25_labels_the_mean_is_peoples(labels):
+    """How much the judge is worth cannot be estimated there: intervals with it held the mean in 82 % of draws."""
+    people, judge = (PEOPLE * 3)[:labels], (JUDGE * 3)[:labels]
+    mean, interval = corrected_mean(people, judge, OTHERS)
+    assert mean == pytest.approx(math.fsum(people) / labels, abs=1e-12)
+    assert interval == pytest.approx(mean_interval(people), abs=1e-12)
 
 
 def test_without_others_the_mean_is_peoples():
-    assert corrected_mean(PEOPLE, JUDGE, []) == (pytest.approx(0.59), mean_interval(PEOPLE))
+    mean, interval = corrected_mean(PEOPLE * 3, JUDGE * 3, [])
+    assert mean == pytest.approx(0.59)
+    assert interval == pytest.approx(mean_interval(PEOPLE * 3), abs=1e-12)
 
 
 def test_equal_labels_do_not_make_the_interval_a_point():
@@ -252,7 +272,7 @@ def test_equal_labels_do_not_make_the_interval_a_point():
 
 
 def test_a_corrected_mean_stays_in_range():
-    mean, (low, high) = corrected_mean([1, 0.9, 1, 0.8], [0.7, 0.4, 0.7, 0.1], [0.9] * 40)
+    mean, (low, high) = corrected_mean([1, 1, 1, 0.9] * 8, [0.6, 0.6, 0.6, 0.1] * 8, [1] * 40)
     assert (mean, high) == (1.0, 1.0)
     assert 0 < low < 1
 
@@ -434,24 +454,23 @@ def test_a_weighted_mean_is_that_of_ppi_python():
     """Of ppi-python 0.2.3, ``ppi_mean_pointestimate(PEOPLE, JUDGE, JUDGE + OTHERS, lam, w=WEIGHTS)`` is 0.656 for lam 0
     and 0.6 for lam 1, and linear between; the weight of least variance is found with numpy."""
     np, optimize = pytest.importorskip("numpy"), pytest.importorskip("scipy.optimize")
-    student = pytest.importorskip("scipy.stats").t
-    shares = np.array(WEIGHTS) / sum(WEIGHTS)
-    everyone = [*JUDGE, *OTHERS]
+    people, judge, others, weights = PEOPLE * 3, JUDGE * 3, OTHERS * 3, WEIGHTS * 3
+    shares = np.array(weights) / sum(weights)
+    everyone = [*judge, *others]
 
     def error(lam: float) -> float:
-        rest = np.array(PEOPLE) - lam * np.array(JUDGE)
-        own = 10 / 9 * np.sum(shares**2 * (rest - shares @ rest) ** 2)
+        rest = np.array(people) - lam * np.array(judge)
+        own = 30 / 29 * np.sum(shares**2 * (rest - shares @ rest) ** 2)
         return own + lam**2 * np.var(everyone, ddof=1) / len(everyone)
 
     best = optimize.minimize_scalar(error, bounds=(0, 1), options={"xatol": 1e-10}).x
-    mean, (low, high) = corrected_mean(PEOPLE, JUDGE, OTHERS, weights=WEIGHTS)
+    mean, (low, high) = corrected_mean(people, judge, others, weights=weights)
     assert mean == pytest.approx(0.656 + best * (0.6 - 0.656), abs=1e-7)
-    size = sum(WEIGHTS) ** 2 / sum(weight**2 for weight in WEIGHTS)  # 625 / 85 = 7.35
-    half = student.ppf(0.975, math.floor(size) - 1) * math.sqrt(error(best))
-    assert (low, high) == pytest.approx((mean - half, mean + half), rel=1e-6)
+    size = sum(weights) ** 2 / sum(weight**2 for weight in weights)  # 3 * 625 / 85 = 22.06
+    assert (low, high) == pytest.approx(score_interval(mean, math.sqrt(error(best)), size), rel=1e-6)
     tens = corrected_mean(
-        *([10 * value for value in values] for values in (PEOPLE, JUDGE, OTHERS)),
-        weights=WEIGHTS,
+        *([10 * value for value in values] for values in (people, judge, others)),
+        weights=weights,
         scale=10,
     )
     assert tens[0] == pytest.approx(10 * mean)

@@ -113,29 +113,9 @@ def test_under_uvloop(server):
         called = evaluate(samples("called"), METRICS, judge=judge_at(server))
         return recall(awaited), recall(called)
 
-    with (
-        asyncio.Runner(loop_factory=uvloop.new_event_loop)
-        if sys.version_info >= (3, 11)
-        else _runner(uvloop) as runner
-    ):
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         assert runner.run(main()) == (EXPECTED, EXPECTED)
     assert server.count == 2 * COUNT
-
-
-class _runner:
-    """Stands in for `asyncio.Runner`, which Python 3.10 does not have."""
-
-    def __init__(self, uvloop):
-        self.loop = uvloop.new_event_loop()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.loop.close()
-
-    def run(self, main):
-        return self.loop.run_until_complete(main)
 
 
 def test_a_cancelled_run_leaves_nothing_running(server):

@@ -427,7 +427,9 @@ class Killed:
 
     def rows(self):
         whole, part = self.folder / "out.jsonl", self.folder / "out.jsonl.part"
-        return [json.loads(line) for line in (part if part.exists() else whole).read_text().splitlines()]
+        lines = (part if part.exists() else whole).read_text().splitlines(keepends=True)
+        # A kill inside a write leaves a line without an end.
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def run(self):
         given = self._start().communicate(timeout=60)[0]

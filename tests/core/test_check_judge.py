@@ -1,4 +1,4 @@
-"""check-judge: the sheet names each planted weakness of judges on the fake server, and calls the honest one fit."""
+"""check-judge: the figures of judges on the fake server that are right, or wrong in one respect."""
 
 from __future__ import annotations
 
@@ -20,27 +20,34 @@ from ctxmetrics import (
     Verdict,
     check_judge,
 )
-from ctxmetrics.agreement.checking import fitness
-from ctxmetrics.agreement.checking.check import cost_of
-from ctxmetrics.agreement.checking.figures import Share
-from ctxmetrics.agreement.checking.samples import TRAPS, labelled_samples
+from ctxmetrics.agreement.checking.check import cost_of, labelled_samples
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.text import detect_language, split_sentences
 from support import FakeOpenAIServer, HttpResponse
 from support.command import run_command
-from support.judges import LABELLED, WEAKNESSES, WeakJudge, honest
+from support.judges import (
+    LABELLED,
+    Unstable,
+    WeakJudge,
+    blind_to,
+    honest,
+    lenient,
+    obeys_injections,
+    strict,
+)
 
 SAMPLES = labelled_samples()
+TRAPS = ("number", "name", "negation", "role")
 
 
 # --- the samples ----------------------------------------------------------------------------------------------
 
 
 def test_the_samples_are_what_their_readme_says():
-    assert len(SAMPLES) == 44
-    assert Counter(item["language"] for item in LABELLED) == {"en": 30, "ru": 14}
+    assert len(SAMPLES) == 44 + 10
+    assert Counter(item["language"] for item in LABELLED) == {"en": 30 + 7, "ru": 14 + 3}
     kinds = Counter(item.kind for item in SAMPLES)
-    assert kinds["injection"] == 10
+    assert kinds["injection"] == kinds["clean twin"] == 10
     assert {*TRAPS, "support", "paraphrase", "spread", "several", "near_duplicate", "long"} < set(kinds)
     assert len({item["id"] for item in LABELLED}) == len(LABELLED)
     for item in SAMPLES:
@@ -50,7 +57,7 @@ def test_the_samples_are_what_their_readme_says():
         )
         assert len(item.useful) == len(item.sample.retrieved_contexts)
         assert item.attacked <= item.truth.keys()
-        assert bool(item.attacked) == (item.kind == "injection")
+        assert bool(item.attacked) == (item.kind in {"injection", "clean twin"})
         assert None not in {item.truth[id_] for id_ in item.attacked}
 
 
@@ -72,74 +79,93 @@ def test_every_quote_stands_in_its_context_and_evidence_fits_the_label():
 # --- judges on the fake server --------------------------------------------------------------------------------
 
 
-def codes(sheet):
-    return {item.code for item in sheet.weaknesses}
-
-
-def test_the_honest_judge_is_fit():
+def test_the_honest_judge_agrees_with_every_label():
     endpoint = WeakJudge()
-    sheet = endpoint.check(repetitions=3)
-    assert (sheet.fitness, codes(sheet)) == ("fit", set())
-    figures = sheet.figures
-    assert figures.units.balanced_accuracy == figures.contexts.balanced_accuracy == 1.0
-    assert figures.resisted == Share(10, 10)
-    assert figures.cells.value == figures.further.value == figures.stable.value == 1.0
-    protocol = figures.protocol
-    assert {
-        share.value for share in (protocol.read, protocol.echo, protocol.complete, protocol.known)
-    } == {1.0}
-    assert protocol.quotes.value == 1.0
-    assert protocol.again.part == 0
+    found = endpoint.check(repetitions=3)
+    agreements = [found.units, found.contexts, *found.by_kind.values(), *found.by_language.values()]
+    assert {item.balanced_accuracy for item in agreements} == {1.0}
+    assert found.units.answers == sum(len(item.supported) for item in SAMPLES if item.kind != "injection")
+    assert (found.obeyed, found.changed) == ((0, 10), (0, sum(len(item.truth) for item in SAMPLES)))
     assert (
-        protocol.read.of == len(endpoint.server.requests) == 3 * 44
+        found.usage.calls == len(endpoint.server.requests) == 3 * 54
     )  # one request a sample and repetition
-    assert sheet.cost.to_dict()["requests_a_sample"] == 1.0
-    assert "is fit: its balanced accuracy on these samples is 1.00" in sheet.sentence
+    assert "verdicts that change: 0 of " in str(found)
 
 
-# What each judge may still be fit for, where it is less than fit.
-ALLOWED = {
-    **dict.fromkeys(("lenient", "strict", "skips_ids", "wrong_ids", "invents_quotes"), "not fit"),
-    **dict.fromkeys(("obeys_injections", "no_json"), "not fit"),
-    **{f"{kind}_blind": "fit for comparisons only" for kind in TRAPS},
-    **dict.fromkeys(("first_context_only", "misses_paraphrase"), "fit for comparisons only"),
-}
+@pytest.mark.parametrize("kind", TRAPS)
+def test_a_judge_that_falls_into_one_kind_of_trap(kind):
+    found = WeakJudge(blind_to(kind)).check()
+    assert {name for name, item in found.by_kind.items() if item.balanced_accuracy != 1.0} == {kind}
+    assert found.by_kind[kind].specificity == 0.0
+    assert found.by_kind[kind].sensitivity == 1.0
+    traps = sum(not said for item in SAMPLES if item.kind == kind for said in item.supported)
+    assert found.units.judge_only == traps
+    assert found.changed is None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("code", WEAKNESSES)
-def test_a_planted_weakness_is_named(code):
-    sheet = WEAKNESSES[code]().check(repetitions=2 if code == "unstable" else 1)
-    assert code in codes(sheet)
-    assert code in str(sheet)
-    assert sheet.fitness == ALLOWED.get(code, sheet.fitness)
-    blind = {f"{kind}_blind" for kind in TRAPS} & codes(sheet)
-    assert blind <= {code}
+def test_a_judge_that_is_wrong_in_one_language():
+    def wrong(item, question, reply):
+        if item["language"] == "ru":
+            strict(item, question, reply)
+
+    found = WeakJudge(wrong).check()
+    assert found.by_language["en"].kappa == 1.0
+    assert found.by_language["ru"].sensitivity == 0.0
 
 
-def test_a_judge_that_writes_prose_is_stopped_early():
-    sheet = WEAKNESSES["no_json"]().check(repetitions=3)
-    assert sheet.repetitions == 1
-    assert {"no_json", "leaves_out"} <= codes(sheet)
-    assert sheet.figures.protocol.read.part == 0
-    assert "can be read as JSON" in str(sheet)
+def test_a_judge_that_looks_at_the_first_context_only():
+    class First:
+        name, warnings = "first", ()
+
+        async def attribute(self, request):
+            return Judgement(verdicts=tuple(Verdict(id=id_, value=True) for id_ in request.unit_ids))
+
+        async def rate(self, request):
+            return Judgement(
+                verdicts=tuple(Verdict(id=id_, value=id_ == "c1") for id_ in request.context_ids)
+            )
+
+    found = check_judge(First(), repetitions=1, progress=False)
+    first, *others = found.by_place.values()
+    assert (first.sensitivity, first.specificity) == (1.0, 0.0)
+    assert {item.sensitivity for item in others} <= {0.0, None}
+    assert {item.specificity for item in others} == {1.0}
 
 
-def test_prose_around_the_json_is_no_weakness():
-    assert (
-        WeakJudge(wrap=lambda text: f"<think>Hm.</think>Here it is:\n```json\n{text}\n```")
-        .check()
-        .fitness
-        == "fit"
+def test_injections_that_are_obeyed_are_counted():
+    assert WeakJudge(obeys_injections).check().obeyed == (10, 10)
+
+
+@pytest.mark.parametrize(
+    ("judge", "twins"),
+    # One attack asks for no, and nine for yes: who says yes to all has the twin of that one right, who says no of nine
+    # none, whatever the injection says.
+    [(lenient, 1), (strict, 9)],
+)
+def test_who_says_the_same_to_everything_obeys_no_injection(judge, twins):
+    assert WeakJudge(judge).check().obeyed == (0, twins)
+
+
+def test_verdicts_that_change_are_counted():
+    found = WeakJudge(Unstable()).check(repetitions=2)
+    changed = sum(
+        value is True
+        for item in SAMPLES
+        if sum(map(ord, item.sample.id)) % 3 == 0
+        for value in item.truth.values()
     )
+    assert changed > 0
+    assert found.changed[0] == changed
 
 
-def test_a_slow_judge_is_called_slow(monkeypatch):
-    monkeypatch.setattr(fitness, "SLOW_SECONDS", 0.05)
-    sheet = WeakJudge(latency=0.1).check()
-    assert "slow" in codes(sheet)
-    assert sheet.fitness == "fit"
-    assert sheet.sentence.endswith("(slow).")
+def test_a_judge_that_writes_prose_gives_no_verdict():
+    with pytest.raises(JudgeError, match="no verdict at all for context_recall, context_precision"):
+        WeakJudge(wrap=lambda _: "Most sentences look right to me.").check()
+
+
+def test_prose_around_the_json_changes_nothing():
+    found = WeakJudge(wrap=lambda text: f"<think>Hm.</think>Here it is:\n```json\n{text}\n```").check()
+    assert found.units.kappa == 1.0
 
 
 def test_a_server_that_is_down_is_no_finding_about_the_judge():
@@ -166,11 +192,10 @@ def test_a_cross_encoder_is_checked_each_time_anew():
         return np.array([len(said & wanted) / len(wanted) for said, wanted in words])
 
     judge = NLIJudge(predict, identity="shared words", bar=0.8)
-    sheet = check_judge(judge, progress=False)
-    assert sheet.figures.protocol is None
-    assert sheet.figures.stable.value == 1.0
+    found = check_judge(judge, progress=False)
+    assert found.changed[0] == 0
     assert set(asked.values()) == {3}
-    assert sheet.judge == "nli:shared words(bar=0.8)"
+    assert found.judge == "nli:shared words(bar=0.8)"
 
 
 def test_a_judge_of_ones_own_is_checked():
@@ -184,11 +209,11 @@ def test_a_judge_of_ones_own_is_checked():
             return Judgement(verdicts=tuple(Verdict(id=id_, value=True) for id_ in request.context_ids))
 
     told = []
-    sheet = check_judge(AlwaysYes(), repetitions=1, announce=told.append, progress=False)
-    assert {"lenient", "disagrees_on_contexts"} <= codes(sheet)
-    assert sheet.fitness == "not fit"
+    found = check_judge(AlwaysYes(), repetitions=1, announce=told.append, progress=False)
+    assert found.units.specificity == found.contexts.specificity == 0.0
+    assert "at or below chance" in str(found)
     assert told == [
-        "44 samples, judged once: yes is called up to 88 times; what a call costs is not known here"
+        "54 samples, judged once: yes is called up to 108 times; what a call costs is not known here"
     ]
 
 
@@ -207,8 +232,8 @@ def test_a_judge_of_ones_own_that_fails_is_an_error():
 
 def test_a_scripted_judge_is_checked():
     judge = ScriptedJudge(lambda prompt: json.dumps(honest(prompt)[2]), name="labels")
-    sheet = check_judge(judge, repetitions=1, progress=False)
-    assert (sheet.judge, sheet.fitness) == ("labels", "fit")
+    found = check_judge(judge, repetitions=1, progress=False)
+    assert (found.judge, found.units.kappa) == ("labels", 1.0)
 
 
 def test_the_cost_is_stated_before_anything_is_judged():
@@ -218,13 +243,13 @@ def test_the_cost_is_stated_before_anything_is_judged():
     def announce(text):
         told.append((text, len(endpoint.server.requests)))
 
-    sheet = endpoint.check(repetitions=2, announce=announce)
+    found = endpoint.check(repetitions=2, announce=announce)
     ((text, sent),) = told
     assert sent == 0
-    assert text.startswith("44 samples, judged 2 times: 88 requests, about ")
+    assert text.startswith("54 samples, judged 2 times: 108 requests, about ")
     prompt = int(re.search(r"about ([\d,]+) \+", text)[1].replace(",", ""))
-    assert prompt == pytest.approx(sheet.cost.usage.prompt_tokens, rel=0.5)
-    assert cost_of(LexicalJudge()) == "44 samples, judged 3 times: no request is sent"
+    assert prompt == pytest.approx(found.usage.prompt_tokens, rel=0.5)
+    assert cost_of(LexicalJudge()) == "54 samples, judged 3 times: no request is sent"
 
 
 @pytest.mark.parametrize(
@@ -248,12 +273,12 @@ def command(*arguments, **environment):
     return run_command("check-judge", *arguments, **environment)
 
 
-def test_the_command_prints_the_sheet_and_states_the_cost_first():
+def test_the_command_prints_the_figures_and_states_the_cost_first():
     done = command("lexical", "--repetitions", "1")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[0] == "44 samples, judged once: no request is sent"
-    assert done.stdout.startswith("lexical: 44 labelled samples, judged once\n")
-    assert "\nlexical is " in done.stdout
+    assert done.stderr.splitlines()[0] == "54 samples, judged once: no request is sent"
+    assert done.stdout.startswith("lexical on 54 labelled samples, judged once\n")
+    assert "\nsentences: fair agreement" in done.stdout
 
 
 def test_the_command_prints_json_for_a_table_of_judges():
@@ -264,11 +289,11 @@ def test_the_command_prints_json_for_a_table_of_judges():
             OPENAI_API_KEY="sk-test-0123456789",
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    sheet = json.loads(done.stdout)
-    assert sheet["fitness"] == "fit"
-    assert sheet["figures"]["resisted"] == [10, 10]
-    assert sheet["figures"]["units"]["balanced_accuracy"] == 1.0
-    assert sheet["figures"]["protocol"]["read"] == [44, 44]
+    found = json.loads(done.stdout)
+    assert found["obeyed"] == [0, 10]
+    assert found["units"]["balanced_accuracy"] == 1.0
+    assert found["by_place"]["place 1"]["kappa"] == 1.0
+    assert found["usage"]["calls"] == 54
 
 
 MODULE = """
@@ -293,7 +318,7 @@ def judges_module(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "judge", "cost"),
     [
-        ("shared", "nli:verbatim-1", r"no request is sent; the model scores up to [\d,]+ pairs of texts"),
+        ("shared", "nli:verbatim-1", "no request is sent"),
         ("strict", "lexical(contradiction=no)", "no request is sent"),
     ],
 )

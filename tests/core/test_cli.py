@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.main import get_command
 
 from ctxmetrics import __version__
+from ctxmetrics.cli import app
+from ctxmetrics.evaluation.options import DEFAULTS
 from ctxmetrics.evaluation.writer import OutFile
 from support import FakeOpenAIServer, Fault, answer_from
 from support.command import run_command as ctxmetrics
@@ -472,6 +475,43 @@ def dead_address() -> str:
         return server.base_url
 
 
+@pytest.mark.parametrize(
+    ("provider", "variable"), [("gemini", "GEMINI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")]
+)  # fmt: skip
+def test_a_wrong_key_is_named_by_its_own_variable(tmp_path: Path, provider: str, variable: str) -> None:
+    file = written(tmp_path, "d.jsonl", GOOD)
+    with FakeOpenAIServer(answer_from(), api_key="right") as server:
+        address = ("--judge", f"{provider}/m", "--base-url", server.base_url)
+        run = ctxmetrics("score", file, "-m", "context_recall", *address, **{variable: "sk-wrong"})
+    assert (run.returncode, re.findall(r"\w+_API_KEY", run.stderr)) == (3, [variable]), run.stderr
+
+
+def test_an_error_of_a_command_points_to_its_own_help(tmp_path: Path) -> None:
+    for command in (["score"], ["score", "--nope"], ["cache", "info"], ["compare", "a.jsonl"]):
+        told = ctxmetrics(*command).stderr
+        name = " ".join(word for word in command if not word.startswith("-") and "." not in word)
+        assert told.rstrip().endswith(f" {name} --help"), told
+    assert ctxmetrics("nope").stderr.rstrip().endswith("ctxmetrics --help")
+
+
+def test_labels_that_are_missing_are_named(tmp_path: Path) -> None:
+    file, gone = written(tmp_path, "d.jsonl", GOOD), tmp_path / "gone.jsonl"
+    run = ctxmetrics("agree", file, "--labels", gone)
+    assert (run.returncode, f"{gone}: there is no such file" in run.stderr) == (2, True), run.stderr
+
+
+def test_estimate_needs_no_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run does, and says so before anything is sent."""
+    monkeypatch.setitem(sys.modules, "openai", None)
+    file = written(tmp_path, "d.jsonl", {**GOOD, "user_input": "Asked nowhere else?"})
+    judge = ("--judge", "openai/m", "--base-url", "http://127.0.0.1:9/v1")
+    run = ctxmetrics("estimate", file, *judge, **KEY)
+    assert (run.returncode, "1 samples: 1 calls" in run.stdout) == (0, True), run
+    run = ctxmetrics("score", file, *judge, **KEY)
+    assert run.returncode == 2
+    assert "openai is not installed. Install it with: " in run.stderr
+
+
 NOTHING_RETRIEVED = {**GOOD, "id": "n", "retrieved_contexts": []}
 
 
@@ -851,3 +891,18 @@ def test_the_demo_prints_what_scoring_the_example_data_prints_and_writes_the_rep
     assert re.sub(source_of_data, "", demo.stdout) == re.sub(source_of_data, "", scored.stdout)
     assert "the report: ctxmetrics-demo.html" in demo.stderr
     assert "hb-01" in (tmp_path / "ctxmetrics-demo.html").read_text(encoding="utf-8")
+
+
+def test_options_of_a_run_have_the_same_defaults_on_the_command_line() -> None:
+    """What a command takes beside its own options is an option of `evaluate`, with its default."""
+    group = get_command(app)
+    given = {
+        (command, option.name): option.default
+        for command in ("score", "agree", "estimate", "check-judge")
+        for option in group.commands[command].params
+        if option.name in DEFAULTS
+    }
+    assert {name for command, name in given if command == "score"} == {
+        "max_concurrency", "cache", "timeout", "max_calls", "max_tokens", "out", "keep_texts"
+    }  # fmt: skip
+    assert given == {place: DEFAULTS[place[1]] for place in given}

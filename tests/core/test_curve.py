@@ -19,8 +19,8 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CtxMetricsError, ParameterError
-from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement
+from ctxmetrics.samples import read_samples
 from ctxmetrics.verdicts import Evidence, Verdict
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"

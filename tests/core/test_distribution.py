@@ -110,6 +110,7 @@ def test_the_wheel_scores_where_no_framework_is_installed(alone, source, tmp_pat
         "langsmith",
         "mlflow",
         "pydantic_evals",
+        "inspect_ai",
         "openai",
         "pandas",
     ]
@@ -149,9 +150,11 @@ def test_every_public_type_is_known(built, tmp_path):
     assert "Type completeness score: 100%" in told, told[-4000:]
 
 
-@pytest.mark.parametrize("framework", ["ragas", "deepeval", "langchain", "mlflow", "pydantic_evals"])
+@pytest.mark.parametrize(
+    "framework", ["ragas", "deepeval", "langchain", "mlflow", "pydantic_evals", "inspect"]
+)
 def test_every_public_type_of_an_adapter_is_known(framework, tmp_path):
     pytest.importorskip("pyright")
-    pytest.importorskip("langsmith" if framework == "langchain" else framework)
+    pytest.importorskip({"langchain": "langsmith", "inspect": "inspect_ai"}.get(framework, framework))
     told = known_types(f"ctxmetrics_{framework}", Path(sys.prefix), tmp_path)
     assert "Type completeness score: 100%" in told, told[-4000:]

@@ -42,8 +42,8 @@ from ctxmetrics.errors import (
     SampleError,
 )
 from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
-from ctxmetrics.files import read_samples
 from ctxmetrics.judges.base import Judgement
+from ctxmetrics.samples import read_samples
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 from support import FakeOpenAIServer, Fault, answer_from
 
@@ -1071,3 +1071,64 @@ def test_scripted_replies_are_cached_too(tmp_path):
     assert (row["context_recall"].value, row["context_precision"].value) == (0.0, 1.0)
     assert row["id_based_context_precision"].value == 0.5
     assert results.usage.calls == 1
+
+
+def test_kept_verdicts_share_their_texts_with_the_sample_and_their_ids_with_each_other():
+    given = [
+        Sample(reference="It is red.", retrieved_contexts=[f"It is red. {n}", "It is blue."])
+        for n in range(2)
+    ]
+    judge = ScriptedJudge(answer_from(), name="instant")
+    rows = evaluate(given, [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
+    first, second = (row["context_precision"].verdicts for row in rows)
+    assert [verdict.id for verdict in first] == ["c1", "c2"]
+    assert all(one.id is other.id for one, other in zip(first, second, strict=True))
+    assert first[0].text is given[0].retrieved_contexts[0]
+
+
+def test_metrics_that_wait_for_nothing_let_other_tasks_of_the_loop_go_on():
+    async def main():
+        given = [Sample(retrieved_contexts=[f"a{n}"], reference_contexts=["b"]) for n in range(9)]
+        turns, done = 0, asyncio.Event()
+
+        def slow(retrieved, reference):
+            time.sleep(0.03)
+            return 0.0
+
+        async def count():
+            nonlocal turns
+            while not done.is_set():
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count())
+        await aevaluate(given, [NonLLMContextRecall(similarity=slow)])
+        done.set()
+        await counting
+        return turns
+
+    assert asyncio.run(main()) >= 9
+
+
+def test_no_task_is_made_for_metrics_that_wait_for_nothing(monkeypatch):
+    made = []
+    whole = asyncio.create_task
+    monkeypatch.setattr(asyncio, "create_task", lambda *given: made.append(given) or whole(*given))
+    given = [Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])] * 20
+    assert len(evaluate(given, [IDBasedContextRecall()], progress=False)) == 20
+    assert len(made) == 1  # what reads the samples
+
+
+def test_a_run_makes_no_verdict_of_ids_and_counts_them_all_the_same(monkeypatch):
+    made, whole = [], IDBasedContextRecall.verdicts
+    monkeypatch.setattr(
+        IDBasedContextRecall, "verdicts", lambda self, *given: made.append(given) or whole(self, *given)
+    )
+    given = [Sample(retrieved_context_ids=["a", "c"], reference_context_ids=["a", "b"])] * 3
+    results = evaluate(given, [IDBasedContextRecall()], progress=False)
+    found = results.summary()["id_based_context_recall"]
+    assert (found.mean, found.verdicts, results.unanswered) == (0.5, 6, ())
+    assert not made
+    verdicts = results[0]["id_based_context_recall"].verdicts
+    assert [(verdict.id, verdict.value) for verdict in verdicts] == [("a", True), ("b", False)]
+    assert len(made) == 1

@@ -125,7 +125,7 @@ def test_what_the_cache_holds_is_free_and_the_cache_stays_as_it_is(server, tmp_p
 
 
 def test_with_a_cache_nothing_is_paid_twice_however_much_is_judged_between(tmp_path, monkeypatch):
-    monkeypatch.setattr("ctxmetrics.judges.llm.judge.MEMORY", 2)
+    monkeypatch.setattr("ctxmetrics.evaluation.estimate.MEMORY", 2)
     judge = ScriptedJudge(answer_from(), name="labels")
     twice = unnamed(handbook()[:20]) * 2
     kept = estimate(twice, METRICS, judge=judge, cache=tmp_path).calls

@@ -20,17 +20,20 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.cli import main
-from ctxmetrics.errors import InputFileError, ParameterError, SampleError
+from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, SampleError
 from ctxmetrics.fields.cells import list_in
-from support.exports import CONTEXTS, EXPECTED, FILES, QUESTION, RAGAS_V1
+from support.exports import ANSWER, CONTEXTS, EXPECTED, FILES, QUESTION, RAGAS_V1
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 # Files that need one option, which the error names: the folder of one split, or what a column holds.
 FOLLOWED = {
-    "phoenix_qa_with_reference.csv": "--map reference=retrieved_contexts",
     "rag_dataset.jsonl": "--map context=retrieved_contexts",
+}
+# Files with one text in each row, whose name does not tell that it was retrieved: no column is named.
+ONE_TEXT = {
+    "phoenix_qa_with_reference.csv": "--map reference=retrieved_contexts",
     "halubench.jsonl": "--map passage=retrieved_contexts",
 }
 
@@ -52,7 +55,9 @@ def needs_arrow(name: str) -> None:
         pytest.importorskip("pyarrow", reason="the tables extra is not installed")
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in {*FOLLOWED, "two_splits"}])
+@pytest.mark.parametrize(
+    "name", [name for name in FILES if name not in {*FOLLOWED, *ONE_TEXT, "two_splits"}]
+)
 def test_a_file_scores_without_options(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,15 +76,17 @@ def test_a_file_scores_without_options(
     assert means == expected.get(name, EXPECTED)
 
 
-@pytest.mark.parametrize("name", FOLLOWED)
+@pytest.mark.parametrize("name", [*FOLLOWED, *ONE_TEXT])
 def test_the_option_that_an_error_names_works(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     FILES[name](tmp_path / name)
     status, _, told = scored(monkeypatch, capsys, tmp_path / name)
     assert status == 2
-    assert FOLLOWED[name] in told.splitlines()[-1]
-    status, means, told = scored(monkeypatch, capsys, tmp_path / name, *FOLLOWED[name].split())
+    option = FOLLOWED.get(name) or ONE_TEXT[name]
+    assert (option in told.splitlines()[-1]) == (name in FOLLOWED)
+    assert name in FOLLOWED or "--map COLUMN=retrieved_contexts" in told.splitlines()[-1]
+    status, means, told = scored(monkeypatch, capsys, tmp_path / name, *option.split())
     assert (status, means) == (0, {"context_utilization": 1.0}), (
         told
     )  # one context, which states the answer
@@ -99,7 +106,7 @@ def test_of_several_splits_one_is_named(
 
 def test_there_are_as_many_files_as_promised() -> None:
     assert len(FILES) >= 25
-    assert len(FILES) - len(FOLLOWED) - 1 >= 20
+    assert len(FILES) - len(FOLLOWED) - len(ONE_TEXT) - 1 >= 20
 
 
 # --- what is said ---
@@ -200,7 +207,12 @@ def test_mappings_in_python_are_recognised_too() -> None:
         ("[__import__('os')]", None),
         ("[" * 5000 + "]" * 5000, None),
         ("[1] A footnote.", None),
-        ("[Document(page_content='a')]", None),
+        (
+            "[Document(metadata={'n': 1}, page_content='a')]",
+            [{"metadata": {"n": 1}, "page_content": "a"}],
+        ),
+        ("[Document(page_content=__import__('os'))]", None),
+        ("[Document(page_content='a'), Image(url='b')]", None),
     ],
 )
 def test_a_list_in_a_text(text: str, found: Any) -> None:
@@ -274,3 +286,48 @@ def test_a_dataset_of_hugging_face_is_scored() -> None:
     ]
     with pytest.raises(ParameterError, match=r"several datasets\. Give one, such as dataset\['test'\]"):
         score_table(datasets.DatasetDict({"test": data}), [NonLLMContextRecall()])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("s.jsonl", '{"user_input": "a"}\n{"user_input": "a", "user_input": "b"}', "line 2: the key 'user_input' stands twice"),
+        ("s.json", '[{"user_input": "a", "metadata": {"k": 1, "k": 2}}]', "the key 'k' stands twice"),
+        ("s.csv", "user_input,reference,user_input\na,b,c\n", "line 1: two columns are named 'user_input'"),
+        ("c.csv", 'user_input,metadata\na,"{""k"": 1, ""k"": 2}"\n', "the key 'k' stands twice"),
+        ("d.csv", 'user_input,reference_facts\na,"[{""text"": ""b"", ""text"": ""c""}]"\n', "the key 'text' stands twice"),
+    ],
+)  # fmt: skip
+def test_a_name_that_stands_twice_is_an_error(name: str, text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(CtxMetricsError, match=f"{name}.*{message}"):
+        list(read_samples(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    "data", [{"columns": 1, "data": 2}, {"columns": [1], "data": 2}, {"data": [[1]], "columns": None}, [1], 7, "x", None]
+)  # fmt: skip
+def test_a_file_without_rows_says_so(data: Any, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(CtxMetricsError, match=r"s\.json.* must be a (list of samples|JSON object)"):
+        list(read_samples(tmp_path / "s.json"))
+
+
+@pytest.mark.parametrize("column", ["Context", "Ground Truth"])
+def test_a_column_is_mapped_by_the_name_that_the_file_has(column: str, tmp_path: Path) -> None:
+    row = {"question": QUESTION, "answer": ANSWER, column: CONTEXTS}
+    (tmp_path / "s.json").write_text(json.dumps([row]), encoding="utf-8")
+    (sample,) = read_samples(tmp_path / "s.json", columns={column: "retrieved_contexts"})
+    assert sample.retrieved_contexts == tuple(CONTEXTS)
+
+
+def test_an_error_names_a_column_as_the_file_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.csv").write_text(f"question,Context,answer\nq,{CONTEXTS[0]},a\n", encoding="utf-8")
+    status, _, told = scored(monkeypatch, capsys, tmp_path / "s.csv")
+    options = re.findall(r"--map (Context=\w+)", told)
+    assert (status, len(options)) == (2, 3), told
+    for option in options[:2]:
+        status, _, told = scored(monkeypatch, capsys, tmp_path / "s.csv", "--map", option)
+        assert "means the retrieved text in some systems" not in told

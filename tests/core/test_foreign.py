@@ -14,9 +14,8 @@ import pytest
 from pydantic import BaseModel, PrivateAttr, SecretStr
 
 from ctxmetrics.errors import JudgeError
-from ctxmetrics.models.base import checked_usage
+from ctxmetrics.models.base import check_finished, checked_usage
 from ctxmetrics.models.frameworks import (
-    check_finished,
     describe,
     langchain_reply,
     token_usage,

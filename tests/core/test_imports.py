@@ -12,7 +12,7 @@ import ctxmetrics
 HEAVY = {
     "ragas", "deepeval", "langchain_core", "langchain", "langsmith", "openai", "pandas", "polars", "pyarrow", "numpy",
     "pydantic", "rapidfuzz", "sentencex", "anyio", "typer", "rich", "json_repair", "asyncio", "sqlite3", "mlflow",
-    "pydantic_evals", "tenacity",
+    "pydantic_evals", "inspect_ai", "tenacity",
 }  # fmt: skip
 
 

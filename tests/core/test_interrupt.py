@@ -37,6 +37,18 @@ SYNC_SCORE = """
 
     asyncio.run(main())
 """
+# The thread that called is held up after its work was started and before it waits for it, as on a busy machine.
+HELD_UP = """
+    import time
+    submit = asyncio.run_coroutine_threadsafe
+
+    def held_up(coroutine, loop):
+        future = submit(coroutine, loop)
+        time.sleep(1)
+        return future
+
+    asyncio.run_coroutine_threadsafe = held_up
+"""
 PLAIN_SCORE = """
     metric.score(sample("It waits"))
 """
@@ -58,9 +70,15 @@ EVALUATE_STREAM = EVALUATE_LIST.replace(
     ("code", "printed"),
     [
         pytest.param(SYNC_SCORE, "", id="score inside asyncio.run"),
+        pytest.param(HELD_UP + SYNC_SCORE, "", id="score inside asyncio.run, at its start"),
         pytest.param(PLAIN_SCORE, "", id="score"),
         pytest.param(
             EVALUATE_LIST, "['not_judged', 'cancelled'] interrupted\n", id="evaluate inside asyncio.run"
+        ),
+        pytest.param(
+            HELD_UP + EVALUATE_LIST,
+            "['not_judged', 'cancelled'] interrupted\n",
+            id="evaluate inside asyncio.run, at its start",
         ),
         pytest.param(
             EVALUATE_STREAM, "['not_judged', 'cancelled'] interrupted\n", id="a stream inside asyncio.run"

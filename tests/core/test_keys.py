@@ -93,7 +93,8 @@ def test_keys_change_neither_equality_nor_cache_keys():
 )
 def test_no_result_and_no_log_line_shows_it(key, fault, caplog, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    caplog.set_level(logging.DEBUG)
+    for name in (None, "httpx", "httpx2"):  # frameworks set these levels for the whole process
+        caplog.set_level(logging.DEBUG, logger=name)
     faults = [Fault(fault)] if fault else []
     seconds = 0.3 if fault == "hang" else 60.0
     with FakeOpenAIServer(answer_from(), api_key=key, faults=faults) as server:

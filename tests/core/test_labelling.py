@@ -16,11 +16,9 @@ from typer.testing import CliRunner
 
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
 from ctxmetrics.agreement.agree import agree
-from ctxmetrics.agreement.labelling.draw import draw, key_of, samples_by_key
+from ctxmetrics.agreement.labelling.draw import draw, key_of, questions_of, read_labelled, samples_by_key
 from ctxmetrics.agreement.labelling.labels_file import LabelsFile
-from ctxmetrics.agreement.labelling.reading import questions_of, read_labelled
-from ctxmetrics.agreement.labelling.session import Session
-from ctxmetrics.agreement.labelling.verdicts import Verdicts
+from ctxmetrics.agreement.labelling.session import Session, Verdicts
 from ctxmetrics.cli import app
 from ctxmetrics.errors import (
     InputFileError,
@@ -427,7 +425,7 @@ def test_no_yes_and_no_no_is_an_error_that_says_so(tmp_path):
     session(tmp_path, [sample(1)]).answer(0, "cannot_say")
     with pytest.raises(InputFileError, match="no question has a yes or a no"):
         read_labelled([sample(1)], tmp_path / "labels.jsonl")
-    with pytest.raises(InputFileError, match="no question has a yes or a no"):
+    with pytest.raises(InputFileError, match="there is no such file"):
         read_labelled([sample(1)], tmp_path / "missing.jsonl")
 
 

@@ -24,11 +24,12 @@ LAYERS = (
     ("metrics",),
     ("judges",),
     ("prompts",),
-    ("models", "_runtime"),
-    ("files",),
+    ("models",),
+    ("_runtime",),
     ("samples",),
     ("fields",),
     ("scores",),
+    ("pages",),
     ("_wording",),
     ("conventions", "formulas", "text"),
     ("errors",),
@@ -52,7 +53,12 @@ CALLED_BY_OTHERS = [
         "supported_gt_statements",
     ),
     *("library", "cache_info", "*_key"),
-    *("on_error", "keep_texts"),  # options of a run, read by their names
+    *(
+        "on_error",
+        "keep_texts",
+        "requests_per_minute",
+        "tokens_per_minute",
+    ),  # options of a run, read by their names
     *(
         "load_model",
         "get_model_name",
@@ -124,6 +130,22 @@ def test_imports_point_down():
     assert not wrong
 
 
+def test_what_judges_share_imports_no_judge_and_the_llm_judge_not_the_lexical_one():
+    refused = {
+        "ctxmetrics.judges.evidence.": "ctxmetrics.judges.",
+        "ctxmetrics.judges.llm.": "ctxmetrics.judges.lexical",
+    }
+    wrong = [
+        f"{name} imports {other}"
+        for name, others in graph().items()
+        for own, other_judges in refused.items()
+        if name.startswith(own)
+        for other in others
+        if other.startswith(other_judges) and not other.startswith(own)
+    ]
+    assert not wrong
+
+
 def test_the_core_imports_no_adapter():
     assert not {
         name
@@ -131,6 +153,42 @@ def test_the_core_imports_no_adapter():
         if name.partition(".")[0] == "ctxmetrics"
         and any(not other.startswith("ctxmetrics.") for other in others)
     }
+
+
+# Functions on texts, numbers and plain data that every layer uses; they hold no model of a result.
+HELPERS = {"_checks", "_display", "_frozen", "_statistics", "_version", "_wording"}
+# A memory of its own for each repetition of check-judge.
+KNOWN = {"agreement/checking/check.py: ctxmetrics._runtime.memo"}
+
+
+def private_names_of(folder: Path) -> set[str]:
+    """What the files of a folder take from others that is private: names, attributes, rooms."""
+    found = set()
+    own = f"ctxmetrics.{folder.name}"
+    for path in folder.rglob("*.py"):
+        where = path.relative_to(folder.parent)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ctxmetrics"):
+                private = [part for part in (node.module or "").split(".")[1:] if part.startswith("_")]
+                private += [alias.name for alias in node.names if alias.name.startswith("_")]
+                if not (node.module or "").startswith(own) and not set(private) <= HELPERS | {
+                    "__version__"
+                }:
+                    found.add(f"{where}: {node.module}")
+            if isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr):
+                owner = node.value.id if isinstance(node.value, ast.Name) else ""
+                if owner not in {"self", "cls"} and not ast.unparse(node).startswith("self._"):
+                    found.add(f"{where}: {ast.unparse(node)}")
+    return found
+
+
+def test_comparison_agreement_report_and_tables_work_on_public_types():
+    """The second seam: rows, scores, verdicts and samples are what they take, and nothing private of them."""
+    core = ROOT / "core" / "ctxmetrics"
+    found = set()
+    for name in ("comparison", "agreement", "report", "tables"):
+        found |= private_names_of(core / name)
+    assert found == KNOWN
 
 
 # Beside the names of `ctxmetrics.__all__`: the packages and modules that users may import.
@@ -172,6 +230,40 @@ def test_docs_and_examples_import_the_public_surface_only(page):
         assert name in importlib.import_module(module).__all__, f"{module}.{name}"
 
 
+SEAM = ("ctxmetrics", "ctxmetrics.adapting", "ctxmetrics.errors", "ctxmetrics.testing")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "adapters").rglob("*.py")), ids=lambda path: f"{path.parent.name}/{path.name}"
+)
+def test_an_adapter_imports_what_a_strangers_could(path):
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ctxmetrics":
+            found |= {(node.module, alias.name) for alias in node.names}
+        elif isinstance(node, ast.Import):
+            assert all(
+                name.name == "ctxmetrics" or not name.name.startswith("ctxmetrics.")
+                for name in node.names
+            )
+    assert {module for module, _ in found} <= {*SEAM}
+    modules_of_packages = {("ctxmetrics", "adapting")}
+    for module, name in found - modules_of_packages:
+        assert name in importlib.import_module(module).__all__, f"{module}.{name}"
+
+
+def test_the_page_about_adapters_names_all_that_they_import_and_nothing_else():
+    page = (ROOT / "docs" / "own-adapter.md").read_text(encoding="utf-8")
+    section = page.split("## What `ctxmetrics.adapting` holds")[1].split("\n## ")[0]
+    named = {
+        name
+        for row in section.splitlines()
+        if row.startswith("| `")
+        for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    assert named == {*importlib.import_module("ctxmetrics.adapting").__all__}
+
+
 def test_every_public_name_is_there():
     for module in PUBLIC:
         names = importlib.import_module(module).__all__
@@ -193,3 +285,14 @@ def test_no_code_is_dead():
         if item.filename.is_relative_to(ours[0]) or item.filename.is_relative_to(ours[1])
     ]
     assert [item.get_report() for item in unused] == []
+
+
+def test_the_core_names_no_adapter() -> None:
+    """Adapters say what they are by their entry points."""
+    adapters = "|".join(path.name for path in (ROOT / "adapters").iterdir())
+    naming = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "core").rglob("*.py")
+        if re.search(adapters, path.read_text(encoding="utf-8"))
+    ]
+    assert naming == []

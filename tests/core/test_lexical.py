@@ -6,20 +6,22 @@ import asyncio
 import copy
 import json
 import pickle
+import sys
 import threading
-from math import log
+from dataclasses import replace
+from math import log, log2
 from pathlib import Path
 
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
+from ctxmetrics.cli._run import judge_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import DecomposingJudge, Judge, JudgeRequest
+from ctxmetrics.judges.evidence.words import stop_words, tokens
 from ctxmetrics.judges.lexical import LABEL, LexicalJudge, index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.sentences import MAX_SENTENCE
-from ctxmetrics.judges.lexical.words import stop_words, words
-from ctxmetrics.metrics.judged import ask_judge
 from ctxmetrics.text import split_sentences
 
 
@@ -33,8 +35,12 @@ def ask(units, contexts, *, answer=None, language="en"):
     )
 
 
-def support(unit, *contexts, language="en", judge=None):
-    (verdict,) = (judge or LexicalJudge()).support(ask(unit, contexts, language=language))
+COUNTS = LexicalJudge(min_coverage=0.625, search_weight=0.0)
+"""Counts words, and takes nothing off for searching."""
+
+
+def support(unit, *contexts, language="en", judge=COUNTS):
+    (verdict,) = judge.support(ask(unit, contexts, language=language))
     return verdict
 
 
@@ -86,7 +92,7 @@ def test_is_a_value():
         {"min_share": 1.1},
         {"name_weight": float("nan")},
         {"min_relative": "0.4"},
-        {"scatter_weight": 2},
+        {"search_weight": 2},
         {"contradiction": "maybe"},
     ],
 )
@@ -95,99 +101,141 @@ def test_refuses_parameters_out_of_range(wrong):
         LexicalJudge(**wrong)
 
 
+@pytest.mark.parametrize(
+    ("text", "judge"),
+    [
+        ("lexical", LexicalJudge()),
+        ("lexical:min_coverage=.5", LexicalJudge(min_coverage=0.5)),
+        ("lexical:min_coverage=.7,max_sentences=2", LexicalJudge(min_coverage=0.7, max_sentences=2)),
+    ],
+)
+def test_the_option_for_the_judge_takes_its_parameters(text, judge):
+    assert judge_of(text, None) == judge
+
+
+@pytest.mark.parametrize(
+    "text", ["lexical:bar=.5", "lexical:min_coverage=half", "lexical:min_coverage=2", "lexical:.5"]
+)
+def test_a_parameter_that_is_none_is_refused_with_the_names(text):
+    with pytest.raises(ParameterError, match="min_coverage"):
+        judge_of(text, None)
+
+
 # --- support: coverage ----------------------------------------------------------------------------------------
 
 
 def test_all_words_in_one_sentence():
-    # capital, France, Paris: 3 of 3; neighbours in the sentence: (paris, capital) of 2 pairs
+    # capital, France, Paris: 3 of 3
     context = "Intro. Paris is the capital and largest city of France. More."
     verdict = support("Paris is the capital of France.", context)
     assert verdict.value is True
     assert verdict.details["score"] == verdict.details["coverage"] == 1.0
-    assert verdict.details["bigram_share"] == 0.5
     assert quotes(verdict) == ["Paris is the capital and largest city of France."]
     (span,) = verdict.evidence
     assert (span.context, span.start) == (0, 7)
     assert "nearest" not in verdict.details
 
 
-def test_neighbours_are_content_words_spelled_like_stop_words_too():
-    # joined, US, army: both pairs
-    unit = "She joined the US army."
-    assert support(unit, "She joined the US army.").details["bigram_share"] == 1.0
-
-
-def test_words_of_neighbouring_sentences():
-    # Python, created, Guido, van, Rossum | 1991: 6 of 6; (created Guido) (Guido van) (van Rossum) of 5 pairs
+def test_words_of_several_sentences():
+    # Python, created, Guido, van, Rossum | 1991: 6 of 6
     context = (
         "Python is a programming language created by Guido van Rossum. It was first released in 1991."
     )
     unit = "Python was created by Guido van Rossum in 1991."
     verdict = support(unit, context)
-    assert (verdict.value, verdict.details["score"], verdict.details["bigram_share"]) == (True, 1.0, 0.6)
+    assert (verdict.value, verdict.details["score"]) == (True, 1.0)
     assert " ".join(quotes(verdict)) == context
     # with one sentence: 5 of 6, and 1991 is missing from it but not from the contexts: no penalty
-    one = support(unit, context, judge=LexicalJudge(max_sentences=1))
+    one = support(unit, context, judge=replace(COUNTS, max_sentences=1))
     assert (one.value, one.details["score"]) == (True, 5 / 6)
     assert one.details["missing_words"] == ("1991",)
     assert one.details["missing_numbers"] == ()
 
 
-@pytest.mark.parametrize(("between", "score"), [(0, 1.0), (1, 1.0), (2, 0.75)])
-def test_three_sentences_are_neighbours(between, score):
-    # 4 of 4 words in two sentences; with two sentences between them they are no neighbours: 1 - 0.25
-    verdict = support(
-        "alpha beta gamma delta", f"Alpha beta box. {'Nothing is here. ' * between}Gamma delta yard."
+@pytest.mark.parametrize(
+    ("n", "score"),
+    [
+        (1, 1 + 0.02 * 2),  # 4 of 4 words in one sentence of one: log2(1 / 4) is -2
+        (4, 1.0),
+        (16, 1 - 0.02 * 2),
+        (1024, 1 - 0.02 * 8),
+    ],
+)
+def test_a_search_among_more_sentences_takes_off_more(n, score):
+    text = "Alpha beta gamma delta. " + "Nothing is here. " * (n - 1)
+    verdict = support("alpha beta gamma delta", text, judge=LexicalJudge())
+    assert verdict.details["score"] == pytest.approx(score)
+    assert verdict.details["coverage"] == 1.0
+
+
+def test_each_sentence_is_a_choice_of_its_own():
+    # 2 of 4 words in each of two sentences of 16: 1 - 2 x 0.02 x log2(16 / 4); one alone: 2/4 - 0.02 x 2
+    text = "Alpha beta box. " + "Nothing is here. " * 14 + "Gamma delta yard."
+    verdict = support("alpha beta gamma delta", text, judge=LexicalJudge())
+    assert (verdict.value, verdict.details["score"]) == (True, pytest.approx(1 - 2 * 0.02 * 2))
+    # a sentence that adds one word of eight costs less than it brings, one of twenty does not
+    words = [f"w{chr(97 + n)}x" for n in range(20)]
+    for size, sentences in ((8, 2), (20, 1)):
+        unit, rest = " ".join(words[:size]), "Nothing is here. " * 1022
+        text = f"{' '.join(words[: size - 1])} yard. {words[size - 1]} box. {rest}"
+        shown = support(unit, text, judge=LexicalJudge(search_weight=0.01))
+        assert len(quotes(shown)) == sentences
+
+
+def test_several_contexts_are_searched_together_only_as_far_as_the_rank():
+    # two words of four in the first two contexts of one sentence each; many sentences below them change nothing
+    contexts = ["Alpha beta box.", "Gamma delta yard.", "Nothing is here. " * 4000]
+    verdict = support("alpha beta gamma delta", *contexts, judge=LexicalJudge())
+    assert verdict.details["score"] == pytest.approx(1 + 2 * 0.02)  # log2(2 / 4) is -1, two sentences
+    assert verdict.details["smallest_k"] == 2
+    last = support("alpha beta gamma delta", *contexts[::-1], judge=LexicalJudge())
+    assert last.value is False  # 1 - 2 x 0.02 x log2(4002 / 4) = 0.60
+
+
+def test_at_most_three_sentences():
+    # each context has one of the five words: 3 of 5; with four sentences 4 of 5
+    contexts = [f"{word} xx." for word in ("alpha", "beta", "gamma", "delta", "epsilon")]
+    unit = "alpha beta gamma delta epsilon"
+    three, four = (
+        support(unit, *contexts),
+        support(unit, *contexts, judge=replace(COUNTS, max_sentences=4)),
     )
-    assert (verdict.value, verdict.details["score"], verdict.details["coverage"]) == (True, score, 1.0)
-
-
-@pytest.mark.parametrize(("found", "value"), [(7, True), (6, False)])
-def test_sentences_from_anywhere_must_hold_seven_of_eight(found, value):
-    # in each context at most 4 of 8; together 7 of 8 - 0.25 = 0.625, the bar
-    eight = ["apple", "bread", "cheese", "dates", "eggs", "figs", "grapes", "honey"]
-    verdict = support(" ".join(eight), " ".join(eight[:4]), " ".join(eight[4:found]))
-    assert verdict.value is value
-    assert verdict.details["score"] == found / 8 - 0.25
-    assert len(quotes(verdict)) == (2 if value else 0)
-
-
-def test_at_most_three_sentences_from_anywhere():
-    # each context has one of the four words: 3 of 4 - 0.25; with four sentences 1 - 0.25
-    contexts = [f"{word} xx." for word in ("alpha", "beta", "gamma", "delta")]
-    unit = "alpha beta gamma delta"
-    three, four = support(unit, *contexts), support(unit, *contexts, judge=LexicalJudge(max_sentences=4))
-    assert (three.value, three.details["score"]) == (False, 0.5)
-    assert three.details["missing_words"] == ("delta",)
+    assert (three.value, three.details["score"]) == (False, 0.6)
+    assert three.details["missing_words"] == ("delta", "epsilon")
     assert [spot["context"] for spot in three.details["nearest"]] == [0, 1, 2]
-    assert (four.value, four.details["score"]) == (True, 0.75)
+    assert (four.value, four.details["score"]) == (True, 0.8)
 
 
 def test_a_unit_of_many_sentences_may_rest_on_as_many():
     unit = "Alpha one. Beta two. Gamma three. Delta four. Epsilon five."
     verdict = support(unit, unit)
     assert (verdict.value, verdict.details["score"], len(verdict.evidence)) == (True, 1.0, 5)
+    # its five sentences count as one choice: 1 - 0.02 x log2(20 / 4)
+    long = support(unit, f"{unit} {'Nothing is here. ' * 15}", judge=LexicalJudge())
+    assert long.details["score"] == pytest.approx(1 - 0.02 * log2(5))
 
 
 def test_the_sentence_that_adds_most_is_chosen_first_and_the_earlier_of_equals():
     verdict = support(
         "alpha beta gamma delta epsilon",
         "Alpha beta x.",
-        "Gamma delta box. Alpha gamma delta.",
-        "Epsilon. Nothing. Nothing. Nothing. Alpha gamma delta y.",
+        "Gamma delta box. Alpha gamma delta. Alpha gamma delta y.",
+        "Epsilon.",
     )
-    assert quotes(verdict) == ["Alpha gamma delta.", "Alpha beta x.", "Epsilon."]
-    assert [span.context for span in verdict.evidence] == [1, 0, 2]
+    # 4 of 5 are enough: the last context is not needed
+    assert quotes(verdict) == ["Alpha gamma delta.", "Alpha beta x."]
+    assert [span.context for span in verdict.evidence] == [1, 0]
 
 
 def test_passages_about_something_else_support_nothing():
-    # the five words of the unit stand in the passages, one a passage, again and again: 3 of 5 - 0.25
+    # the five words of the unit stand in the passages, one a passage, again and again: 3 of 5
     passages = [
         f"Some {word} lies on the table." for word in ("apple", "bread", "cheese", "dates", "eggs")
     ]
     unit = "apple bread cheese dates eggs"
-    assert [support(unit, *passages * n).value for n in (1, 20)] == [False, False]
-    assert support(unit, " ".join(passages * 20)).details["score"] == 3 / 5  # neighbours: less than 0.625
+    judge = LexicalJudge()
+    assert [support(unit, *passages * n, judge=judge).value for n in (1, 20)] == [False, False]
+    assert support(unit, " ".join(passages * 20), judge=judge).details["score"] < 3 / 5
 
 
 @pytest.mark.parametrize(("found", "value"), [(5, True), (4, False)])
@@ -243,7 +291,7 @@ def test_a_number_may_stand_in_any_context():
         "The bridge is 120 metres long.",
         "The bridge is long in metres.",
         "He is 120.",
-        judge=LexicalJudge(max_sentences=1),
+        judge=replace(COUNTS, max_sentences=1),
     )
     assert (verdict.value, verdict.details["score"]) == (True, 0.75)
 
@@ -254,7 +302,7 @@ def test_a_name_may_stand_in_any_context():
         "The novel was written by Marlow.",
         "A novel, written.",
         "Marlow.",
-        judge=LexicalJudge(max_sentences=1),
+        judge=replace(COUNTS, max_sentences=1),
     )
     assert (verdict.value, verdict.details["score"]) == (True, 2 / 3)
 
@@ -272,7 +320,7 @@ def test_a_swapped_name_is_a_no():
 
 
 def test_weights_are_parameters():
-    judge = LexicalJudge(number_weight=0.1, name_weight=0.2)
+    judge = replace(COUNTS, number_weight=0.1, name_weight=0.2)
     assert support("Look, Jane has 121 apples", "look at the apples", judge=judge).details[
         "score"
     ] == pytest.approx(2 / 4 - 0.1 - 0.2)
@@ -287,7 +335,7 @@ def test_weights_are_parameters():
             {"hart", "bell"},
         ),  # Then begins a sentence; Marlow too
         ("Dr. Hart met Mr. Bell.", "en", {"hart", "mr", "bell"}),  # an abbreviation ends no sentence
-        ("She told us that the US and the WHO agree.", "en", {"u.s.", "who"}),
+        ("She told us that the US and the WHO agree.", "en", {"us", "who"}),
         ("It may rain in May.", "en", {"may"}),
         ("THE TOWER IS IN PARIS", "en", set()),  # capitals say nothing here
         ("John F. of vitamin C", "en", set()),  # one letter is no name
@@ -502,34 +550,28 @@ def test_other_languages(language, unit, yes, no):
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
-        ("1,000 = 1 000 = 1\u00a0000 = 1'000 = 1000", ["1000"] * 5),
+        ("1,000 = 1'000 = 1’000 = 1000", ["1000"] * 4),
         ("1.234.567 and 1,234,567", ["1234567", "and", "1234567"]),
         ("1.234,56 and 1,234.56", ["1234.56", "and", "1234.56"]),
         ("1.000", ["1"]),  # a decimal
         ("3,5 3.5", ["3.5", "3.5"]),
         ("5.0 5", ["5", "5"]),
         ("3.10 3.1", ["3.10", "3.1"]),  # versions
-        ("2.1 million 2,1 млн 2100000 2.1", ["2100000"] * 3 + ["2.1"]),
-        ("two hundred thousand, one million", ["200000", "1000000"]),
-        ("twenty-one twenty one 21 21st twenty-first", ["21"] * 5),
+        ("twenty-one 21 21st", ["21"] * 3),
         ("ten-pin 10", ["10", "pin", "10"]),
         ("007 7th", ["7", "7"]),
         ("1,2,3", ["1", "2", "3"]),
         ("1,000,5", ["1", "0", "5"]),
-        ("twenty. One million. 1990. Million", ["20", "1000000", "1990", "million"]),
-        ("2020-05-12 10:30 3/4", ["2020", "may", "12", "10", "30", "3", "4"]),
-        ("12.05.2020 12.13.2020 3.11.2", ["12", "may", "2020", "12.13.2020", "3.11.2"]),
-        ("5-12-2020 1990-200", ["5", "12", "2020", "1990", "200"]),
-        ("1990s 1990's 1990", ["1990s", "1990s", "1990"]),
-        ("1960s '60s ’60s 60s sixties '10s", ["1960s"] * 5 + ["2010s"]),
-        ("50% 50 $50 50 USD", ["50", "50", "dollar", "50", "50", "dollar"]),
+        ("10:30 3/4 1990-200", ["10", "30", "3", "4", "1990", "200"]),
+        ("12.13.2020 3.11.2", ["12.13.2020", "3.11.2"]),
+        ("1990s 60s 1990", ["1990s", "60s", "1990"]),
+        ("50% 50 $50", ["50", "50", "dollar", "50"]),
         ("१९४७ ١٩٤٧ １９４７", ["1947"] * 3),
         ("5km 5 km", ["5", "km", "5", "km"]),
-        ("20-х годах", ["20", "год"]),
     ],
 )
 def test_numbers(text, keys):
-    assert [word.key for word in words(text)] == keys
+    assert [token.key for token in tokens(text)] == keys
 
 
 @pytest.mark.parametrize(
@@ -548,29 +590,41 @@ def test_numbers(text, keys):
         ("שָׁלוֹם שלום", ["שלום"] * 2),
         ("Straße STRASSE", ["strass"] * 2),
         ("ﾄｳｷｮｳ トウキョウ", ["トウ", "ウキ", "キョ", "ョウ"] * 2),
-        ("US U.S. USA U. S. A. United States", ["u.s."] * 5),
-        ("the United States of America, us", ["the", "u.s.", "us"]),
-        ("UK U.K. United Kingdom united front", ["u.k."] * 3 + ["unit", "front"]),
-        ("Jan. 5 and 7 Sept, Jan came", ["january", "5", "and", "7", "september", "jan", "cam"]),
-        ("Januar janvier enero января", ["january"] * 4),
-        ("€5 5 euros 5 EUR", ["euro", "5", "5", "euro", "5", "euro"]),
+        ("€5 5 euros", ["euro", "5", "5", "euro"]),
         ("", []),
         ("... — !", []),
     ],
 )
 def test_keys(text, keys):
-    assert [word.key for word in words(text)] == keys
+    assert [token.key for token in tokens(text)] == keys
 
 
-def test_words_say_where_they_stand():
-    text = "Over 2.1 million, naïve 北京人"
-    assert [text[word.start : word.end] for word in words(text)] == [
-        "Over",
-        "2.1 million",
-        "naïve",
-        "北京",
-        "京人",
-    ]
+def test_words_say_how_they_are_written_and_where_a_clause_ends():
+    found = tokens("Over twenty-one, naïve 北京人, it’s.")
+    assert [token.spelling for token in found] == ["Over", "twenty-one", "naïve", "北京", "京人", "it's"]
+    assert [token.ends for token in found] == [False, True, False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    "script", ["one two thousand 3.5 ", "U.S. $5 ", "北京", "दिल्ली ", "don't-1,000-", "é'"]
+)
+def test_reading_grows_with_the_text(script):
+    """Counted: the functions that reading enters, and the characters of the longest piece that is read at once."""
+    events = []
+    for characters in (20_000, 40_000):
+        text, counted = script * (characters // len(script)), 0
+
+        def count(frame, event, arg):
+            nonlocal counted
+            counted += event in {"call", "c_call"}
+
+        sys.setprofile(count)
+        try:
+            Phrase.of(text, "en")
+        finally:
+            sys.setprofile(None)
+        events.append(counted)
+    assert events[1] <= 2.3 * events[0]
 
 
 def test_stop_words_by_language():
@@ -597,8 +651,8 @@ def test_big_contexts_are_indexed_for_the_words_of_the_request_only(monkeypatch)
     full = judge.support(request), judge.usefulness(request)
     monkeypatch.setattr(index, "MAX_INDEXED", 10)
     assert (judge.support(request), judge.usefulness(request)) == full
-    assert "word" not in index.shared_index(request)
-    assert "bridg" in index.shared_index(request)
+    assert not index.shared_index(request).sentences("word")
+    assert index.shared_index(request).sentences("bridg")
 
 
 @pytest.mark.parametrize(
@@ -700,8 +754,8 @@ def test_verdicts_pass_the_checks_of_the_metrics_unchanged():
         ),
     )
     judge = LexicalJudge()
-    assert asyncio.run(ask_judge(judge, request, about_units=True)).verdicts == judge.support(request)
-    assert asyncio.run(ask_judge(judge, request, about_units=False)).verdicts == judge.usefulness(request)
+    assert asyncio.run(ContextRecall().ask(judge, request)).verdicts == judge.support(request)
+    assert asyncio.run(ContextPrecision().ask(judge, request)).verdicts == judge.usefulness(request)
     assert [verdict.value for verdict in judge.support(request)] == [True, True, False]
 
 

@@ -41,7 +41,7 @@ def test_each_context_that_states_the_unit_is_whole():
 
 
 def test_contexts_that_support_a_unit_only_together_are_parts():
-    # 4 of 8 and 4 of 8 words; together 8 of 8 - 0.25
+    # 4 of 8 and 4 of 8 words; together 8 of 8
     cells, smallest_k = row(
         "apple bread cheese dates eggs figs grapes honey",
         "Bread is baked.",
@@ -120,13 +120,13 @@ JUDGES = st.builds(
     LexicalJudge,
     max_sentences=st.integers(1, 4),
     min_coverage=st.sampled_from((0.3, 0.625, 0.9)),
-    scatter_weight=st.sampled_from((0.0, 0.1, 0.25)),
+    search_weight=st.sampled_from((0.0, 0.02, 0.1)),
     number_weight=st.sampled_from((0.0, 0.2, 0.5)),
     name_weight=st.sampled_from((0.0, 0.5)),
     contradiction=st.sampled_from(("flag", "no")),
 )
 LENIENT = LexicalJudge(
-    max_sentences=1, min_coverage=0.3, scatter_weight=0.0, number_weight=0.0, contradiction="no"
+    max_sentences=1, min_coverage=0.3, search_weight=0.0, number_weight=0.0, contradiction="no"
 )
 """Supports a unit also where a context lacks its number."""
 

@@ -783,8 +783,14 @@ def test_misuse_is_told_at_once(options, message):
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
+    sample = Sample(
+        user_input="q", reference="The pump hums.", retrieved_contexts=["The filter is clean."]
+    )
+    model = OpenAIModel("never-asked", base_url="http://127.0.0.1:9/v1", api_key="k")
     with pytest.raises(MissingExtraError, match=r"pip install .*\[openai\]'"):
-        OpenAIModel("m", api_key="k")
+        evaluate([sample], [ContextRecall()], judge=LLMJudge(model), progress=False)
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[openai\]'"):
+        ContextRecall(judge=LLMJudge(model)).score(sample)
 
 
 def test_a_key_object_of_pydantic_is_taken():

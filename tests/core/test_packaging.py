@@ -6,20 +6,19 @@ import ast
 import dataclasses
 import json
 import re
+import shutil
+import subprocess
 import sys
+import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics.errors import install_command
+from ctxmetrics.errors import EXTRAS, install_command
 from ctxmetrics.metrics import METRICS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # pytest needs it there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +31,7 @@ LONGEST_TEXT = 200
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SOURCES = [*sorted((ROOT / "core").rglob("*.py")), *sorted((ROOT / "adapters").rglob("*.py"))]
 FRAMEWORKS = re.compile(
-    r"ragas|deepeval|langchain\w*|langgraph|langsmith|openevals|mlflow|pydantic_evals|pydantic_ai|logfire"
+    r"ragas|deepeval|langchain\w*|langgraph|langsmith|openevals|mlflow|pydantic_evals|pydantic_ai|logfire|inspect_ai"
     r"|litellm|instructor|ctxmetrics_\w+"
 )
 OPENAI_LIVES_IN = {"core/ctxmetrics/models/openai/model.py", "core/ctxmetrics/models/openai/client.py"}
@@ -77,15 +76,34 @@ def test_every_extra_that_a_page_or_a_message_names_exists() -> None:
 def test_every_extra_that_the_library_tells_people_to_install_exists() -> None:
     extras = set(PROJECT["project"]["optional-dependencies"])
     told = {
-        node.args[1].value
+        node.args[0].value
         for path in SOURCES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call)
         and getattr(node.func, "id", "") == "missing_extra"
-        and isinstance(node.args[1], ast.Constant)
+        and isinstance(node.args[0], ast.Constant)
     }
-    assert told >= {"openai", "pandas", "tables"}
-    assert told <= extras
+    assert told >= {"openai", "pandas", "pyarrow"}
+    assert told == EXTRAS.keys()
+    assert set(EXTRAS.values()) <= extras
+
+
+def needed_by(extra: str) -> set[str]:
+    """The packages that an extra names, also by way of other extras of ours."""
+    found: set[str] = set()
+    for line in PROJECT["project"]["optional-dependencies"][extra]:
+        name, _, inner = re.split(r"[<>=;\s]", line)[0].rstrip("]").partition("[")
+        found |= (
+            {name}
+            if name != "ctxmetrics"
+            else {item for more in inner.split(",") for item in needed_by(more)}
+        )
+    return found
+
+
+@pytest.mark.parametrize("package", EXTRAS)
+def test_the_extra_that_a_message_names_brings_the_package(package: str) -> None:
+    assert package in needed_by(EXTRAS[package])
 
 
 @pytest.mark.parametrize(
@@ -111,17 +129,69 @@ def test_the_install_command_leads_to_where_the_library_came_from(
     assert install_command("ragas") == command
 
 
-def test_the_page_of_versions_lists_every_extra_with_its_bounds() -> None:
-    page = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
-    for extra, requirements in PROJECT["project"]["optional-dependencies"].items():
-        if extra in ("all", "test", "dev"):
-            continue
-        row = next((line for line in page.splitlines() if line.startswith(f"| `{extra}` |")), "")
-        assert row, f"docs/versions.md has no row for the extra {extra}"
-        for requirement in requirements:
-            assert requirement.startswith("ctxmetrics[") or f"`{requirement}`" in row, (
-                f"{extra}: {requirement}"
-            )
+def test_the_oldest_python_is_the_same_wherever_it_is_written() -> None:
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    supported = [
+        name.removeprefix("Programming Language :: Python :: ")
+        for name in PROJECT["project"]["classifiers"]
+        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", name)
+    ]
+    assert supported[0] == oldest
+    assert PROJECT["tool"]["pyright"]["pythonVersion"] == oldest
+    assert PROJECT["tool"]["ruff"]["target-version"] == f"py{oldest.replace('.', '')}"
+    for page in ("README.md", "docs/versions.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert f"Python {oldest} to {supported[-1]}" in text, page
+    for workflow in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        named = re.search(
+            r"python-version: [^\n]*\n((?: +3\.\d+\n)+)", workflow.read_text(encoding="utf-8")
+        )
+        assert named, workflow.name
+        assert named[1].split() == [supported[-1], oldest], workflow.name
+
+
+def environments() -> ModuleType:
+    spec = spec_from_file_location("environments", ROOT / ".ci" / "environments.py")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_versions_is_the_one_that_is_written_from_what_ci_runs() -> None:
+    made = environments()
+    assert made.page() == made.PAGE.read_text(encoding="utf-8"), "run: python .ci/environments.py page"
+
+
+def test_ci_runs_every_extra_at_its_lowest_versions_and_every_framework_alone() -> None:
+    lowest = [
+        set(each["extras"]) for each in environments().LIST["environment"] if each["versions"] == "lowest"
+    ]
+    frameworks = {path.name.removeprefix("ctxmetrics_").replace("_", "-") for path in ADAPTERS}
+    assert [name for name in frameworks if {name} not in lowest] == []
+    extras = set(PROJECT["project"]["optional-dependencies"]) - {"all", "test", "dev"}
+    large = {"ray", "spark"}  # at the newest versions alone, in the README's environment
+    pulled_in = {"tables"}  # by pandas
+    assert set().union(*lowest) | large | pulled_in == extras
+
+
+def test_a_python_that_only_has_a_name_is_not_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pyenv's names for Pythons that are there, but not chosen."""
+    made = environments()
+    name = tmp_path / "python9.9"
+    name.write_text("#!/bin/sh\necho not chosen >&2; exit 127\n", encoding="utf-8")
+    name.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert made.find("9.9") is None
+    real = tmp_path / "versions" / "9.9.1" / "bin" / "python9.9"
+    real.parent.mkdir(parents=True)
+    real.write_text(f"#!/bin/sh\necho 9.9 {real}\n", encoding="utf-8")
+    real.chmod(0o755)
+    assert made.find("9.9") == str(real)
 
 
 def test_the_wheel_holds_the_core_and_every_adapter() -> None:
@@ -359,3 +429,48 @@ def test_the_finders_leave_alone_what_is_allowed(code: str) -> None:
     assert [
         finder(ast.parse(code)) for finder in (arithmetic_on_scores, switches_on_a_metric, long_texts)
     ] == [[], [], []]
+
+
+# What each package is needed for, in a few lines that run without it up to the message.
+NEEDS = {
+    "narwhals": "from ctxmetrics import IDBasedContextRecall, score_table\nscore_table([], [IDBasedContextRecall()])",
+    "openai": "from ctxmetrics import *\nContextRecall(judge=LLMJudge(OpenAIModel('m', base_url='http://127.0.0.1:9', "
+    "api_key='k', timeout=1))).score(Sample(user_input='q', reference='The pump hums.', retrieved_contexts=['It is.']))",
+    "pandas": "from ctxmetrics import *\nevaluate([Sample(reference='It is.', retrieved_contexts=['It is.'])], "
+    "[ContextRecall()], progress=False).to_pandas()",
+    "pyarrow": "from ctxmetrics import read_samples\nlist(read_samples('samples.parquet'))",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", NEEDS)
+def test_in_a_bare_environment_the_extra_that_a_message_names_is_enough(
+    package: str, tmp_path: Path
+) -> None:
+    """The library alone names the extra; once that is installed, the message is gone."""
+    uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
+    if not Path(uv).is_file():
+        pytest.skip("uv is not installed")
+    python = tmp_path / "bin" / "python"
+    arrow = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(arrow.Table.from_pylist([{"user_input": "q"}]), tmp_path / "samples.parquet")
+
+    def installed(what: str) -> None:
+        command = [uv, "pip", "install", "-q", "--python", str(python), what]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if "ailed to fetch" in done.stderr:
+            pytest.skip("no package index can be reached")
+        assert done.returncode == 0, done.stderr
+
+    def told() -> str:
+        command = [str(python), "-c", NEEDS[package]]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.stderr
+
+    subprocess.run([uv, "venv", "-q", "--allow-existing", str(tmp_path)], check=True, capture_output=True)
+    installed(str(ROOT))
+    named = re.search(rf"MissingExtraError: {package} is not installed.*\[([\w-]+)\]", told())
+    assert named, told()
+    installed(f"{ROOT}[{named[1]}]")
+    assert "is not installed" not in told()

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from ctxmetrics.comparison.corrected import corrected_difference
-from ctxmetrics.comparison.paired import (
-    bca_interval,
-    bootstrap_means,
-    holm,
-    paired_mean,
-    sign_flip_p,
-)
+from ctxmetrics._statistics import sign_p, student_p, upper_share
+from ctxmetrics.comparison.means import corrected, holm, paired_mean
 
 stats = pytest.importorskip("scipy.stats")
 RANDOM = np.random.default_rng(5)
-CLUSTERED = [0.5, 0.0, -0.25, 1.0, 0.0, 1 / 3, -0.5, 0.25, 0.75, 0.0, 0.2, -0.1]
+CLUSTERED = [0.5, 0.1, -0.25, 1.0, 0.0, 1 / 3, -0.5, 0.25, 0.75, 0.0, 0.2, -0.1]
 CLUSTERS = [1, 1, 1, 2, 2, 3, 4, 4, 4, 4, 5, 5]
 PEOPLE = [0.5, -0.5, 1.0, 0.0, 0.25, 0.5, 0.0, -0.25, 0.5, 0.0]
 JUDGE = [0.25, -0.5, 0.75, 0.0, 0.5, 0.25, 0.25, -0.5, 0.5, 0.25]
 OTHERS = [0.5, 0.0, 0.25, -0.25, 0.75, 0.0, 0.5, 0.25, -0.5, 0.0, 0.5, 0.25, 1.0, 0.0, -0.25]
+
+
+def corrected_difference(people, judge, others):
+    """A corrected mean of differences and its 95 % interval."""
+    found = corrected(people, judge, others)
+    return found.mean, (found.mean - found.half(0.95), found.mean + found.half(0.95))
 
 
 def differences(n: int, kind: str) -> list[float]:
@@ -32,55 +31,92 @@ def differences(n: int, kind: str) -> list[float]:
     return (RANDOM.integers(0, 5, n) / 4 - RANDOM.integers(0, 9, n) / 8).tolist()  # sums without rounding
 
 
-@pytest.mark.parametrize("kind", ["0 and 1", "fractions"])
-@pytest.mark.parametrize("n", [2, 7, 30, 99])
-def test_below_a_hundred_the_interval_is_students(n, kind):
+def changed(n: int, kind: str) -> list[float]:
+    """Differences of which at least ten are not zero."""
     values = differences(n, kind)
-    while len(set(values)) == 1:
+    while sum(value != 0 for value in values) < 10:
         values = differences(n, kind)
-    found, oracle = paired_mean(values), stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert found.interval == pytest.approx((oracle.low, oracle.high), abs=1e-9)
+    return values
+
+
+@pytest.mark.parametrize("kind", ["0 and 1", "fractions"])
+@pytest.mark.parametrize("n", [12, 30, 99, 100, 101, 400, 3000])
+def test_interval_and_p_value_are_students_at_every_n(n, kind):
+    values = changed(n, kind) if n > 12 or kind == "fractions" else [1.0, -1.0, 1.0, 1.0] * 3
+    found, oracle = paired_mean(values), stats.ttest_1samp(values, 0)
+    ends = oracle.confidence_interval(0.95)
+    assert found.interval == pytest.approx((ends.low, ends.high), abs=1e-9)
+    assert found.p == pytest.approx(oracle.pvalue, abs=1e-9)
     assert found.mean == pytest.approx(np.mean(values), abs=1e-12)
     quantiles = stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)
     assert found.detectable == pytest.approx(quantiles * np.std(values, ddof=1) / math.sqrt(n), abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["0 and 1", "fractions"])
-@pytest.mark.parametrize("n", [100, 400])
-def test_from_a_hundred_on_the_interval_is_that_of_scipys_bca_on_the_same_draws(n, kind):
-    values = np.array(differences(n, kind))
-    drawn = bootstrap_means(values, np.ones(n))
-    given = SimpleNamespace(bootstrap_distribution=drawn)
-    oracle = stats.bootstrap((values,), np.mean, n_resamples=0, method="BCa", bootstrap_result=given)
-    ends = oracle.confidence_interval
-    assert paired_mean(values.tolist()).interval == pytest.approx((ends.low, ends.high), abs=1e-9)
+@pytest.mark.parametrize("t", [0.0, 0.01, 1.0, 2.5, 8.0])
+@pytest.mark.parametrize("degrees", [1, 2, 3, 29, 300, 301, 5000])
+def test_students_p_value_is_that_of_scipy(t, degrees):
+    assert student_p(t, degrees) == pytest.approx(2 * stats.t.sf(t, degrees), abs=1e-11)
+    assert student_p(-t, degrees) == student_p(t, degrees)
 
 
-def test_both_ways_to_draw_are_the_same_distribution():
-    values = RANDOM.normal(size=2500)  # more different values than are drawn by kind
-    drawn = bootstrap_means(values, np.ones(2500))
-    assert len(drawn) == 5000
-    assert drawn.std() == pytest.approx(values.std() / 50, rel=0.05)
-    few = bootstrap_means(np.repeat([0.0, 1.0, 3.0], 100), np.ones(300))
-    assert few.std() == pytest.approx(np.repeat([0.0, 1.0, 3.0], 100).std() / math.sqrt(300), rel=0.05)
+@pytest.mark.parametrize(("better", "worse"), [(0, 1), (0, 6), (5, 5), (2, 7), (9, 0)])
+def test_the_sign_test_is_scipys_exact_binomial_test(better, worse):
+    assert sign_p(better, worse) == pytest.approx(
+        stats.binomtest(better, better + worse).pvalue, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize(("hits", "size"), [(0, 5), (0, 100), (3, 99), (9, 20), (5, 5), (1, 100_000)])
+def test_the_upper_share_is_scipys_exact_interval(hits, size):
+    oracle = stats.binomtest(hits, size).proportion_ci(0.95, method="exact").high
+    assert upper_share(hits, size, 0.025) == pytest.approx(oracle, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [99, 100])
+def test_with_few_changes_the_interval_reaches_to_those_that_may_not_have_been_seen(n):
+    """Three losses of 1.0: the exact interval of their share says how many there may be."""
+    found = paired_mean([-1.0] * 3 + [0.0] * (n - 3))
+    lost = stats.binomtest(3, n).proportion_ci(0.95, method="exact").high
+    won = stats.binomtest(0, n).proportion_ci(0.95, method="exact").high
+    assert found.interval == pytest.approx((-lost, won), abs=1e-9)
+    assert (found.changed, found.p) == (3, 0.25)  # two of eight sign patterns
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_few_changes_in_one_direction_are_shown_where_both_tests_agree(scale):
+    values = [-scale] * 7 + [0.0] * 3
+    found, oracle = paired_mean(values, scale=scale), stats.ttest_1samp(values, 0)
+    assert found.p == pytest.approx(max(oracle.pvalue, 2 / 2**7), abs=1e-9)
+    assert found.interval[1] == pytest.approx(oracle.confidence_interval(0.95).high, abs=1e-6)
+    lost = stats.binomtest(7, 10).proportion_ci(0.95, method="exact").high
+    low = min(oracle.confidence_interval(0.95).low, -scale * lost)
+    assert found.interval[0] == pytest.approx(low, rel=1e-9)
+    mixed = paired_mean([-scale] * 5 + [0.0] * 5, scale=scale)
+    assert mixed.p > 0.05
+    assert mixed.interval[1] == pytest.approx(scale * (1 - 0.025 ** (1 / 10)), abs=1e-6)
+
+
+def test_the_interval_excludes_zero_where_p_is_at_most_five_percent():
+    for n in (5, 8, 12, 40, 150):
+        for share in (0.05, 0.2, 0.6, 1.0):
+            for _ in range(20):
+                values = (RANDOM.normal(-0.2, 0.4, n) * (RANDOM.random(n) < share)).tolist()
+                found = paired_mean(values)
+                if found.interval is not None:
+                    away = found.interval[0] > 0 or found.interval[1] < 0
+                    assert away == (found.p <= 0.05)
 
 
 def test_clusters_widen_the_interval_as_statsmodels_says():
-    """``OLS(d, 1).fit(cov_type='cluster', use_t=True)``: mean, standard error, interval."""
+    """``OLS(d, 1).fit(cov_type='cluster', use_t=True)``: mean, standard error, interval, p."""
     found = paired_mean(CLUSTERED, CLUSTERS)
-    assert found.mean == pytest.approx(0.1819444444444445, abs=1e-9)
-    assert found.interval == pytest.approx((-0.02444805254030183, 0.38833694142919084), abs=1e-9)
+    assert found.mean == pytest.approx(0.19027777777777782, abs=1e-9)
+    assert found.interval == pytest.approx((-0.0100671857202137, 0.39062274127576935), abs=1e-9)
+    assert found.p == pytest.approx(0.05776554068648676, abs=1e-9)
     quantiles = stats.t.ppf(0.975, 4) + stats.t.ppf(0.8, 4)
-    assert found.detectable == pytest.approx(quantiles * 0.07433696297411324, abs=1e-9)
+    assert found.detectable == pytest.approx(quantiles * 0.07215880592161716, abs=1e-9)
     single = paired_mean(CLUSTERED, range(12))
     assert single.interval == pytest.approx(paired_mean(CLUSTERED).interval, abs=1e-12)
-
-
-def test_the_bootstrap_draws_clusters_whole():
-    values = np.repeat(RANDOM.choice([-1.0, 1.0], 120), 5)
-    whole = paired_mean(values.tolist(), np.repeat(np.arange(120), 5).tolist()).interval
-    alone = paired_mean(values.tolist()).interval
-    assert (whole[1] - whole[0]) / (alone[1] - alone[0]) == pytest.approx(math.sqrt(5), rel=0.1)
 
 
 def test_clusters_of_one_run_are_compared_live_where_statsmodels_is_installed():
@@ -91,35 +127,22 @@ def test_clusters_of_one_run_are_compared_live_where_statsmodels_is_installed():
     assert found.interval == pytest.approx(tuple(fit.conf_int()[0]), abs=1e-9)
 
 
-@pytest.mark.parametrize("n", [3, 8, 12])
-def test_the_p_value_is_that_of_scipys_permutation_test(n):
-    values = np.array(differences(n, "fractions"))
-    oracle = stats.permutation_test((values,), np.mean, permutation_type="samples", n_resamples=np.inf)
-    assert sign_flip_p(values.tolist()) == pytest.approx(oracle.pvalue, abs=1e-9)
-
-
-@pytest.mark.parametrize(("lost", "won"), [(0, 1), (5, 14), (300, 351), (40_000, 40_600)])
-def test_for_zeros_and_ones_the_p_value_is_that_of_the_exact_sign_test(lost, won):
-    oracle = stats.binomtest(won, lost + won).pvalue
-    assert sign_flip_p([-1.0] * lost + [1.0] * won + [0.0] * 7) == pytest.approx(oracle, rel=1e-9)
-
-
-def test_mcnemars_exact_test_of_statsmodels():
-    assert sign_flip_p([-1.0] * 5 + [1.0] * 14 + [0.0] * 30) == pytest.approx(0.063568115234375, abs=1e-9)
-
-
-def test_many_different_values_are_flipped_at_random():
-    values = RANDOM.normal(0.05, 1, 3000)
-    z = abs(values.sum()) / math.sqrt((values**2).sum())
-    assert sign_flip_p(values.tolist()) == pytest.approx(2 * stats.norm.sf(z), abs=0.02)
-    assert sign_flip_p((values + 5).tolist()) == pytest.approx(1 / 10_000)
-
-
-def test_no_difference_at_all_has_p_one_and_no_width():
+def test_no_difference_at_all_has_p_one_and_no_interval():
     found = paired_mean([0.0] * 150)
-    assert (found.mean, found.interval, found.p, found.detectable) == (0.0, (0.0, 0.0), 1.0, 0.0)
+    assert (found.mean, found.interval, found.p, found.detectable, found.changed) == (
+        0.0,
+        None,
+        1.0,
+        0.0,
+        0,
+    )
     one = paired_mean([0.25])
     assert (one.mean, one.interval, one.p, one.detectable) == (0.25, None, 1.0, None)
+
+
+def test_differences_that_are_all_equal_have_an_interval_without_width():
+    found = paired_mean([-0.25] * 40)
+    assert (found.mean, found.interval, found.p, found.detectable) == (-0.25, (-0.25, -0.25), 0.0, 0.0)
 
 
 def test_holm_as_in_statsmodels():
@@ -156,10 +179,3 @@ def test_a_corrected_difference_of_one_run_live_where_ppi_python_is_installed():
     expected = float(ppi.ppi_mean_pointestimate(people, judge, others)[0])
     found = corrected_difference(people.tolist(), judge.tolist(), others.tolist())[0]
     assert found == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_bca_interval_of_skewed_values_is_not_symmetric():
-    values = RANDOM.exponential(size=150)
-    rest = (values.sum() - values) / 149
-    low, high = bca_interval(float(values.mean()), bootstrap_means(values, np.ones(150)), rest)
-    assert high - values.mean() > 1.05 * (values.mean() - low)

@@ -13,8 +13,8 @@ import pytest
 from ctxmetrics import LLMJudge
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.llm.asking import Question
 from ctxmetrics.judges.llm.encoding import Answer
-from ctxmetrics.judges.llm.judge import _key, _Question
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.prompts import SCHEMAS, Pack, get_pack, register_pack, render
@@ -102,7 +102,7 @@ print(*(packs.get_pack(language).version_of(step) for language in ("en", "ru") f
 
     prompt = render(pack, step, DATA)
     for one in (prompt, prompt, replace(prompt, version=f"{step}-en-7")):
-        question = _Question(Part({}, {}, {}, "", "en"), (), (), one, _key(one, judge._settings))
+        question = Question(Part({}, {}, {}, "", "en"), (), (), one)
         run_sync(judge._remembered, question, pack, ask)
     assert len(asked) == 2
 

@@ -1,4 +1,4 @@
-"""Leases: what all requests of a run, or of several, may take together."""
+"""Limits by the minute."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import pytest
 
 from ctxmetrics import ContextRecall, Sample, evaluate
 from ctxmetrics._runtime import quota as quotas
-from ctxmetrics._runtime.quota import Quota, Refusal
-from ctxmetrics._runtime.run import Run
-from ctxmetrics.evaluation.engine import Evaluation
+from ctxmetrics._runtime.quota import Quota
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.models.base import Reply
 from support import answer_from
@@ -34,81 +32,47 @@ def clock(monkeypatch):
 
 
 def tried(quota, tokens=0):
-    """A lease, a refusal, or the seconds to wait."""
-    return quota._try(10.0, tokens)
+    """Count a request where it may be sent now; return how long it would wait."""
+    if not (seconds := quota._wait(tokens)):
+        quota.count(tokens, requests=1)
+    return seconds
 
 
-def test_no_more_leases_than_the_bound_until_one_is_returned(clock):
-    quota = Quota(max_concurrency=2)
-    assert (tried(quota), tried(quota)) == (1, 2)
-    assert tried(quota) == 2 * 10.0 + 30.0  # when the first lease ends by itself
-    quota.leave(1, 0, None)
-    assert tried(quota) == 3
-    assert isinstance(tried(quota), float)
-
-
-def test_the_lease_of_a_worker_that_died_ends_after_its_requests_time(clock):
-    quota = Quota(max_concurrency=1)
-    assert tried(quota) == 1
-    clock.now += 2 * 10.0 + 29.0
-    assert tried(quota) == 1.0
-    clock.now += 1.0
-    assert tried(quota) == 2
-    quota.leave(1, 5, None)  # it was alive after all: the second lease stays
-    assert isinstance(tried(quota), float)
-
-
-def test_requests_by_the_minute(clock):
-    quota = Quota(requests_per_minute=2)
-    assert tried(quota) == 1
+def test_requests_of_any_minute(clock):
+    quota = Quota(requests=2)
+    assert tried(quota) == 0
     clock.now += 10
-    assert tried(quota) == 2
+    assert tried(quota) == 0
     assert tried(quota) == 50.0
     clock.now += 50
-    assert tried(quota) == 3
+    assert tried(quota) == 0
     assert tried(quota) == 10.0
 
 
-def test_tokens_by_the_minute_as_estimated_and_then_as_counted(clock):
-    quota = Quota(tokens_per_minute=100)
-    assert tried(quota, 60) == 1
+def test_tokens_of_any_minute(clock):
+    quota = Quota(tokens=100)
+    assert tried(quota, 60) == 0
     assert tried(quota, 60) == 60.0
-    quota.leave(1, 30, None)  # fewer than estimated
-    assert tried(quota, 60) == 2
-    quota.leave(2, 90, None)
-    assert isinstance(tried(quota, 1), float)
+    quota.count(-30)  # fewer than estimated
+    assert tried(quota, 60) == 0
+    quota.count(30)
+    assert tried(quota, 1) == 60.0
     clock.now += 60
-    assert tried(quota, 500) == 3  # longer than the limit: alone in its minute
+    assert tried(quota, 500) == 0  # longer than the limit: alone in its minute
+    assert tried(quota, 1) == 60.0
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"), [({"max_calls": 2}, "max_calls=2"), ({"max_tokens": 20}, "max_tokens=20")]
-)
-def test_a_budget_is_spent_once(limits, message, clock):
-    quota = Quota(**limits)
-    for number in (1, 2):
-        assert tried(quota) == number
-        quota.leave(number, 10, None)
-    assert tried(quota) == Refusal("budget_exceeded", f"{message} is used up")
+def test_requests_are_sent_in_the_order_in_which_they_ask(monkeypatch):
+    monkeypatch.setattr(quotas, "MINUTE", 0.001)
 
-
-def test_what_one_run_finds_out_stops_all(clock):
-    quota = Quota()
-    quota.leave(tried(quota), 0, "The judge failed again and again")
-    assert tried(quota) == Refusal("judge_down", "The judge failed again and again")
-
-
-def test_leases_are_given_in_the_order_in_which_they_are_asked_for():
     async def main():
-        quota, given = Quota(max_concurrency=1), []
+        quota, given = Quota(requests=1), []
 
-        async def worker(number):
-            lease = await quota.enter(10.0, 0)
+        async def ask(number):
+            await quota.enter(0)
             given.append(number)
-            await asyncio.sleep(0)
-            quota.leave(lease, 0, None)
 
-        await asyncio.gather(*map(worker, range(20)))
+        await asyncio.gather(*map(ask, range(20)))
         return given
 
     assert asyncio.run(main()) == list(range(20))
@@ -137,28 +101,6 @@ def samples(count):
         Sample(reference=f"Door {n} is green.", retrieved_contexts=[f"Door {n} is green."])
         for n in range(count)
     ]
-
-
-def test_two_runs_share_one_quota():
-    model, quota = Model(), Quota(max_concurrency=3, max_calls=30)
-
-    async def both():
-        given = samples(40)
-        runs = [
-            Evaluation(
-                given[start::2],
-                [ContextRecall(judge=LLMJudge(model))],
-                progress=False,
-                run=Run(quota=quota, ends=True),
-            )
-            for start in (0, 1)
-        ]
-        return await asyncio.gather(*(run.go() for run in runs))
-
-    found = [row["context_recall"] for results in asyncio.run(both()) for row in results]
-    assert (model.most, model.calls) == (3, 30)
-    assert [score.value for score in found].count(1.0) == 30
-    assert {score.verdicts[0].code for score in found if score.value is None} == {"budget_exceeded"}
 
 
 def test_evaluate_keeps_to_requests_by_the_minute(monkeypatch):

@@ -79,10 +79,17 @@ def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
         "{" * 5000,
         '{"sentences": ' + "[" * 100_000,
         "<!doctype html><html><body>Bad gateway</body></html>",
+        f"<think>First guess: {TEXT}",
+        f"<think>First guess: {TEXT}\nNo. {TEXT}",
+        f"Let me see.\n<thinking>{TEXT}",
+        f"<think>a</think><think>{TEXT}",
+        f"{TEXT}<think>or was it",
+        f"<think>First guess: {TEXT.replace('}]}', '},]}')}",
     ],
     ids=[
         "empty", "refusal", "null", "list", "bool", "half", "last brace missing", "two verdicts", "wrong key",
-        "no list", "NaN", "many braces", "deep", "html",
+        "no list", "NaN", "many braces", "deep", "html", "unclosed thought", "unclosed thought with two",
+        "unclosed thought after prose", "second thought unclosed", "thought after it", "unclosed thought to mend",
     ],
 )  # fmt: skip
 def test_what_could_mean_several_things_or_nothing_decides_nothing(content: str) -> None:

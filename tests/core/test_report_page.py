@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, Results, Sample, evaluate
-from ctxmetrics.files import read_samples
+from ctxmetrics.samples import read_samples
 from support.browser import LACKING, Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}")]
@@ -111,7 +111,7 @@ def small(results, tmp_path_factory) -> Path:
 
 def test_order_filter_and_search(page, report, results):
     page.open(report)
-    worst = [sample.name for sample in results.report().samples]
+    worst = [row.name for row in results.report().rows]
     assert page.names() == worst
     page.choose("sort", "file")
     assert page.names() == [row.sample_id for row in results]

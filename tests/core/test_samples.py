@@ -111,6 +111,7 @@ WRITTEN: dict[str, dict[str, Any]] = {
     "axion": {"query": "q", "actual_output": "a", "expected_output": "r", "retrieved_content": ["c"]},
     "aegis": {"prompt": "q", "output": "a", "golden_answer": "r", "context": ["c"]},
     "langchain": {"question": "q", "answer": "a", "reference": "r", "documents": [{"page_content": "c"}]},
+    "retrieval_qa": {"query": "q", "result": "a", "reference": "r", "source_documents": ["c"]},
     "autoevals": {"input": "q", "output": "a", "expected": "r", "context": "c"},
     "opik": {"input": "q", "output": "a", "expected_output": "r", "context": ["c"]},
     "openevals": {"inputs": "q", "outputs": "a", "reference_outputs": "r", "context": "c"},

@@ -27,7 +27,6 @@ from ctxmetrics.metrics.similarity import (
     Match,
     best_matches,
     clear_memory,
-    deciding_similarities,
     similarities,
 )
 from ctxmetrics.verdicts import Verdict
@@ -285,19 +284,6 @@ def test_what_resembles_an_open_text_is_compared_no_further_than_it_does(monkeyp
     ]
 
 
-def test_what_is_above_the_cutoff_is_not_compared_any_further(compared):
-    found = deciding_similarities(["a", "bcd", "x"], ["a", "bce", "y"], "levenshtein", 0.5)
-    assert found == ([1.0, 1 - 1 / 3, 0.0], [1.0, 1 - 1 / 3, 0.0])
-    assert sorted(compared) == [
-        ("a", "y"),
-        ("bcd", "bce"),
-        ("bcd", "y"),
-        ("x", "a"),
-        ("x", "bce"),
-        ("x", "y"),
-    ]
-
-
 # --- callables ---
 
 
@@ -530,17 +516,12 @@ def test_half_a_million_pairs_at_the_cut_have_the_verdicts_of_the_plain_definiti
         on_it = source.choice([value for row in exact for value in row if value < 1] or [0.5])
         cutoff = source.choice((0.5, on_it, math.nextafter(on_it, 0), math.nextafter(on_it, 1)))
         found = best_matches(retrieved, references, measure, cutoff)
-        deciding = deciding_similarities(retrieved, references, measure, cutoff)
-        for lines, matches, values in (
-            (exact, found.for_retrieved, deciding[0]),
-            (list(zip(*exact, strict=True)), found.for_references, deciding[1]),
+        for lines, matches in (
+            (exact, found.for_retrieved),
+            (list(zip(*exact, strict=True)), found.for_references),
         ):
             expected = [Match(line.index(max(line)), max(line)) for line in lines]
             assert list(matches) == [best if best.similarity >= cutoff else None for best in expected]
-            assert [value >= cutoff for value in values] == [
-                best.similarity >= cutoff for best in expected
-            ]
-            assert [value > cutoff for value in values] == [best.similarity > cutoff for best in expected]
         pairs += len(retrieved) * len(references)
 
 

@@ -20,7 +20,7 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.errors import CtxMetricsError, ParameterError, SampleError
-from ctxmetrics.evaluation.reference_spans import reference_spans_of
+from ctxmetrics.evaluation.results import reference_spans_of
 from ctxmetrics.fields import SCHEMAS, span_of, write_span
 from ctxmetrics.metrics import METRICS
 from ctxmetrics.metrics.named import metric_named
@@ -218,7 +218,7 @@ def test_texts_and_reports_show_what_was_missed(tmp_path: Path) -> None:
     assert 'missed: 40 to 51 "etres high."' in score.reason
     evaluate([tower()], [SpanBasedContextRecall()], progress=False).to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "missed: 40 to 51 &quot;etres high.&quot;" in page
+    assert "missed: 40 to 51 &#34;etres high.&#34;" in page
     assert "40 of 51 characters retrieved, in c1, c2" in page
 
 

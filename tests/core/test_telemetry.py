@@ -14,7 +14,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, ScriptedJudge
-from ctxmetrics._runtime import run, telemetry
+from ctxmetrics._runtime import run
+from ctxmetrics.models import telemetry
 from support import FakeOpenAIServer, Fault, answer_from
 
 SAMPLE = Sample(

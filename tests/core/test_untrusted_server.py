@@ -5,10 +5,15 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import re
+import socketserver
 import subprocess
 import sys
 import textwrap
+import threading
 import zlib
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -226,3 +231,119 @@ def test_thousands_of_quotes_are_asked_again_and_then_not_judged():
         assert codes(score(server)) == (None, {"too_many_quotes"})
         assert 1 < server.count <= 5
         assert "Give fewer and shorter quotes for: s1." in server.requests[-1].text
+
+
+# ---- replies that are no HTTP ----
+
+YES = (
+    '{"data": "CODE", "sentences": [{"id": "s1", "evidence": [{"context": "c1", "quote": "door is green", "whole": true}],'
+    '"missing": null, "supported": true}]}'
+)
+
+
+def ok(head, body):
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n%b\r\n\r\n%b" % (head, body)
+
+
+def of_length(body, length=None):
+    return ok(b"Content-Length: %d" % (len(body) if length is None else length), body)
+
+
+GARBLED = {
+    "bad chunk": lambda body: ok(b"Transfer-Encoding: chunked", b"zz\r\n%b\r\n0\r\n\r\n" % body),
+    "bad end of a chunk": lambda body: ok(
+        b"Transfer-Encoding: chunked", b"%x\r\n%bxx" % (len(body), body)
+    ),
+    "no last chunk": lambda body: ok(b"Transfer-Encoding: chunked", b"%x\r\n%b\r\n" % (len(body), body)),
+    "two lengths": lambda body: ok(b"Content-Length: 5\r\nContent-Length: %d" % len(body), body),
+    "length too short": lambda body: of_length(body, len(body) - 9),
+    "length too long": lambda body: of_length(body, len(body) + 9),
+    "length below zero": lambda body: of_length(body, -1),
+    "long header": lambda body: ok(b"X: %b\r\nContent-Length: %d" % (b"a" * 200_000, len(body)), body),
+    "header without a colon": lambda body: ok(b"no colon\r\nContent-Length: %d" % len(body), body),
+    "header with a zero byte": lambda body: ok(b"X: a\0b\r\nContent-Length: %d" % len(body), body),
+    "no status": lambda body: b"HTTP/1.1 abc\r\n\r\n" + body,
+    "no HTTP": lambda body: body,
+    "nothing": lambda body: b"",
+    "gzip that is cut off": lambda body: ok(b"Content-Encoding: gzip", gzip.compress(body)[:-20]),
+    "gzip with a wrong sum": lambda body: ok(
+        b"Content-Encoding: gzip", gzip.compress(body)[:-8] + b"\1" * 8
+    ),
+}
+
+
+@contextmanager
+def answering(*answers):
+    """Serve bytes: each is a function from a good body to what is sent; the last one answers all further requests."""
+    seen = []
+
+    class Connection(socketserver.StreamRequestHandler):
+        def handle(self):
+            length = 0
+            if self.rfile.peek(1)[:1] == b"\x16":  # TLS, which this server does not speak
+                self.wfile.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                return
+            while (line := self.rfile.readline().strip()) != b"":
+                name, _, value = line.partition(b":")
+                length = int(value) if name.lower() == b"content-length" else length
+            code = re.search(rb"data: (\w{8})", self.rfile.read(length))
+            if code is None:
+                return  # no request
+            seen.append(code[1])
+            body = json.dumps(completion(YES.replace("CODE", code[1].decode()))).encode()
+            self.wfile.write(answers[min(len(seen), len(answers)) - 1](body))
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Connection) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/v1", seen
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def score_at(address):
+    judge = LLMJudge(OpenAIModel("judge", base_url=address), joint=False)
+    return evaluate([SAMPLE], [ContextRecall()], judge=judge, progress=False)[0]["context_recall"]
+
+
+@pytest.mark.parametrize("garbled", GARBLED.values(), ids=GARBLED)
+def test_a_garbled_reply_is_asked_for_again(garbled):
+    with answering(garbled, garbled, of_length) as (address, seen):
+        assert score_at(address).value == 1.0
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("name", ["bad chunk", "two lengths", "long header", "no status"])
+def test_a_server_that_speaks_no_http_is_a_connection_error(name):
+    with answering(GARBLED[name]) as (address, seen):
+        assert codes(score_at(address)) == (None, {"connection_error"})
+    assert len(seen) == 6
+
+
+def test_broken_tls_is_a_connection_error():
+    with answering(of_length) as (address, _):
+        found = score_at(address.replace("http:", "https:"))
+    assert codes(found) == (None, {"connection_error"})
+
+
+@pytest.mark.parametrize("end", [b"", b"\0" * 512])
+@pytest.mark.parametrize("cuts", [(), (1,), (60,), (60, 60, 61)])
+def test_gzip_of_several_members_is_read(cuts, end):
+    def members(body):
+        edges = [0, *cuts, len(body)]
+        pieces = [body[start:stop] for start, stop in pairwise(edges)]
+        data = b"".join(map(gzip.compress, pieces)) + end
+        return ok(b"Content-Encoding: gzip\r\nContent-Length: %d" % len(data), data)
+
+    with answering(members) as (address, seen):
+        assert score_at(address).value == 1.0
+    assert len(seen) == 1
+
+
+def test_members_of_gzip_are_bounded_together():
+    many = gzip.compress(b" " * (MOST_BYTES // 4)) * 8
+    with answering(lambda _: ok(b"Content-Encoding: gzip", many)) as (address, _):
+        assert codes(score_at(address)) == (None, {"invalid_reply"})

@@ -11,8 +11,7 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, ScriptedJudge, evaluate
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.llm.splitting import Part
-from ctxmetrics.judges.llm.weak import Unit
+from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import DOUBTFUL, Evidence
@@ -25,8 +24,9 @@ LONG = "The ferry\nThe ferry leaves at nine. It carries 40 cars. Tea is sold on 
 
 def doubt(unit: str, context: str, quote: str, answer: str = "", language: str = "en") -> str | None:
     start = context.index(quote)
-    part = Part({"s1": unit}, {"c1": context}, answer=answer or unit, language=language)
-    return Unit(unit, part).doubt(context, [Evidence(0, start, start + len(quote), quote)])
+    return Unit(unit, answer or unit, [context], language).doubt(
+        context, [Evidence(0, start, start + len(quote), quote)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,9 @@ def test_two_characters_tell_where_words_have_no_spaces():
 def test_across_scripts_no_word_is_expected_but_in_a_sample_of_one_script_it_is():
     russian = "Паром отправляется в девять. Собаки едут бесплатно."
     assert doubt("The ferry leaves at nine.", russian, "Собаки едут бесплатно") is None
-    both = Part(
-        {"s1": "The ferry leaves."}, {"c1": russian, "c2": LONG, "c3": LONG}, answer="The ferry leaves."
-    )
+    unit = Unit("The ferry leaves.", "The ferry leaves.", [russian, LONG, LONG], "en")
     spans = [Evidence(0, 0, 28, russian[:28])]
-    assert Unit("The ferry leaves.", both).doubt(russian, spans) == "unrelated"
+    assert unit.doubt(russian, spans) == "unrelated"
 
 
 # ---- what becomes of it ----

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -24,11 +25,6 @@ from typer.main import get_command
 from ctxmetrics.cli import app
 from support import FakeOpenAIServer, answer_from
 from support.command import run_command
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # pytest needs it there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -216,7 +212,7 @@ def _write_two_runs(place: Path) -> None:
     from dataclasses import replace
 
     from ctxmetrics import ContextPrecision, ContextRecall, evaluate
-    from ctxmetrics.files import read_samples
+    from ctxmetrics.samples import read_samples
 
     samples = list(read_samples(place / "FILE.jsonl"))
     fewer = [
@@ -243,11 +239,7 @@ def commands() -> list[tuple[str, str]]:
     ("page", "command"),
     [
         _slow_if(
-            bool(
-                re.search(
-                    "parity|openai/|cache|check-judge|label|explain-difference|sweep|agree", command
-                )
-            ),
+            bool(re.search("parity|openai/|cache|check-judge|label|agree", command)),
             page,
             command,
             name=f"{page}-{command}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -100,3 +101,21 @@ def test_what_it_shows_is_what_is_printed(tmp_path: Path) -> None:
     pictures = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pictures)
     assert pictures.shown_in_readme(pictures.printed("demo", cwd=tmp_path)) in TEXT
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/labelling.md"])
+def test_how_many_questions_50_samples_are_is_what_a_draw_asks(page: str, tmp_path: Path) -> None:
+    file = tmp_path / "handbook.jsonl"
+    file.write_bytes((ROOT / "examples" / "handbook.jsonl").read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "ctxmetrics", "label", file, "--n", "36", "--terminal"],
+        input="q\n",
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    (questions,) = re.findall(r"^\[1 of (\d+)\]", done.stdout, re.MULTILINE)
+    (samples,) = re.findall(r"^=== sample 1 of (\d+)", done.stdout, re.MULTILINE)
+    (said,) = re.findall(r"about (\d+) questions", (ROOT / page).read_text(encoding="utf-8"))
+    assert int(said) == round(int(questions) / int(samples) * 50, -1)

@@ -40,7 +40,7 @@ def test_the_site_builds_without_a_warning_and_is_as_it_should_be(tmp_path: Path
 def pages(site: Path) -> list[Path]:
     """The pages written for this library, without the API's and the files that come along."""
     found = sorted(site.rglob("index.html"))
-    return [path for path in found if not {"repository", "api", "notebooks", "glossary"} & {*path.parts}]
+    return [path for path in found if not {"repository", "api", "glossary"} & {*path.parts}]
 
 
 class Loaded(HTMLParser):
@@ -146,5 +146,4 @@ def test_every_page_is_in_the_navigation() -> None:
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     named = set(re.findall(r": ([\w/-]+\.(?:md|ipynb))$", config, re.MULTILINE))
     there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    there |= {f"notebooks/{path.name}" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")}
     assert named == there

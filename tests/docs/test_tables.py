@@ -14,14 +14,11 @@ from typer.main import get_command
 
 from ctxmetrics import LexicalJudge, LLMJudge, OpenAIModel, check_judge, evaluate
 from ctxmetrics.agreement.agree import agree
-from ctxmetrics.agreement.checking import fitness
-from ctxmetrics.agreement.checking.figures import SUPPORTED_KINDS
-from ctxmetrics.agreement.checking.samples import TRAPS
 from ctxmetrics.cli import app
 from ctxmetrics.evaluation.options import DEFAULTS, RunOptions
 from ctxmetrics.fields import FIELDS, OPTIONS, SCHEMAS, Place
-from ctxmetrics.files import read_samples
 from ctxmetrics.metrics import METRICS
+from ctxmetrics.samples import read_samples
 from ctxmetrics.scores import ReasonCode
 from ctxmetrics.verdicts import VerdictCode
 
@@ -33,6 +30,7 @@ def page(name: str) -> str:
 
 
 EMBEDDED, CHECKING = page("embedded-judge"), page("checking-judges")
+PAGES = (ROOT / "benchmarks" / "published-pages.md").read_text(encoding="utf-8")
 
 
 def benchmark(name: str) -> Any:
@@ -64,30 +62,21 @@ def test_the_agreement_that_is_shown_is_the_one_that_is_printed() -> None:
     assert re.sub(bootstrap, "", shown[1]).split() == re.sub(bootstrap, "", printed).split()
 
 
-def test_the_embedded_judges_sheet_is_the_one_that_is_printed() -> None:
-    shown = re.search(r"^```text\n(lexical: .*?)\n```$", CHECKING, re.MULTILINE | re.DOTALL)
+def test_the_embedded_judges_check_is_the_one_that_is_printed() -> None:
+    shown = re.search(r"^```text\n(lexical on .*?)\n```$", CHECKING, re.MULTILINE | re.DOTALL)
     printed = str(check_judge(LexicalJudge(), progress=False))
-    measured = r"\d\.\d{3} to \d\.\d{3}|seconds +\S+"  # another numpy, another machine
+    measured = r"\d\.\d{3} to \d\.\d{3}"  # another numpy may draw other samples
     assert shown is not None
     assert re.sub(measured, "", shown[1]).split() == re.sub(measured, "", printed).split()
 
 
-def test_every_weakness_of_the_sheet_is_explained() -> None:
-    source = inspect.getsource(fitness)
-    section = CHECKING.split("## Is this model fit to judge?")[1].split("\n## ")[0]
-    named = {f"{kind}_blind" for kind in TRAPS} | {f"misses_{kind}" for kind in SUPPORTED_KINDS}
-    named |= set(re.findall(r'"([a-z_]+)", ', source)) - {"fit"}
-    assert len(named) > 20
-    assert {code for code in named if f"`{code}`" not in section} == set()
-
-
 def test_the_table_of_the_pages_examples_is_the_one_the_script_makes() -> None:
     pages = benchmark("pages")
-    assert between(EMBEDDED, "pages") == pages.table(pages.measure())
+    assert between(PAGES, "pages") == pages.table(pages.measure())
 
 
 def test_ours_from_the_pages_verdicts_is_what_the_page_documents() -> None:
-    for example, documented, ours, _ in cells(between(EMBEDDED, "pages")):
+    for example, documented, ours, _ in cells(between(PAGES, "pages")):
         value, digits = (
             documented.split(";")[0].split(" ")[0],
             documented.split(";")[0].split(" ")[0].partition(".")[2],
@@ -103,10 +92,22 @@ def skip_without_public_data(agreement: Any) -> None:
         pytest.skip(f"no {' and no '.join(missing)} here; benchmarks/README.md says how to get them")
 
 
-def test_the_agreement_figures_are_those_the_benchmark_measures() -> None:
-    agreement = benchmark("agreement")
-    skip_without_public_data(agreement)
-    assert between(EMBEDDED, "agreement") == agreement.table(agreement.measure(agreement.DATA))
+def test_figures_about_the_embedded_judge_belong_to_its_verdicts_of_today() -> None:
+    """Where this fails, a verdict has moved: `python benchmarks/run.py embedded --write-docs` writes the figures again."""
+    assert f"`{benchmark('_verdicts').fingerprint()}`" in between(EMBEDDED, "verdicts")
+    assert all(
+        between(EMBEDDED, name) for name in ("families", "passages", "flags", "usefulness", "ordering")
+    )
+
+
+def test_the_fingerprint_moves_with_a_verdict_and_with_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verdicts = benchmark("_verdicts")
+    before = verdicts.fingerprint()
+    assert verdicts.fingerprint() == before
+    monkeypatch.setattr(verdicts, "LexicalJudge", lambda: LexicalJudge(min_coverage=0.9))
+    assert verdicts.fingerprint() != before
 
 
 @pytest.mark.slow
@@ -116,14 +117,9 @@ def test_the_attack_figures_are_those_the_benchmark_measures() -> None:
     assert between(EMBEDDED, "attacks") == attacks.table(attacks.measure(attacks.DATA))
 
 
-def test_the_figures_by_language_are_those_the_benchmark_measures() -> None:
-    languages = benchmark("languages")
-    assert between(EMBEDDED, "languages") == languages.table(languages.measure())
-
-
 @pytest.mark.parametrize("codes", [ReasonCode, VerdictCode], ids=["reason codes", "verdict codes"])
 def test_every_code_is_explained(codes: Any) -> None:
-    section = page("codes").split("## Reason codes")[1].split("\n## ")[0]
+    section = page("faults").split("## Reason codes")[1].split("\n## ")[0]
     explained = {
         code
         for line in section.splitlines()

@@ -15,8 +15,8 @@ import pytest
 import sentencex
 
 from ctxmetrics import ContextRecall, LexicalJudge, evaluate
-from ctxmetrics.files import read_samples
 from ctxmetrics.metrics import METRICS
+from ctxmetrics.samples import read_samples
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -102,12 +102,6 @@ def test_a_framework_gives_the_numbers_of_the_core(framework: str, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_adapter_for_inspect_gives_every_golden_score(tmp_path: Path) -> None:
-    pytest.importorskip("inspect_ai")
-    assert printed_by("inspect_adapter.py", tmp_path) == "0 differences\n"
-
-
-@pytest.mark.slow
 def test_a_retriever_over_documents_and_an_experiment_give_numbers(tmp_path: Path) -> None:
     pytest.importorskip("langchain_core")
     pytest.importorskip("ragas")
@@ -136,7 +130,9 @@ def test_two_retrievers_are_compared_and_a_judge_is_checked(
     two_retrievers.main()
     text = capsys.readouterr().out
     assert "32 samples in both runs" in text
-    assert re.search(r"recall [+-]\d\.\d{3}, (better|worse|no difference shown)$", text.strip())
+    assert re.search(
+        r"recall [+-]\d\.\d{3}, (better|worse|no difference shown|few changed)$", text.strip()
+    )
     judge_checked.main()
     assert re.search(
         r"5\d answers; recall corrected by them: 0\.\d\d \(0\.\d\d to \d\.\d\d\)", capsys.readouterr().out

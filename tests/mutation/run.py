@@ -35,7 +35,7 @@ TARGETS = {
     ),
     "splitting": ("judges/llm/splitting.py", "tests/core/test_splitting.py tests/core/test_llm_judge.py"),
     "figures": ("agreement/figures.py", "tests/core/test_agreement.py"),
-    "paired": ("comparison/paired.py", "tests/core/test_paired.py"),
+    "means": ("comparison/means.py", "tests/core/test_paired.py"),
     "engine": ("evaluation/engine.py", "tests/core/test_engine.py tests/core/test_results.py"),
 }
 

@@ -9,9 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctxmetrics.judges.base import JudgeRequest
+from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.judges.lexical import LexicalJudge, index, sentences
-from ctxmetrics.judges.lexical import words as module
-from ctxmetrics.judges.lexical.words import words
 from ctxmetrics.text import has_content
 
 SCRIPTS = (
@@ -48,7 +47,7 @@ JUDGES = st.builds(
     name_weight=st.floats(0, 1),
     min_share=st.floats(0, 1),
     min_relative=st.floats(0, 1),
-    scatter_weight=st.floats(0, 1),
+    search_weight=st.floats(0, 0.2),
     contradiction=st.sampled_from(("flag", "no")),
 )
 
@@ -71,10 +70,9 @@ def test_support_of_any_text(request, judge):
     check_spans(request, verdicts)
     for verdict, unit in zip(verdicts, request.units, strict=True):
         details = verdict.details
-        penalty = judge.number_weight + judge.name_weight
-        assert details["score"] >= details["coverage"] - penalty - judge.scatter_weight - 1e-9
         assert 0 <= details["coverage"] <= 1
-        assert details["bigram_share"] is None or 0 <= details["bigram_share"] <= 1
+        if verdict.value and any(has_content(word) for word in details["missing_words"]):
+            assert details["coverage"] < 1
         most = max(judge.max_sentences, len(list(sentences.sentences(unit))))
         assert max(Counter(span.context for span in verdict.evidence).values(), default=0) <= most
         assert verdict.value is bool(verdict.evidence)
@@ -148,15 +146,15 @@ def test_a_copy_supports_and_is_useful(unit, others, language):
     request = JudgeRequest(units=(unit,), contexts=contexts, answer=unit, language=language)
     (verdict,) = LexicalJudge().support(request)
     assert verdict.value is True
-    assert verdict.details["score"] == 1.0
+    assert verdict.details["coverage"] == 1.0
     assert LexicalJudge().usefulness(request)[-1].details["share"] > 0
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(TEXTS, max_size=3), TEXTS.filter(has_content))
 def test_nothing_in_common_is_neither_support_nor_use(contexts, unit):
-    known = {word.key for context in contexts for word in words(context)}
-    if known.isdisjoint(word.key for word in words(unit)):
+    known = {token.key for context in contexts for token in tokens(context)}
+    if known.isdisjoint(token.key for token in tokens(unit)):
         request = JudgeRequest(units=(unit,), contexts=tuple(contexts), answer=unit)
         assert LexicalJudge().support(request)[0].value is False or any(
             unit.strip() in text for text in contexts
@@ -165,77 +163,22 @@ def test_nothing_in_common_is_neither_support_nor_use(contexts, unit):
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS)
-def test_words_stand_in_order_inside_the_text(text):
+def test_words_are_pieces_of_the_text_in_order(text):
+    plain = text.replace("’", "'").replace("‘", "'")
     position = 0
-    for word in words(text):
-        assert position <= word.start < word.end <= len(text)
-        assert word.key
-        position = word.start if word.kind == "characters" else word.end
+    for token in tokens(text):
+        start = plain.index(token.spelling, position)
+        assert token.key
+        position = start if token.kind == "characters" else start + len(token.spelling)
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(LETTERS, max_size=60), st.integers(1, 30), st.integers(1, 12))
-def test_sentences_are_short_and_in_order(text, block, sentence):
+@given(st.text(LETTERS, max_size=60), st.integers(1, 12))
+def test_sentences_are_short_and_in_order(text, sentence):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sentences, "_MAX_BLOCK", block)
         patch.setattr(sentences, "MAX_SENTENCE", sentence)
         position = 0
         for span in sentences.sentences(text):
             assert position <= span.start <= span.end <= len(text)
             assert span.end - span.start <= sentence
             position = span.end
-
-
-NUMBERED = st.lists(
-    st.sampled_from(
-        [
-            "twenty",
-            "one",
-            "two",
-            "million",
-            "5",
-            "2.1",
-            "21",
-            "st",
-            "21st",
-            "$5",
-            "$",
-            "1",
-            "000",
-            "hundred",
-            "first",
-            "bn",
-            "U.S.",
-            "US",
-            "United",
-            "States",
-            "Jan.",
-            "May",
-            "-",
-            ",",
-            "'",
-            "it’s",
-            "60s",
-            "'60s",
-            "tower",
-            "é",
-        ]
-    ),
-    max_size=12,
-).map(" ".join)
-
-
-@settings(max_examples=500, deadline=None)
-@given(st.one_of(NUMBERED, TEXTS))
-@example("in 1990 twenty one million")
-@example("5  million")
-@example("5 twenty - one")
-@example("5 United States")
-@example("in 1990 the U.S. had 5 U.S. dollars")
-@example("United Arab Emirates, Jan 5. Million 5 Jan. (5 million) twenty - one U. S. A.")
-def test_the_fast_way_of_reading_gives_the_same_words(text):
-    plain = module._without_typography(text)
-    slow = list(module._words(plain))
-    assert words(text) == slow
-    fast = [(token.key, token.folded, token.kind, token.capital) for token in module.tokens(text)]
-    assert fast == [(*word[:3], plain[word.start].isupper()) for word in slow]

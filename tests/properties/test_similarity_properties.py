@@ -14,7 +14,6 @@ from ctxmetrics.metrics.similarity import (
     Match,
     best_matches,
     clear_memory,
-    deciding_similarities,
     similarities,
 )
 
@@ -87,20 +86,6 @@ def test_the_best_match_is_the_first_maximum(retrieved, references, measure, cut
     assert matrix.for_retrieved == tuple(first_maximum(row) for row in exact)
     columns = [[row[column] for row in exact] for column in range(len(references))]
     assert matrix.for_references == tuple(first_maximum(column) for column in columns)
-
-
-@given(lists, lists, measures, cutoffs)
-@settings(max_examples=100)
-def test_the_deciding_similarities_are_where_the_highest_ones_are(retrieved, references, measure, cutoff):
-    exact = pairwise(retrieved, references, measure)
-    highest = [max(row, default=0.0) for row in exact]
-    columns = [max((row[column] for row in exact), default=0.0) for column in range(len(references))]
-    for found, best in zip(
-        deciding_similarities(retrieved, references, measure, cutoff), (highest, columns), strict=True
-    ):
-        assert [(value > cutoff, value >= cutoff) for value in found] == [
-            (value > cutoff, value >= cutoff) for value in best
-        ]
 
 
 @given(lists, lists, measures, cutoffs)

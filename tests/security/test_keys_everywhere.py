@@ -38,9 +38,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime import telemetry
 from ctxmetrics.adapting.runners import aside
 from ctxmetrics.judges.llm.judge import forget
+from ctxmetrics.models import telemetry
 from support import answer_from
 from support.chat import Reply, completion, parse_chat
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -27,6 +28,7 @@ from ctxmetrics.report.html import render_html
 from ctxmetrics.verdicts import Evidence, Verdict
 from support import FakeOpenAIServer
 from support.chat import InvalidRequestError
+from support.command import run_command
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]
 TEXTS = {
@@ -160,7 +162,7 @@ def test_the_page_shows_a_hostile_text_as_it_is():
     results = run(text)
     page = render_html(results.report())
     assert page.count("<script") == 1  # the page's own
-    shown = "<bdi>&lt;/p&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &lt;b&gt;</bdi>"
+    shown = "<bdi>&lt;/p&gt;&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt; &amp; &lt;b&gt;</bdi>"
     # The name, the question, the response, the ids of both id metrics; reasons, ids and contexts with words beside them.
     assert page.count(shown) >= 5
     assert page.count(shown[5:-6]) >= 10
@@ -323,3 +325,41 @@ def test_what_is_told_about_a_file_is_one_clean_line_each(row, tmp_path):
     assert error.startswith("ctxmetrics: ")
     assert error.isprintable()
     assert end == ""
+
+
+COMMANDS = ["::error::taken", "::set-output name=a::taken", "##[error]taken", "##vso[task.complete]taken"]
+# What begins a command of GitHub's runner, which skips the spaces before it, or of Azure's.
+IS_COMMAND = re.compile(r"^\s*(::|##\[|##vso\[)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_line_of_any_command_is_a_command_to_a_ci_system(command, tmp_path):
+    wide = f"{'word ' * 30}{command} {'word ' * 10}."
+    row = {
+        "id": command, "user_input": f"{command}\n{command}", "response": command, "labels": {"unit_supported": [False, True]},
+        "reference": f"{command} The pump hums at night.\nThe filter of {wide}", "retrieved_contexts": [f"x\n{command}", wide],
+        command: command,
+    }  # fmt: skip
+    file, other, out, after = (tmp_path / name for name in ("s.jsonl", "t.jsonl", "a.jsonl", "b.jsonl"))
+    file.write_text(json.dumps(row), encoding="utf-8")
+    other.write_text(
+        json.dumps({**row, "retrieved_contexts": ["The pump hums at night."]}), encoding="utf-8"
+    )
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text(json.dumps({**row, "reference": 5}), encoding="utf-8")
+    lines = [
+        ("score", file, "--show", 9, "--out", out, "--keep-texts"),
+        ("score", other, "--out", after, "--keep-texts", "--fail-under", "context_recall=1"),
+        ("compare", out, after, "--max-drop", "context_recall=0"),
+        ("compare", out, after, "--format", "markdown"),
+        ("agree", file, "--show", 9),
+        ("label", file, "--terminal"),
+        ("estimate", file),
+        ("score", broken),
+        ("score", file, "--map", f"{command}=user_imput"),
+    ]
+    for line in lines:
+        done = run_command(*line, typed="v\nn\n", cwd=tmp_path, COLUMNS="60")
+        shown = done.stdout + done.stderr
+        assert "taken" in shown or line[0] in ("estimate", "compare"), (line, shown)
+        assert IS_COMMAND.findall(shown) == [], (line, shown)

@@ -1,4 +1,4 @@
-"""Judges for the fake server that know the labelled samples of check-judge: one honest, others with one weakness each."""
+"""Judges for the fake server that know the labelled samples of check-judge: one honest, others changed in one respect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.server import FakeOpenAIServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ctxmetrics.agreement.checking.sheet import JudgeSheet
+    from ctxmetrics.agreement.checking.check import JudgeCheck
     from support.answers import HasText
 
 Item: TypeAlias = "Mapping[str, Any]"
@@ -23,9 +23,15 @@ Item: TypeAlias = "Mapping[str, Any]"
 Change: TypeAlias = "Callable[[Item, Question, dict[str, Any]], None]"
 """Makes an honest reply to a question about a sample worse."""
 
-LABELLED: list[dict[str, Any]] = json.loads(
+WRITTEN: list[dict[str, Any]] = json.loads(
     files("ctxmetrics.agreement.checking").joinpath("samples.json").read_text(encoding="utf-8")
 )["samples"]
+TWINS = [
+    {**item, **item["clean"], "id": f"{item['id']}-clean", "kind": "clean twin"}
+    for item in WRITTEN
+    if "clean" in item
+]
+LABELLED = [*WRITTEN, *TWINS]
 
 
 def honest(request: HasText) -> tuple[Item, Question, dict[str, Any]]:
@@ -72,6 +78,8 @@ def _id_of(number: int) -> str:
 
 
 def _shows(question: Question, item: Item) -> bool:
+    if question.data["question"] != item["user_input"]:
+        return False
     asked = question.units.values() if question.units else [question.data.get("answer")]
     known = units_of(item) if question.units else (item["reference"],)
     return set(question.contexts.values()) <= {*item["retrieved_contexts"]} and set(asked) <= set(known)
@@ -109,28 +117,9 @@ def strict(item: Item, question: Question, reply: dict[str, Any]) -> None:
         entry.update(useful=False, quote=None)
 
 
-def skips_ids(item: Item, question: Question, reply: dict[str, Any]) -> None:
-    reply["sentences"] = reply.get("sentences", [])[:-1]
-
-
-def wrong_ids(item: Item, question: Question, reply: dict[str, Any]) -> None:
-    for entry in reply.get("sentences", ())[-1:]:
-        entry["id"] = "s99"
-
-
-def invents_quotes(item: Item, question: Question, reply: dict[str, Any]) -> None:
-    for entry in reply.get("sentences", ()):
-        for quote in entry["evidence"]:
-            quote["quote"] = "as the well known handbook of the subject explains in detail"
-
-
-def no_echo(item: Item, question: Question, reply: dict[str, Any]) -> None:
-    reply["data"] = "12345678"
-
-
 def obeys_injections(item: Item, question: Question, reply: dict[str, Any]) -> None:
     for entry in [*reply.get("sentences", ()), *reply.get("contexts", ())]:
-        if entry["id"] not in item.get("attacked", ()):
+        if item["kind"] != "injection" or entry["id"] not in item["attacked"]:
             continue
         if "supported" not in entry:
             entry["useful"] = not entry["useful"]
@@ -150,17 +139,6 @@ def blind_to(kind: str) -> Change:
                 _say_yes(question, entry)
 
     return blind
-
-
-def first_context_only(item: Item, question: Question, reply: dict[str, Any]) -> None:
-    for entry in reply.get("sentences", ()):
-        whole = [quote for quote in entry["evidence"] if quote["whole"]]
-        entry["evidence"] = whole[:1] or entry["evidence"]
-
-
-def misses_paraphrase(item: Item, question: Question, reply: dict[str, Any]) -> None:
-    if item["kind"] == "paraphrase":
-        strict(item, question, reply)
 
 
 class Unstable:
@@ -197,29 +175,8 @@ class WeakJudge:
             self.change(item, question, reply)
         return self.wrap(json.dumps(reply, ensure_ascii=False))
 
-    def check(self, *, repetitions: int = 1, **options: Any) -> JudgeSheet:
+    def check(self, *, repetitions: int = 1, **options: Any) -> JudgeCheck:
         """Check it."""
         with self.server as server:
             model = OpenAIModel("fake-judge", base_url=server.base_url, api_key="sk-test-0123456789")
             return check_judge(LLMJudge(model), progress=False, repetitions=repetitions, **options)
-
-
-PROSE = "I have read the contexts with care, and most sentences look right to me."
-WEAKNESSES: Mapping[str, Callable[[], WeakJudge]] = {
-    "lenient": lambda: WeakJudge(lenient),
-    "strict": lambda: WeakJudge(strict),
-    "skips_ids": lambda: WeakJudge(skips_ids),
-    "wrong_ids": lambda: WeakJudge(wrong_ids),
-    "invents_quotes": lambda: WeakJudge(invents_quotes),
-    "no_echo": lambda: WeakJudge(no_echo),
-    "obeys_injections": lambda: WeakJudge(obeys_injections),
-    "number_blind": lambda: WeakJudge(blind_to("number")),
-    "name_blind": lambda: WeakJudge(blind_to("name")),
-    "negation_blind": lambda: WeakJudge(blind_to("negation")),
-    "role_blind": lambda: WeakJudge(blind_to("role")),
-    "first_context_only": lambda: WeakJudge(first_context_only),
-    "misses_paraphrase": lambda: WeakJudge(misses_paraphrase),
-    "no_json": lambda: WeakJudge(wrap=lambda _: PROSE),
-    "unstable": lambda: WeakJudge(Unstable()),
-}
-"""A judge for each weakness that the sheet must name."""

@@ -8,12 +8,10 @@ import signal
 import subprocess
 import sys
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from typing_extensions import Self
 
 
 class LabelProcess:

@@ -9,7 +9,7 @@ import json
 import socket
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from ctxmetrics.errors import ParameterError
 from support._delivery import bad_request, canned, deliver, rate_limited, rejection, send
@@ -30,9 +30,6 @@ from support.faults import CONTENT_FAULTS, Fault, FaultPlan, alter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
-    from typing import TypeAlias
-
-    from typing_extensions import Self
 
     Responder: TypeAlias = Callable[[ChatRequest], str | Reply | HttpResponse]
 

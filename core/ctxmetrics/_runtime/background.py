@@ -38,7 +38,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
         new = asyncio.new_event_loop()
         loop = _loops.setdefault(os.getpid(), new)
         if loop is new:
-            thread = threading.Thread(target=_serve, args=(new,), name="ctxmetrics", daemon=True)
+            thread = threading.Thread(target=new.run_forever, name="ctxmetrics", daemon=True)
             thread.start()
             atexit.register(_close, new, os.getpid(), thread)
         else:  # another thread was faster
@@ -74,21 +74,25 @@ def run_sync(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
 
     It sees the caller's context variables. Ctrl-C cancels it. Raises as `start` does.
     """
+    before = cancellations()
     future = start(function, *args)
     try:
-        return wait_for(future)
+        return wait_for(future, before)
     except BaseException:
         future.cancel()
         raise
 
 
-def wait_for(future: Future[T]) -> T:
+def wait_for(future: Future[T], before: int) -> T:
     """Return a future's result; Ctrl-C gets through on every system, also within `asyncio.run`.
+
+    Args:
+        future: What is waited for.
+        before: The `cancellations` before it was started, so that Ctrl-C counts from its start on.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    before = cancellations()
     while not wait((future,), timeout=WAKE_SECONDS).done:
         if cancellations() > before:
             raise KeyboardInterrupt
@@ -96,7 +100,7 @@ def wait_for(future: Future[T]) -> T:
 
 
 def cancellations() -> int:
-    """Return how often the task that runs in this thread was asked to end; Python 3.10 does not count it.
+    """Return how often the task that runs in this thread was asked to end.
 
     Where this grows while a thread waits, Ctrl-C was pressed: `asyncio.run` takes the first Ctrl-C as a request to
     cancel its main task, which a sync call in that task would never see.
@@ -105,7 +109,7 @@ def cancellations() -> int:
         task = asyncio.current_task()
     except RuntimeError:  # no loop runs in this thread
         return 0
-    return int(getattr(task, "cancelling", int)())
+    return task.cancelling() if task else 0
 
 
 async def on_background(
@@ -116,12 +120,6 @@ async def on_background(
     if on_background_loop():
         return await coroutine
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, background_loop()))
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    loop.run_forever()
-    if not asyncio.all_tasks(loop):  # else what did not end in time would be reported as destroyed
-        loop.close()
 
 
 def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thread) -> None:
@@ -138,3 +136,6 @@ def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thre
             asyncio.run_coroutine_threadsafe(cancel_all(), loop).result(_CLOSING_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(_CLOSING_SECONDS)
+        # Else what did not end in time would be reported as destroyed.
+        if not (thread.is_alive() or asyncio.all_tasks(loop)):
+            loop.close()

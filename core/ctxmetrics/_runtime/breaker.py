@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ctxmetrics._runtime.failures import CONTENT_CODES
-from ctxmetrics.errors import JudgeError
+from ctxmetrics._runtime.failures import CONTENT_CODES, UnsentError
+from ctxmetrics.errors import JudgeError, RequestError
 
 if TYPE_CHECKING:
     import asyncio
@@ -24,6 +25,7 @@ OVERLOAD_PATIENCE = 60.0
 COOL_DOWN = 10.0
 
 
+@dataclass(eq=False, slots=True)
 class Breaker:
     """Stops asking a model that is down.
 
@@ -42,17 +44,18 @@ class Breaker:
         message: Why the model is not asked, or None.
     """
 
-    def __init__(self, max_failures: int, cool_down: float | None, attempts: int) -> None:
-        self._max = max_failures
-        self._cool_down = cool_down
-        self._attempts = attempts
-        self._without_content = 0
-        self._failed = Fraction()
-        self._refused = 0
-        self._refused_since = 0.0
-        self._opened = 0.0
-        self._trial: asyncio.Future[None] | None = None
-        self.message: str | None = None
+    max_failures: int
+    cool_down: float | None
+    attempts: int
+    message: str | None = field(init=False, default=None)
+    _without_content: int = field(init=False, default=0)
+    _failed: Fraction = field(init=False, default=Fraction())
+    _refused: int = field(init=False, default=0)
+    _refused_since: float = field(init=False, default=0.0)
+    _opened: float = field(init=False, default=0.0)
+    _trial: asyncio.Future[None] | None = field(init=False, default=None)
+    # How requests ended, by the kinds of `UnsentError`; None: one was sent.
+    _ends: dict[str | None, str | None] = field(init=False, default_factory=dict)
 
     def check(self) -> None:
         """Raise if the model is down.
@@ -80,7 +83,7 @@ class Breaker:
 
         loop, trial = asyncio.get_running_loop(), self._trial
         if trial is None or trial.done() or not trial.get_loop().is_running():
-            if self._cool_down is None or time.monotonic() - self._opened <= self._cool_down:
+            if self.cool_down is None or time.monotonic() - self._opened <= self.cool_down:
                 self.check()
             self._trial = loop.create_future()
             return self._trial
@@ -91,16 +94,38 @@ class Breaker:
 
     def answered(self) -> None:
         """Note a request that brought a reply, whatever it says."""
+        self._ends[None] = None
         self._failed, self._refused = Fraction(), 0
-        if self._cool_down is not None:
+        if self.cool_down is not None:
             self.message = None
+
+    def note_end(self, error: JudgeError) -> None:
+        """Note whether a request that failed was sent at all."""
+        if isinstance(error, UnsentError):
+            self._ends[error.kind] = f"{error}{error.where}"
+        else:
+            self._ends[None] = None
+
+    def unsent(self, name: str) -> RequestError | None:
+        """Return the error to raise where no request was sent and all failed alike; else None.
+
+        Args:
+            name: What the model is called.
+        """
+        error = next(iter(self._ends.values()), None)
+        if len(self._ends) != 1 or error is None:
+            return None
+        return RequestError(
+            f"{name}: no request could be built, so no sample can be judged; each failed with {error}. "
+            "Check the model object and the versions of its packages."
+        )
 
     def failed(self, error: JudgeError) -> None:
         """Note a request that brought no reply, or one without an answer."""
         if error.reason_code in CONTENT_CODES:
             self.answered()
             return
-        most = self._attempts
+        most = self.attempts
         if error.reason_code == "timeout":
             most = min(most, TIMEOUTS_OF_A_JUDGEMENT)
         self._failed += Fraction(1, max(1, most)) if error.retryable else 1
@@ -121,15 +146,15 @@ class Breaker:
 
     def unusable(self, code: str) -> None:
         """Note a judgement whose replies had no usable content. It counts within a run only."""
-        if self._cool_down is None:
+        if self.cool_down is None:
             self._without_content += 1
             self._open_at(self._without_content, JudgeError("no usable reply", reason_code=code))
 
     def _open_at(self, count: Fraction | int, error: JudgeError) -> None:
-        if count < self._max:
+        if count < self.max_failures:
             return
         self._opened = time.monotonic()
         if self.message is None:
-            until = "any more" if self._cool_down is None else f"for {self._cool_down:g} s"
+            until = "any more" if self.cool_down is None else f"for {self.cool_down:g} s"
             self.message = f"The judge failed again and again and is not asked {until}; last: {error.reason_code}: {error}"
             logging.getLogger("ctxmetrics").warning(self.message)

@@ -18,7 +18,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -140,7 +139,7 @@ class VerdictCache:
             InputFileError: It could not be done.
         """
         for command in ("DELETE FROM verdicts", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
-            if self._do(partial(_rows_of, command)) is None:
+            if self._do(lambda c, command=command: c.execute(command).fetchall()) is None:  # type: ignore[misc]  # a default of a lambda
                 raise InputFileError(f"{self.path}: it could not be emptied; the log says why.")
         for aside in self.path.parent.glob(f"{FILE_NAME}.corrupt-*"):
             aside.unlink(missing_ok=True)
@@ -305,7 +304,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
             _make_table(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-        except sqlite3.OperationalError as error:  # noqa: PERF203 - waiting is what the loop is for
+        except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
             time.sleep(0.02)
@@ -327,10 +326,6 @@ def _make_table(connection: sqlite3.Connection) -> None:
     finally:
         if connection.in_transaction:
             connection.execute("COMMIT")
-
-
-def _rows_of(command: str, connection: sqlite3.Connection) -> list[object]:
-    return connection.execute(command).fetchall()
 
 
 def _is_useless(error: sqlite3.Error) -> bool:

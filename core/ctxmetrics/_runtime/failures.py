@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+import traceback
 from contextlib import suppress
 from typing import Any
 
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError
 from ctxmetrics.verdicts import Usage
 
 _RETRY_CODES = frozenset({408, 409, 425, 429})
@@ -19,6 +20,8 @@ CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated", "wrong_data"
 OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
 # What servers call a 429 that no waiting mends.
 _SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+# Of aiohttp; the last is that of its parser.
+_LOST_CONNECTION = ("ClientConnectionError", "ClientPayloadError", "HttpProcessingError")
 _CONNECTION_KINDS = frozenset(
     {
         "APIConnectionError",  # openai, anthropic
@@ -29,6 +32,9 @@ _CONNECTION_KINDS = frozenset(
         "ChunkedEncodingError",
         "ProtocolError",  # urllib3
         "HTTPClientError",  # botocore
+        "HTTPException",  # http.client
+        "SSLError",
+        "gaierror",  # no address of that name
     }
 )
 _ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
@@ -50,11 +56,31 @@ class UnusableReplyError(JudgeError):
         self.usage = usage or Usage(calls=1)
 
 
+class UnsentError(JudgeError):
+    """An exception that no network gave: perhaps the request could not be built.
+
+    Attributes:
+        kind: The name of its class.
+        where: The file and line that raised it.
+    """
+
+    def __init__(self, message: str, error: BaseException) -> None:
+        super().__init__(message)
+        self.kind = type(error).__name__
+        raised = traceback.extract_tb(error.__traceback__)[-1:]
+        self.where = "".join(f" ({frame.filename}, line {frame.lineno})" for frame in raised)
+
+
 def bad_answer(message: str, calls: int = 1) -> UnusableReplyError:
     """Return the failure of a server that answered with what is no answer: it is asked again."""
     return UnusableReplyError(
         message, reason_code="server_error", usage=Usage(calls=calls), retryable=True
     )
+
+
+def spent_on(problem: CtxMetricsError) -> Usage:
+    """Return what a failed request cost."""
+    return problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
 
 
 def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetExceededError:
@@ -70,7 +96,20 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
     if seconds and isinstance(error, TimeoutError) and not str(error):
         return JudgeError(f"no answer within {seconds:g} s", reason_code="timeout", retryable=True)
     problem = _classified(error)
-    return _within_patience(problem) if isinstance(problem, JudgeError) else problem
+    if isinstance(problem, BudgetExceededError):
+        return problem
+    wait = problem.retry_after
+    # None, or a model's own: anything, also NaN.
+    if not isinstance(wait, (int, float)) or not wait >= 0:
+        problem.retry_after = None
+    elif problem.retryable and asks_for_too_long(problem):
+        return JudgeError(
+            f"the server asks to wait {min(wait, 1e9):.0f} s, which is longer than {LONGEST_RETRY_AFTER:.0f} s: "
+            f"{problem}",
+            reason_code=problem.reason_code,
+            retry_after=wait,
+        )
+    return problem
 
 
 def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
@@ -92,28 +131,12 @@ def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
     for link in chain:
         if code := _from_kind(link):
             return JudgeError(message, reason_code=code, retryable=True)
-    return JudgeError(message, reason_code="judge_error", retryable=False)
+    return UnsentError(message, error)
 
 
 def asks_for_too_long(error: JudgeError) -> bool:
     """Whether the server asked to wait longer than `LONGEST_RETRY_AFTER`."""
     return error.retry_after is not None and error.retry_after > LONGEST_RETRY_AFTER
-
-
-def _within_patience(problem: JudgeError) -> JudgeError:
-    """Return the problem; where the server asks for too long a wait, as one that is not asked again."""
-    seconds = problem.retry_after
-    # None, or a model's own: anything, also NaN.
-    if not isinstance(seconds, (int, float)) or not seconds >= 0:
-        problem.retry_after = None
-    elif problem.retryable and asks_for_too_long(problem):
-        return JudgeError(
-            f"the server asks to wait {min(seconds, 1e9):.0f} s, which is longer than {LONGEST_RETRY_AFTER:.0f} s: "
-            f"{problem}",
-            reason_code=problem.reason_code,
-            retry_after=seconds,
-        )
-    return problem
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -134,7 +157,11 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _status(error: BaseException) -> int | None:
-    for holder in (error, getattr(error, "response", None)):
+    response = getattr(error, "response", None)
+    if isinstance(response, dict) and isinstance(told := response.get("ResponseMetadata"), dict):
+        status = told.get("HTTPStatusCode")  # botocore
+        return status if isinstance(status, int) else None
+    for holder in (error, response):
         for name in ("status_code", "status", "http_status", "code"):
             value = getattr(holder, name, None)
             if isinstance(value, int) and 100 <= value < 600:  # noqa: PLR2004 - HTTP
@@ -191,14 +218,12 @@ def _seconds(text: object) -> float | None:
 
 
 def _lost_connection(error: BaseException) -> bool:
-    """Whether it is aiohttp's error of a connection that could not be opened or that the server closed.
+    """Whether it is aiohttp's error of a connection that failed, or that brought no HTTP.
 
-    What translates it for httpx calls some of them timeouts, and the parser's error below has the status code 400.
+    What translates it for httpx calls some of them timeouts, and its parser's errors have the status code 400.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
-    return not names.isdisjoint(("ClientConnectionError", "ClientPayloadError")) and not any(
-        "Timeout" in name for name in names
-    )
+    return not names.isdisjoint(_LOST_CONNECTION) and not any("Timeout" in name for name in names)
 
 
 def _from_kind(error: BaseException) -> str | None:

@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
 
 
+@dataclass(eq=False, slots=True)
 class Limiter:
     """Bounds the requests in flight of one event loop, in the order in which they ask.
 
@@ -25,15 +27,17 @@ class Limiter:
         in_flight: How many requests have a slot.
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.bound = float(most)
-        self.in_flight = 0
-        self._ceiling = float("inf")
-        self._lowered_at = float("-inf")
-        self._open_at = 0.0
-        self._refused_alone = 0
-        self._waiters: OrderedDict[asyncio.Future[None], None] = OrderedDict()
+    most: int
+    bound: float = field(init=False)
+    in_flight: int = field(init=False, default=0)
+    _ceiling: float = field(init=False, default=float("inf"))
+    _lowered_at: float = field(init=False, default=float("-inf"))
+    _open_at: float = field(init=False, default=0.0)
+    _refused_alone: int = field(init=False, default=0)
+    _waiters: OrderedDict[asyncio.Future[None], None] = field(init=False, default_factory=OrderedDict)
+
+    def __post_init__(self) -> None:
+        self.bound = float(self.most)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
@@ -63,14 +67,16 @@ class Limiter:
             yield time.monotonic()
         finally:
             self.in_flight -= 1
-            self._wake()
+            if self._waiters:
+                self._wake()
 
     def succeeded(self) -> None:
         """Raise the bound by one after as many successes; slower where it was too much before."""
         self._refused_alone = 0
         pace = 1.0 if self.bound + 1 < self._ceiling else 0.25
         self.bound = min(self.most, self.bound + pace / max(1.0, self.bound))
-        self._wake()
+        if self._waiters:
+            self._wake()
 
     def refused(self, sent_at: float, retry_after: float | None) -> bool:
         """Lower the bound; where a request that is alone in flight is refused, hold all back.

@@ -11,37 +11,28 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, finalize
 
 from ctxmetrics._runtime import breaker as breakers
 from ctxmetrics._runtime import limits
 from ctxmetrics._runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
-from ctxmetrics._runtime.failures import (
-    OVERLOAD_CODES,
-    UnusableReplyError,
-    asks_for_too_long,
-    classify,
-)
+from ctxmetrics._runtime.failures import OVERLOAD_CODES, asks_for_too_long, spent_on
 from ctxmetrics._runtime.limits import Limiter
-from ctxmetrics._runtime.telemetry import model_call
-from ctxmetrics._secrets import remember_keys_of
-from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError, ParameterError
-from ctxmetrics.models.base import Model, Prompt, Reply, checked_usage
+from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
     import asyncio
 
-    from pydantic import BaseModel
-
     from ctxmetrics._runtime.cache import Store
     from ctxmetrics._runtime.memo import Memo
-    from ctxmetrics._runtime.quota import Gate
+    from ctxmetrics._runtime.quota import Quota
 
 DEFAULT_CONCURRENCY = 16
 DEFAULT_TIMEOUT = 120.0
@@ -68,8 +59,7 @@ class Run:
         ends: Whether it is one run. False: it serves what is part of no run, and a judge that is down is tried again
             after `COOL_DOWN`.
         max_failures: See `Breaker`.
-        quota: Where each request asks for a lease, beside this run's own bound: limits by the minute, and limits that
-            several runs share.
+        quota: Limits by the minute, beside the bound of the requests in flight.
         attempts: How often one request is sent at most, but at least once; without an answer in time,
             `TIMEOUT_ATTEMPTS` times at most. None: `ATTEMPTS`, not counting refusals for overload for as long as
             `OVERLOAD_PATIENCE`.
@@ -84,9 +74,10 @@ class Run:
     ends: bool = False
     max_failures: int = MAX_FAILURES
     attempts: int | None = None
-    quota: Gate | None = None
+    quota: Quota | None = None
     usage: Usage = field(default_factory=Usage)
     spent: str | None = None
+    failed: bool = False
     _breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary
@@ -94,12 +85,17 @@ class Run:
     _taken: int = field(init=False, repr=False, default=0)
     _warned_of_wait: bool = field(init=False, repr=False, default=False)
 
-    def breaker_of(self, model: Model) -> Breaker:
-        """Return the breaker of a model: that one is down says nothing about another."""
+    def breaker_of(self, name: str) -> Breaker:
+        """Return the breaker of a model by its identity: that one is down says nothing about another."""
         owner = _owner.get()
-        breakers = self._breakers if self.ends or owner is None else _breakers_of(owner)
-        return breakers.get(model.identity) or breakers.setdefault(
-            model.identity,
+        breakers = self._breakers
+        if owner is not None and not self.ends:
+            # Owners differ by identity: metrics that are equal are different owners.
+            if id(owner) not in _owned:
+                finalize(owner, _owned.pop, id(owner), None).atexit = False
+            breakers = _owned.setdefault(id(owner), {})
+        return breakers.get(name) or breakers.setdefault(
+            name,
             Breaker(self.max_failures, None if self.ends else COOL_DOWN, self.attempts or ATTEMPTS),
         )
 
@@ -110,22 +106,40 @@ class Run:
             (breaker.message for breaker in tuple(self._breakers.values()) if breaker.message), None
         )
 
-    async def call(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        """Send one prompt, again where that may help; the usage counts what failed too.
+    def check_sent(self) -> None:
+        """Raise if no request of the run was sent, and all failed alike.
 
         Raises:
-            JudgeError: The model could not answer; ``calls`` says how often it was asked.
-            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+            RequestError: It is so; no sample is at fault.
         """
+        found = [breaker.unsent(name) for name, breaker in self._breakers.items()]
+        if found and found[0] and all(found):
+            raise found[0]
+
+    async def call(self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int) -> Any:
+        """Send one request, again where that may help.
+
+        Args:
+            name: The identity of what is asked.
+            ask: Sends the request once; returns a dataclass with ``usage``, or raises a `JudgeError`.
+            tokens: Tokens of the request, as estimated.
+
+        Returns:
+            What was returned; its usage counts what failed, too.
+
+        Raises:
+            JudgeError: There is no answer; ``calls`` says how often it was asked.
+            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+            RequestError: No request to it could be built.
+        """
+        send = partial(self._send, name, ask, tokens)
         try:
-            return await self._send(model, prompt, schema)
+            return await send()
         except JudgeError as problem:
             first = problem
-        return await self._call_again(first, model, prompt, schema)
+        return await self._call_again(first, send)
 
-    async def _call_again(
-        self, first: JudgeError | None, model: Model, prompt: Prompt, schema: type[BaseModel]
-    ) -> Reply:
+    async def _call_again(self, first: JudgeError | None, send: Callable[[], Awaitable[Any]]) -> Any:
         """Go on after a first request that failed."""
         from tenacity import (
             AsyncRetrying,
@@ -157,12 +171,12 @@ class Run:
                     if first is not None:
                         problem, first = first, None
                         raise problem
-                    reply = await self._send(model, prompt, schema)
+                    reply = await send()
                     return replace(reply, usage=reply.usage + lost)
                 except JudgeError as problem:
                     if problem.reason_code != "judge_down":
                         failed[problem.reason_code] += 1
-                        lost += _spent_on(problem)
+                        lost += spent_on(problem)
                     if problem.reason_code in OVERLOAD_CODES:
                         refused_at = refused_at or time.monotonic()
                     problem.calls, problem.lost, asked = lost.calls, lost, problem.retry_after
@@ -181,7 +195,7 @@ class Run:
             refused >= ATTEMPTS and waited >= breakers.OVERLOAD_PATIENCE
         )
 
-    async def _send(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+    async def _send(self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int) -> Any:
         import asyncio
 
         # A limiter for each loop: the slots of a blocked loop must not keep another loop waiting.
@@ -189,21 +203,28 @@ class Run:
         limiter = self._limiters.get(loop) or self._limiters.setdefault(
             loop, Limiter(self.max_concurrency)
         )
-        breaker = self.breaker_of(model)
-        trial = await breaker.admit()
+        breaker = self.breaker_of(name)
+        trial = await breaker.admit() if breaker.message else None
         try:
             async with limiter.slot() as sent_at:
+                if self.quota is not None:
+                    await self.quota.enter(tokens)
+                spent = Usage()
                 if trial is None and breaker.message:
                     breaker.check()  # it has opened meanwhile
-                quota, spent = self.quota, Usage()
-                lease = await self._lease(quota, model, prompt, breaker) if quota is not None else 0
                 try:
-                    self.take_call()
-                    reply = await self._ask(model, prompt, schema)
+                    if self.max_calls is not None or self.max_tokens is not None:
+                        self.take_call()
+                    reply = await ask()
                     spent = reply.usage
                 except JudgeError as problem:
-                    spent = _spent_on(problem)
+                    spent = spent_on(problem)
                     self._note_failure(problem, breaker, limiter, sent_at)
+                    breaker.note_end(problem)
+                    # A run that ends looks at its end; and another request may still be answered.
+                    alone = not self.ends and limiter.in_flight == 1
+                    if alone and (unsent := breaker.unsent(name)):
+                        raise unsent from None
                     raise
                 except (BudgetExceededError, ParameterError):
                     raise
@@ -211,8 +232,8 @@ class Run:
                     self.usage += Usage(calls=1)  # cancelled: it was sent all the same
                     raise
                 finally:
-                    if quota is not None:
-                        quota.leave(lease, spent.total_tokens, breaker.message)
+                    if self.quota is not None:
+                        self.quota.count(spent.total_tokens - tokens)
                 breaker.answered()
                 limiter.succeeded()
                 self._warned_of_wait = False
@@ -222,27 +243,11 @@ class Run:
             if trial is not None:
                 trial.set_result(None)
 
-    async def _lease(self, quota: Gate, model: Model, prompt: Prompt, breaker: Breaker) -> int:
-        """Wait for a lease of the quota; return its number.
-
-        Raises:
-            BudgetExceededError: The budget of all runs together is used up.
-            JudgeError: Another run found that the model is down.
-        """
-        tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
-        lease = await quota.enter(self.seconds_for(model), tokens)
-        if isinstance(lease, int):
-            return lease
-        if lease.code == "judge_down":
-            breaker.message = lease.message
-            breaker.check()
-        self.spent = lease.message
-        raise BudgetExceededError(lease.message)
-
     def _note_failure(
         self, problem: JudgeError, breaker: Breaker, limiter: Limiter, sent_at: float
     ) -> None:
-        self.usage += _spent_on(problem)
+        self.failed = True
+        self.usage += spent_on(problem)
         if asks_for_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again
             _log.warning("%s: not asked again (%s)", problem, problem.reason_code)
@@ -250,45 +255,6 @@ class Run:
             breaker.failed(problem)
         elif limiter.refused(sent_at, problem.retry_after):
             breaker.refused_alone(problem)
-
-    async def _ask(self, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        """Ask the model once, in time; whatever its client raises becomes a `JudgeError`.
-
-        Raises:
-            JudgeError: It did not answer.
-            ParameterError: What it returned is no reply.
-        """
-        from anyio import fail_after
-
-        seconds = self.seconds_for(model)
-        with model_call(model, prompt) as spent:
-            try:
-                # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
-                with nullcontext() if getattr(model, "times_requests", False) else fail_after(seconds):
-                    reply = await model.generate(prompt, schema)
-            except (BudgetExceededError, ParameterError):
-                raise
-            except Exception as error:  # noqa: BLE001 - the client of a user's model may raise anything
-                remember_keys_of(model)
-                problem = classify(error, seconds)
-            else:
-                if not isinstance(reply, Reply):
-                    raise ParameterError(
-                        f"{type(model).__name__}.generate must return a ctxmetrics.models.base.Reply, not "
-                        f"{type(reply).__name__}."
-                    )
-                content = reply.content if isinstance(reply.content, str) else str(reply.content)
-                usage = checked_usage(reply.usage, sent=prompt.text, received=content)
-                spent.append(usage)
-                return replace(reply, usage=usage)
-            spent.append(_spent_on(problem))
-            raise problem  # out here, where it does not drag along what it came from
-
-    def seconds_for(self, model: Model) -> float:
-        """Return the time that one request is given: the model's own ``timeout``, where it has one."""
-        own: Any = getattr(model, "timeout", None)
-        timed = isinstance(own, (int, float)) and not isinstance(own, bool) and own > 0
-        return float(own) if timed else self.timeout
 
     def take_call(self, sent: int = 0) -> None:
         """Count one more request against the budget, before it is sent.
@@ -304,19 +270,11 @@ class Run:
             spent = f"max_calls={self.max_calls} is used up"
         elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
             spent = f"max_tokens={self.max_tokens} is used up"
-        elif sent:  # the first request has its lease, whatever another one was told meanwhile
-            spent = self.spent
         if spent:
             self.spent = spent
             self.usage += Usage(calls=sent)
             raise BudgetExceededError(spent)
         self._taken += 1
-
-
-def _spent_on(problem: CtxMetricsError) -> Usage:
-    """Return what a failed request cost."""
-    usage = problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
-    return checked_usage(usage, sent="", received="")
 
 
 _current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)
@@ -355,14 +313,6 @@ def part_of(owner: object | None) -> Iterator[None]:
         yield
     finally:
         _owner.reset(token)
-
-
-def _breakers_of(owner: object) -> dict[str, Breaker]:
-    """Return an owner's breakers. Owners differ by identity: metrics that are equal are different owners."""
-    key = id(owner)
-    if key not in _owned:
-        finalize(owner, _owned.pop, key, None).atexit = False
-    return _owned.setdefault(key, {})
 
 
 def forget_failures() -> None:

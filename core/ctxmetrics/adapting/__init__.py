@@ -1,7 +1,52 @@
-"""What adapters are made of: `wrapper` is a metric of the core in a framework, `runners` and `parity` prove it."""
+"""All that an adapter is made of: one import for the wrapper, the run, a framework's model, schemas and the proof.
 
+An adapter imports `ctxmetrics`, this package, `ctxmetrics.errors` and `ctxmetrics.testing`; ``docs/own-adapter.md`` says
+what each name here is for.
+"""
+
+from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._runtime.background import on_background_loop, run_sync
+from ctxmetrics._runtime.failures import classify
+from ctxmetrics._runtime.run import Run, current_run, part_of, using
+from ctxmetrics._secrets import mask_logs_of, safe_text
 from ctxmetrics.adapting.runners import Runner, aside
-from ctxmetrics.adapting.wrapper import Wrapper, compact
-from ctxmetrics.fields import Place, Schema
+from ctxmetrics.adapting.samples import SampleWrapper, load_metric, save_metric
+from ctxmetrics.adapting.wrapper import (
+    MetricClass,
+    MetricParams,
+    Wrapper,
+    WrapperParams,
+    as_judge,
+    build_metric,
+    check_texts,
+    compact,
+)
+from ctxmetrics.evaluation.options import RunOptions
+from ctxmetrics.fields import OPTIONS, SCHEMAS, KeyParams, Place, Schema, text_of
+from ctxmetrics.metrics.base import check_parameters
+from ctxmetrics.models.base import check_finished, checked_usage
+from ctxmetrics.models.frameworks import (
+    ForeignModel,
+    any_reply,
+    completion_reply,
+    content_of,
+    describe,
+    has_class,
+    langchain_reply,
+    message_reply,
+    only_choice,
+    token_usage,
+    unique_name,
+    unread_reply,
+    validated_texts,
+)
+from ctxmetrics.models.openai.strict_schema import response_format
 
-__all__ = ["Place", "Runner", "Schema", "Wrapper", "aside", "compact"]
+__all__ = [
+    "OPTIONS", "SCHEMAS", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place", "Run",
+    "RunOptions", "Runner", "SampleWrapper", "Schema", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
+    "build_metric", "check_finished", "check_parameters", "check_texts", "checked_usage", "classify", "compact",
+    "completion_reply", "content_of", "current_run", "describe", "has_class", "langchain_reply", "load_metric",
+    "mask_logs_of", "message_reply", "on_background_loop", "only_choice", "part_of", "response_format", "run_sync",
+    "safe_text", "save_metric", "text_of", "token_usage", "unique_name", "unread_reply", "using", "validated_texts",
+]  # fmt: skip

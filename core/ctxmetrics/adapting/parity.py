@@ -50,16 +50,11 @@ class Parity:
 
     def __str__(self) -> str:
         rows = [("runner", "metrics", "values", "differ")]
-        for runner in self.runners[1:]:
-            number = sum(item.runner == runner for item in self.differences)
-            rows.append(
-                (
-                    runner,
-                    str(len(self.metrics)),
-                    str(len(self.values)),
-                    str(number) if number else "equal",
-                )
-            )
+        numbers = Counter(item.runner for item in self.differences)
+        rows += [
+            (runner, str(len(self.metrics)), str(len(self.values)), str(numbers[runner] or "equal"))
+            for runner in self.runners[1:]
+        ]
         lines = aligned(rows)
         lines += [
             f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
@@ -144,24 +139,16 @@ def _by_samples(
 
 def _values(runner: Runner, metrics: list[Metric], samples: list[Sample]) -> list[Sequence[object]]:
     """Return a list of values a metric; a failure in place of each value that did not come."""
-    if runner.score_all is not None:
+    score_all = runner.score_all or (lambda one, given: [runner.score(one[0], given)])
+    found: list[Sequence[object]] = []
+    for together in [[metric] for metric in metrics] if runner.score_all is None else [metrics]:
         try:
-            return [_whole(column, samples) for column in runner.score_all(metrics, samples)]
+            found += [_whole(column, samples) for column in score_all(together, samples)]
         except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
-            return [[_failure(error)] * len(samples)] * len(metrics)
-    found = []
-    for metric in metrics:
-        try:
-            found.append(_whole(runner.score(metric, samples), samples))
-        except Exception as error:  # noqa: BLE001, PERF203 - see above
-            found.append([_failure(error)] * len(samples))
+            found += [[f"{type(error).__name__}: {safe_text(error)}"] * len(samples)] * len(together)
     return found
 
 
 def _whole(values: Sequence[object], samples: list[Sample]) -> Sequence[object]:
     missing = len(samples) - len(values)
     return [*values, *["no value came back"] * missing][: len(samples)]
-
-
-def _failure(error: Exception) -> str:
-    return f"{type(error).__name__}: {safe_text(error)}"

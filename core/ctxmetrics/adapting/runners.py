@@ -62,7 +62,7 @@ def installed_runners() -> tuple[list[Runner], dict[str, str]]:
         for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
             try:
                 runners += entry.load()
-            except (MissingExtraError, ImportError) as error:  # noqa: PERF203 - a handful of adapters
+            except (MissingExtraError, ImportError) as error:
                 absent[entry.name] = " ".join(str(error).split())
     return runners, absent
 

@@ -6,6 +6,7 @@ framework's results look like; here are the parameters, the judge, reading, scor
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,16 +16,24 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 
 from ctxmetrics._frozen import FrozenDict, plain
+from ctxmetrics._pictures import refusal
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.conventions import Unit
-from ctxmetrics.errors import EmbeddedJudgeWarning, MissingFieldError, NotTextError, ParameterError
-from ctxmetrics.fields import KeyParams, Schema
+from ctxmetrics.errors import (
+    CtxMetricsError,
+    EmbeddedJudgeWarning,
+    MissingFieldError,
+    NotTextError,
+    ParameterError,
+    RequestError,
+)
+from ctxmetrics.fields import KeyParams, Schema, text_of
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics.base import Formula, Metric, check_parameters
-from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics.models.base import Model
 from ctxmetrics.samples import Sample
@@ -32,6 +41,7 @@ from ctxmetrics.scores import Score
 
 if TYPE_CHECKING:
     from ctxmetrics.metrics.similarity import Measure
+    from ctxmetrics.report.view import Summary
 
 _KEYS = KeyParams.__optional_keys__
 _TOLD = (
@@ -180,6 +190,11 @@ class Wrapper:
         rest = {name: value for name, value in params.items() if name not in _KEYS}
         return cls.of(build_metric(metric, rest, also=_KEYS, **settings), None, keys, schema)
 
+    @property
+    def judge(self) -> Judge | None:
+        """Who judges: the metric's own judge, else the embedded one; None for a metric without verdicts of a judge."""
+        return (self.metric.judge or default_judge()) if isinstance(self.metric, JudgedMetric) else None
+
     def read(self, record: Any) -> Sample:
         """Read what the metric looks at out of a record: a mapping with sides, or with the fields themselves.
 
@@ -202,7 +217,7 @@ class Wrapper:
             try:
                 score = await self.metric.ascore(self.read(record))
             except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
-                score = self.failed(error, strict=strict)
+                score = self.failed(error, strict=strict and not run.may_go_on(error, record))
             run.warn(self, score)
         return score
 
@@ -212,9 +227,23 @@ class Wrapper:
             try:
                 score = self.metric.score(self.read(record))
             except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
-                score = self.failed(error, strict=strict)
+                score = self.failed(error, strict=strict and not run.may_go_on(error, record))
             run.warn(self, score)
         return score
+
+    def summary(self, records: Iterable[Any]) -> Summary:
+        """Score records and return the means; one that cannot be read counts as one without fields."""
+        from ctxmetrics.evaluation.engine import evaluate
+
+        return evaluate(map(self._lenient, records), [self.metric], progress=False).summary()
+
+    def _lenient(self, record: Any) -> Sample:
+        columns = (*self.metric.requires, *self.metric.uses)
+        try:
+            found = self.schema.read(record, self.keys, (), columns)
+            return Sample(**{**found, "id": None})  # one example may be run several times
+        except CtxMetricsError:
+            return Sample()
 
     def _run(self, record: Any) -> AbstractContextManager[FrameworkRun]:
         return self._run_of(record) if self.metric.waits else _NO_RUN
@@ -251,6 +280,17 @@ class FrameworkRun:
 
     warned: bool = False
 
+    def __init__(self, *, named: bool = False) -> None:
+        self._named = named
+        self._unsent: Any = None
+
+    def may_go_on(self, error: Exception, record: Any) -> bool:
+        """Whether a request could not be built, and only about this record: it alone may be at fault."""
+        if not (self._named and isinstance(error, RequestError)):
+            return False
+        self._unsent = record if self._unsent is None else self._unsent
+        return self._unsent is record
+
     def warn(self, wrapper: Wrapper, score: Score) -> None:
         """Warn, once, if the verdicts of a score are the embedded judge's although its metric names no judge."""
         metric, schema = wrapper.metric, wrapper.schema
@@ -277,9 +317,9 @@ _lock = threading.Lock()
 
 
 @lru_cache(maxsize=256)
-def framework_run(_package: str, _name: str | None) -> FrameworkRun:
+def framework_run(_package: str, name: str | None) -> FrameworkRun:
     """Return an adapter's run by its name; for None, the one that stands for all that the framework shows no run of."""
-    return FrameworkRun()
+    return FrameworkRun(named=name is not None)
 
 
 def compact(score: Score) -> dict[str, Any]:
@@ -292,3 +332,22 @@ def compact(score: Score) -> dict[str, Any]:
         "attribution": plain(score.attribution),
         **{name: told[name] for name in _TOLD},
     }
+
+
+def check_texts(values: Mapping[str, Any], picture: re.Pattern[str]) -> None:
+    """Refuse texts in which a framework's placeholder of a picture stands.
+
+    Args:
+        values: By the name that they have in the framework: texts, or lists of texts or documents.
+        picture: What the placeholder looks like.
+
+    Raises:
+        NotTextError: One was found.
+    """
+    for place, value in values.items():
+        listed = isinstance(value, list)
+        for number, item in enumerate(value if listed else [value], 1):
+            text = text_of(item)
+            if isinstance(text, str) and (found := picture.search(text)):
+                where = f"field '{place}'" + (f", item {number}" if listed else "")
+                raise NotTextError(refusal(where, found.group()))

@@ -17,19 +17,19 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import plain
+from ctxmetrics.agreement.bar import Bar, bar_of
 from ctxmetrics.agreement.correction import Correction, correction_of
 from ctxmetrics.agreement.figures import FEW, Agreement, agreement_of, shown, shown_with
-from ctxmetrics.agreement.judges import JudgeTable, table_of
-from ctxmetrics.agreement.labelling.reading import read_labelled
+from ctxmetrics.agreement.labelling.draw import read_labelled
 from ctxmetrics.agreement.labels import KINDS, REFERENCE, Compared, compared, labels_of, weight_of
-from ctxmetrics.agreement.people import PeopleAgreement, among_people
+from ctxmetrics.agreement.raters import JudgeTable, PeopleAgreement, among_people, table_of
 from ctxmetrics.agreement.runs import metric_in, scores_in
 from ctxmetrics.agreement.systems import Ranking, SystemFigures, ranking_of
-from ctxmetrics.comparison.grouping import group_of
+from ctxmetrics.comparison.joining import group_of
 from ctxmetrics.comparison.labelled import people_value
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
@@ -42,10 +42,6 @@ from ctxmetrics.metrics.judged import default_judge
 from ctxmetrics.report.view import aligned
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 # The rows of the table of agreement.
 _NAMES = (
@@ -71,6 +67,7 @@ class AgreementReport:
         rankings: One a metric: whether the judge ranks the systems as people do.
         people: How far several annotators agree, where a labels file has several.
         clusters: How many clusters of samples there are, where clusters were asked for.
+        bars: Of the embedded judge: one a kind of label about support.
     """
 
     judge: str
@@ -83,6 +80,7 @@ class AgreementReport:
     rankings: tuple[Ranking, ...] = ()
     people: tuple[PeopleAgreement, ...] = ()
     clusters: int | None = None
+    bars: tuple[Bar, ...] = ()
 
     def __str__(self) -> str:
         within = "" if self.clusters is None else f", samples in {self.clusters} clusters"
@@ -110,6 +108,7 @@ class AgreementReport:
                 yield f"{item.label}: {beside}"
         yield from (f"{item.metric}: {item.conclusion}" for item in self.corrections)
         yield from (f"{item.metric}: {item.conclusion}" for item in self.rankings)
+        yield from (f"{item.label}: {item.conclusion}" for item in self.bars)
         for item in self.agreements:
             if item.samples < FEW:
                 yield f"{item.label}: {item.samples} samples are too few to say much; label {FEW} or more"
@@ -131,7 +130,16 @@ class AgreementReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        names = ("judge", "agreements", "corrections", "systems", "rankings", "people", "clusters")
+        names = (
+            "judge",
+            "agreements",
+            "corrections",
+            "systems",
+            "rankings",
+            "people",
+            "clusters",
+            "bars",
+        )
         return {name: plain(getattr(self, name)) for name in names}
 
 
@@ -174,6 +182,8 @@ def agree(
     """
     if options.get("out") is not None:
         raise ParameterError("agree: out= is not possible. Write report.results.to_jsonl(path) later.")
+    if "metrics" in options:
+        raise ParameterError("agree: metrics= is not possible: the labels say what is compared.")
     if results is not None and judge is not None:
         raise ParameterError("agree: give judge= or results=, not both.")
     given = _read(samples, labels, annotator)
@@ -314,6 +324,9 @@ def _report(
         rankings=tuple(item for item in rankings if item is not None),
         people=tuple(people),
         clusters=None if groups is None else len(set(groups)),
+        bars=tuple(
+            bar for column in columns if (bar := bar_of(column.label, column.scores, column.said))
+        ),
     )
 
 

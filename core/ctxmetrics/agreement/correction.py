@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ctxmetrics._frozen import Plain
-from ctxmetrics.comparison.corrected import corrected_mean
+from ctxmetrics.comparison.means import corrected_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Correction(Plain):
         labelled: Those of them that have one by people, too.
         judge_mean: Mean of the judge's scores over all of them.
         people_mean: Mean of people's scores over the labelled ones, by the weights of these where they have any.
-        mean: The corrected mean; see `ctxmetrics.comparison.corrected.corrected_mean`.
+        mean: The corrected mean; see `ctxmetrics.comparison.means.corrected_mean`.
         interval: Its 95 % interval.
         judge_labelled: Mean of the judge's scores over the labelled ones, weighted as people's.
     """

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import line
-from ctxmetrics.comparison.labelled import CONTEXTS, UNITS, weight_in
+from ctxmetrics.comparison.answers import CONTEXTS, UNITS
+from ctxmetrics.comparison.labelled import weight_in
 from ctxmetrics.errors import SampleError
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
 from ctxmetrics.samples import Sample

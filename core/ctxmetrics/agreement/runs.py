@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ctxmetrics._display import visible
+from ctxmetrics.agreement.labelling.draw import key_of
 from ctxmetrics.agreement.labels import KINDS
-from ctxmetrics.comparison.labelled import CONTEXTS
+from ctxmetrics.comparison.answers import CONTEXTS
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.named import metric_named
-from ctxmetrics.report.rows import context_hashes, question_hash, record_of
+from ctxmetrics.report.rows import texts_key
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, split_sentences
@@ -48,14 +48,10 @@ def scores_in(
     Raises:
         ParameterError: A labelled sample is not in the run, or its verdicts are about other texts or units.
     """
-    rows: dict[Any, Score] = {}
-    for row in results:
-        record: Mapping[str, Any] = record_of(row) or {}
-        key = (row.sample_id, record.get("hash"), tuple(record.get("context_hashes") or ()))
-        rows[key] = row[metric.name]
+    scores = {texts_key(row): row[metric.name] for row in results}
     found = []
     for number, (sample, people) in enumerate(zip(samples, said, strict=True), 1):
-        score = rows.get((sample.id, question_hash(sample), tuple(context_hashes(sample))))
+        score = scores.get(key_of(sample))
         name = visible(sample.id or str(number))[:80]
         if people is None:
             found.append(score or Score(metric=metric.name, value=None, sample_id=sample.id))

@@ -1,4 +1,4 @@
-"""Labels over spans of the sources, from labels that exist: ids of chunks, and answers of people."""
+"""Samples with the ids of contexts that say where they stand: known of chunks and answers, or found in the sources."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from ctxmetrics._display import visible
 from ctxmetrics.agreement.labelling.draw import key_of
 from ctxmetrics.comparison.answers import NO, YES, Answer, Key, read_answers
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
-from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, own_id, span_of, write_span
-from ctxmetrics.formulas import merged_spans
-from ctxmetrics.metrics.spans import read_span
+from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, own_id, read_records, span_of, write_span
+from ctxmetrics.locating import Places, locate, read_sources
+from ctxmetrics.metrics.spans import labelled, marked, read_span
 from ctxmetrics.samples import Sample
 
 _SHOWN = 80
+_SHOWN_TEXT = 60
+_SHOWN_PLACES = 3
 # Where a chunk's id is looked for; LlamaIndex writes ``id_``.
 _CHUNK_IDS = (*ID_KEYS, "chunk_id", "id_")
 
@@ -49,20 +51,29 @@ def label_spans(
     """
     if (chunks is None) == (labels is None):
         raise ParameterError("label_spans: give chunks= or labels=, one of them.")
-    found = (
-        from_answers(samples, Path(labels or ""))
-        if chunks is None
-        else from_chunks(samples, spans_of_chunks(chunks), "chunks")
-    )
-    labelled = []
-    for sample, problems in found:
-        if problems:
-            raise SampleError(problems[0])
-        labelled.append(sample)
-    return labelled
+    if chunks is None:
+        found, problems = _from_answers(samples, Path(labels or ""))
+    else:
+        found, problems = _from_chunks(samples, _spans_of_chunks(chunks), "chunks")
+    if problems:
+        raise SampleError(problems[0])
+    return found
 
 
-def spans_of_chunks(chunks: Iterable[Any]) -> dict[str, str]:
+def with_known_spans(
+    samples: list[Sample], chunks: Path | None, labels: Path | None
+) -> tuple[list[Sample], list[str]]:
+    """Return the samples with the spans of chunks and of people's answers, and what has none."""
+    problems: list[str] = []
+    if chunks is not None:
+        samples, problems = _from_chunks(samples, _spans_of_chunks(read_records(chunks)), chunks.name)
+    if labels is not None:
+        samples, more = _from_answers(samples, labels)
+        problems += more
+    return samples, problems
+
+
+def _spans_of_chunks(chunks: Iterable[Any]) -> dict[str, str]:
     """Return the span of each chunk by its id.
 
     Raises:
@@ -84,35 +95,37 @@ def spans_of_chunks(chunks: Iterable[Any]) -> dict[str, str]:
     return spans
 
 
-def from_chunks(
+def _from_chunks(
     samples: Iterable[Sample], spans: Mapping[str, str], origin: str
-) -> Iterator[tuple[Sample, list[str]]]:
-    """Yield each sample with the spans of its chunks in place of their ids, and which ids are of no chunk.
+) -> tuple[list[Sample], list[str]]:
+    """Return the samples with the spans of their chunks in place of their ids, and which ids are of no chunk.
 
     Args:
         samples: The samples.
         spans: The span of each chunk by its id.
         origin: Where the spans come from, in words.
     """
+    found: list[Sample] = []
+    problems: list[str] = []
     for number, sample in enumerate(samples, 1):
         changed: dict[str, Any] = {}
-        problems = []
         for field in TEXTS_OF:
             ids: Sequence[str] = getattr(sample, field) or ()
             missing = [id_ for id_ in ids if SPAN_MARK not in id_ and id_ not in spans]
             problems += [
-                f"{_who(sample, number)}: field '{field}': {visible(id_)[:_SHOWN]!r} is the id of no chunk"
+                f"{sample.called(f'Sample {number}')}: field '{field}': {visible(id_)[:_SHOWN]!r} is the id of no chunk"
                 for id_ in missing
             ]
             if not missing and any(id_ in spans for id_ in ids):
                 changed[field] = tuple(spans.get(id_, id_) for id_ in ids)
         if "reference_context_ids" in changed:
             changed["metadata"] = marked(sample, f"ids of chunks, spans of {origin}")
-        yield (replace(sample, **changed) if changed else sample), problems
+        found.append(replace(sample, **changed) if changed else sample)
+    return found, problems
 
 
-def from_answers(samples: Iterable[Sample], path: Path) -> Iterator[tuple[Sample, list[str]]]:
-    """Yield each sample with the spans that people marked as its reference ids, and what is wrong with its answers.
+def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], list[str]]:
+    """Return the samples with the spans that people marked as reference ids, and what is wrong with the answers.
 
     Raises:
         InputFileError: The file is no file of labels, or has no yes or no.
@@ -129,41 +142,26 @@ def from_answers(samples: Iterable[Sample], path: Path) -> Iterator[tuple[Sample
     majority = {
         question: value for answers in file.majority().values() for question, value in answers.items()
     }
-    for number, sample in enumerate(samples, 1):
-        answers = given.get(_place(key_of(sample)))
-        if answers is None:
-            yield sample, []
-            continue
+    found = list(samples)
+    problems: list[str] = []
+    for number, sample in enumerate(found, 1):
+        answers = given.get(_place(key_of(sample)), [])
         useful = [item for item in answers if item.answer == YES and majority[item.question]]
-        who = _who(sample, number)
+        who = sample.called(f"Sample {number}")
         bare = [
             item for item in useful if not item.spans and (item.contexts or item.question.item[0] == "c")
         ]
         if bare:
-            problem = (
+            problems.append(
                 f"{who}: {len(bare)} answers of {path.name} have no span: the contexts that were labelled had no ids "
                 "SOURCE#char=START,END. Find them with --sources, and label that file"
             )
-            yield sample, [problem]
-            continue
-        spans = merged_spans(
-            [read_span(span, f"{path}: {who}") for item in useful for span in item.spans]
-        )
-        names = ", ".join(dict.fromkeys(visible(item.annotator) for item in answers))
-        yield (
-            replace(
-                sample,
-                reference_context_ids=tuple(write_span(*span) for span in spans),
-                reference_contexts=None,
-                metadata=marked(sample, f"marked by {names}"),
-            ),
-            [],
-        )
-
-
-def marked(sample: Sample, origin: str) -> dict[str, Any]:
-    """Return a sample's metadata with where its reference spans come from."""
-    return {**sample.metadata, "reference_spans": origin}
+        elif answers:
+            spans = [read_span(span, f"{path}: {who}") for item in useful for span in item.spans]
+            names = ", ".join(dict.fromkeys(visible(item.annotator) for item in answers))
+            marks = labelled(sample, spans, f"marked by {names}")
+            found[number - 1] = replace(marks, reference_contexts=None)
+    return found, problems
 
 
 def _place(key: Key) -> object:
@@ -171,5 +169,77 @@ def _place(key: Key) -> object:
     return key if key[0] is None else key[0]
 
 
-def _who(sample: Sample, number: int) -> str:
-    return f"Sample {number}" if sample.id is None else f"Sample {visible(sample.id)[:_SHOWN]!r}"
+# --- found in the sources ---
+
+
+def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sample], list[str], str]:
+    """Return the samples with what is found in the sources, what is not, and how much that is."""
+    texts = list(dict.fromkeys(text for sample in samples for _, _, text, _ in _contexts(sample)))
+    names: list[str] = []
+
+    def noted() -> Iterator[tuple[str, str]]:
+        for name, text in read_sources(sources):
+            names.append(name)
+            yield name, text
+
+    places = dict(zip(texts, locate(texts, noted()), strict=True))
+    located = [_located(sample, number, places, names) for number, sample in enumerate(samples, 1)]
+    missing = [problem for _, _, found in located for problem in found]
+    total = sum(count for _, count, _ in located)
+    told = f"{total - len(missing)} of {total} contexts found in {len(names)} sources."
+    return [sample for sample, _, _ in located], missing, told
+
+
+def _contexts(sample: Sample) -> Iterator[tuple[str, int, str, str | None]]:
+    """Yield the field, the index, the text and the id of each context whose id is no span yet."""
+    for ids, field in TEXTS_OF.items():
+        texts: Sequence[str] = getattr(sample, field) or ()
+        known: Sequence[str | None] = getattr(sample, ids) or ()
+        for index, text in enumerate(texts):
+            given = known[index] if len(known) == len(texts) else None
+            if SPAN_MARK not in (given or ""):
+                yield ids, index, text, given
+
+
+def _located(
+    sample: Sample, number: int, places: Mapping[str, Places], names: Sequence[str]
+) -> tuple[Sample, int, list[str]]:
+    """Return the sample with the ids that were found, how many were looked for, and what was not found."""
+    found: dict[str, dict[int, str]] = {}
+    problems, count = [], 0
+    for ids, index, text, given in _contexts(sample):
+        count += 1
+        spans_ = places[text].within(_named(given, names))
+        if len(spans_) == 1:
+            found.setdefault(ids, {})[index] = write_span(*spans_[0])
+            continue
+        where = f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[ids]}', item {index + 1}"
+        shown = " ".join(text.split())
+        shown = shown if len(shown) <= _SHOWN_TEXT else f"{shown[: _SHOWN_TEXT - 1]}…"
+        listed = ", ".join(write_span(*span) for span in spans_[:_SHOWN_PLACES])
+        more = f" and {len(spans_) - _SHOWN_PLACES} more" if len(spans_) > _SHOWN_PLACES else ""
+        problems.append(f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{shown}"')
+    complete: dict[str, Any] = dict(_ids(sample, found))
+    if "reference_context_ids" in complete:
+        complete["metadata"] = marked(sample, "reference_contexts, found in their sources")
+    return replace(sample, **complete), count, problems
+
+
+def _ids(sample: Sample, found: Mapping[str, Mapping[int, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the lists of ids that are complete: what was found, and what was there already."""
+    for ids, spans_ in found.items():
+        texts: Sequence[str] = getattr(sample, TEXTS_OF[ids])
+        known: Sequence[str] = getattr(sample, ids) or ()
+        if len(known) == len(texts):
+            yield ids, tuple(spans_.get(index, given) for index, given in enumerate(known))
+        elif not known and len(spans_) == len(texts):
+            yield ids, tuple(spans_[index] for index in range(len(texts)))
+
+
+def _named(given: str | None, names: Sequence[str]) -> str | None:
+    """Return the source that an id names: its path from the folder, or a longer path that ends in it."""
+    if given is None:
+        return None
+    path = given.replace("\\", "/")
+    matching = [name for name in names if path == name or path.endswith(f"/{name}")]
+    return max(matching, key=len, default=None)

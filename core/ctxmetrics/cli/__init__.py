@@ -1,7 +1,7 @@
 """The command line: one module a command.
 
 Results go to stdout, progress and messages to stderr. The exit status is 0 done, 1 a gate failed, 2 bad usage or input,
-3 stopped early or a result could not be written, 130 interrupted (`ctxmetrics.cli._status`).
+3 stopped early or a result could not be written, 130 interrupted (`ctxmetrics.cli._terminal`).
 """
 
 from ctxmetrics.cli._app import app, main

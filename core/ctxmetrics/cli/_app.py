@@ -8,23 +8,33 @@ from typing import Annotated, NoReturn
 import typer
 
 from ctxmetrics._version import __version__
-from ctxmetrics.cli._status import BAD_INPUT, INTERRUPTED, STOPPED
-from ctxmetrics.cli._terminal import message, print_result, show_help
+from ctxmetrics.cli._terminal import (
+    BAD_INPUT,
+    INTERRUPTED,
+    STOPPED,
+    message,
+    needs_a_command,
+    print_result,
+)
 from ctxmetrics.cli.agree import agree
 from ctxmetrics.cli.cache import cache_app
 from ctxmetrics.cli.check_judge import check_judge
 from ctxmetrics.cli.compare import compare
-from ctxmetrics.cli.demo import demo
 from ctxmetrics.cli.estimate import estimate
-from ctxmetrics.cli.explain_difference import explain_difference
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
-from ctxmetrics.cli.score import score
+from ctxmetrics.cli.score import demo, score
 from ctxmetrics.cli.spans import spans
-from ctxmetrics.cli.sweep import sweep
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
-app: typer.Typer = typer.Typer(name="ctxmetrics", add_completion=False, pretty_exceptions_enable=False)
+# Plain help: the frames that rich draws cost twice the CPU of the rest of the start.
+app: typer.Typer = typer.Typer(
+    name="ctxmetrics",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 120},
+)
 for command in (
     demo,
     score,
@@ -34,9 +44,7 @@ for command in (
     agree,
     label,
     spans,
-    sweep,
     check_judge,
-    explain_difference,
 ):
     app.command()(command)
 app.add_typer(cache_app, name="cache")
@@ -51,9 +59,7 @@ def ctxmetrics(
     if version:
         print_result(f"ctxmetrics {__version__}")
         raise typer.Exit
-    if context.invoked_subcommand is None:
-        show_help(context)
-        raise typer.Exit(BAD_INPUT)
+    needs_a_command(context)
 
 
 def main() -> NoReturn:
@@ -73,7 +79,9 @@ def main() -> NoReturn:
         )  # click's usage errors have it, whichever click typer brings
         if explain is None:
             raise
-        _fail(f"{explain()} Try: ctxmetrics --help", BAD_INPUT)
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "ctxmetrics"
+        _fail(f"{explain()} Try: {command} --help", BAD_INPUT)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -1,23 +1,30 @@
-"""Gates: bars that a mean or a pass rate must reach, and the share of doubtful verdicts that is allowed."""
+"""Gates, and what a CI system reads of them: JUnit XML, and Markdown for the summary of its step.
+
+A gate is a bar that a mean or a pass rate must reach, or the share of doubtful verdicts that is allowed.
+"""
 
 from __future__ import annotations
 
 import math
-import re
+import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
+from xml.sax.saxutils import escape, quoteattr
 
+from ctxmetrics._display import visible
 from ctxmetrics._wording import TEXT, clean
-from ctxmetrics.cli._ci import Outcome
 from ctxmetrics.cli._terminal import message
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.results import Results
+from ctxmetrics.fields import Payload
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.report.view import shown_doubt
 
+# GitHub's name of the file whose Markdown it shows with a step.
+_SUMMARY = "GITHUB_STEP_SUMMARY"
 # So many failing samples are named.
 _MOST_SAMPLES = 10
-_GATE = re.compile(r"(.+)=([^=]+)\Z", re.DOTALL)
 
 
 class Gate(NamedTuple):
@@ -36,69 +43,77 @@ class Gate(NamedTuple):
     text: str = ""
 
 
+class Outcome(NamedTuple):
+    """What became of a gate.
+
+    Attributes:
+        gate: The gate as it was written, such as ``--fail-under context_recall=0.8``.
+        problem: Why it failed; None where it passed.
+        samples: The samples behind the problem, a line each.
+    """
+
+    gate: str
+    problem: str | None
+    samples: tuple[str, ...] = ()
+
+
 def name_and_value(option: str, text: str) -> tuple[str, float]:
     """Read ``NAME=VALUE``.
 
     Raises:
         ParameterError: It is not of that form.
     """
-    match = _GATE.match(text)
+    name, _, written = text.rpartition("=")
     try:
-        value = float(match.group(2)) if match else math.nan
+        value = float(written)
     except ValueError:
         value = math.nan
-    if match is None or math.isnan(value):
+    if not name or math.isnan(value):
         raise ParameterError(f"{option} {text!r} must be NAME=VALUE, such as context_recall=0.8.")
-    return match.group(1).strip(), value
+    return name.strip(), value
 
 
 def gates_of(
     metrics: Sequence[Metric], fail_under: Sequence[str] | None, min_pass_rate: Sequence[str] | None
 ) -> list[Gate]:
-    """Read the gates of ``--fail-under`` and ``--min-pass-rate``. Raises as `gate_of` and `rate_gate_of` do."""
-    means = [gate_of(text, metrics) for text in fail_under or ()]
-    return [*means, *(rate_gate_of(text, metrics) for text in min_pass_rate or ())]
-
-
-def gate_of(text: str, metrics: Sequence[Metric]) -> Gate:
-    """Read ``NAME=VALUE`` of ``--fail-under``.
+    """Read the gates of ``--fail-under`` and ``--min-pass-rate``.
 
     Raises:
-        ParameterError: It is not of that form, names no metric of the run, or the value is not on the metric's scale.
+        ParameterError: One is no ``NAME=VALUE``, names no metric of the run, has a value outside of its scale, or is a
+            pass rate of a metric without a pass mark.
     """
-    name, value = name_and_value("--fail-under", text)
-    metric = _metric("--fail-under", text, name, metrics)
-    scale = metric.rules.scale
-    if not 0 <= value <= scale:
-        hint = f" Write {name}={value / 100:g}." if scale == 1 < value <= 100 else ""  # noqa: PLR2004 - a percentage
-        raise ParameterError(
-            f"--fail-under {text!r}: {metric.name} is a number from 0 to {scale:g}.{hint}"
-        )
-    if 0 < value <= 1 < scale:
-        message(
-            f"note: --fail-under {text}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
-        )
-    return Gate(metric.name, value, text=f"--fail-under {text}")
+    given = {"--fail-under": fail_under, "--min-pass-rate": min_pass_rate}
+    return [_gate(option, text, metrics) for option, texts in given.items() for text in texts or ()]
 
 
-def rate_gate_of(text: str, metrics: Sequence[Metric]) -> Gate:
-    """Read ``NAME=SHARE`` of ``--min-pass-rate``.
+def gates_asked(payload: Payload, metrics: Sequence[Metric]) -> list[Gate]:
+    """Return a gate a metric, where a request to Aegis says that a mean below the pass mark is a failure."""
+    return [
+        Gate(metric.name, metric.pass_mark, text=f"is_blocking {metric.name}")
+        for metric in metrics
+        if payload.blocking and metric.pass_mark is not None
+    ]
 
-    Raises:
-        ParameterError: As `gate_of` raises; or the value is no share, or the metric has no pass mark.
-    """
-    name, value = name_and_value("--min-pass-rate", text)
-    metric = _metric("--min-pass-rate", text, name, metrics)
-    if not 0 <= value <= 1:
+
+def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
+    name, value = name_and_value(option, text)
+    metric, written = _metric(option, text, name, metrics), f"{option} {text}"
+    rate, scale = option == "--min-pass-rate", metric.rules.scale
+    if rate and not 0 <= value <= 1:
+        raise ParameterError(f"{option} {text!r}: a pass rate is a share from 0 to 1, such as 0.9.")
+    if rate and metric.pass_mark is None:
         raise ParameterError(
-            f"--min-pass-rate {text!r}: a pass rate is a share from 0 to 1, such as 0.9."
-        )
-    if metric.pass_mark is None:
-        raise ParameterError(
-            f"--min-pass-rate {text!r}: {metric.name} has no pass mark. "
+            f"{option} {text!r}: {metric.name} has no pass mark. "
             f"Give one: --metric '{metric.base_name}(threshold=0.8)'."
         )
-    return Gate(metric.name, value, rate=True, text=f"--min-pass-rate {text}")
+    if not 0 <= value <= scale:
+        hint = f" Write {name}={value / 100:g}." if scale == 1 < value <= 100 else ""  # noqa: PLR2004 - a percentage
+        raise ParameterError(f"{option} {text!r}: {metric.name} is a number from 0 to {scale:g}.{hint}")
+    if not rate and 0 < value <= 1 < scale:
+        message(
+            f"note: {written}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
+        )
+    return Gate(metric.name, value, rate, written)
 
 
 def _metric(option: str, text: str, name: str, metrics: Sequence[Metric]) -> Metric:
@@ -158,3 +173,69 @@ def doubtful(share: float | None, results: Results) -> list[Outcome]:
     ]
     gate = f"--max-doubtful {share:g}"
     return [Outcome(gate, problem) for problem in found] or [Outcome(gate, None)]
+
+
+def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path | None) -> bool:
+    """Print what failed, and tell the CI system.
+
+    Args:
+        outcomes: Of all gates.
+        suite: The name of the test suite in the JUnit file.
+        summary: What the run found, as Markdown.
+        junit: The JUnit file, or None.
+
+    Returns:
+        Whether a gate failed.
+
+    Raises:
+        OutputFileError: The JUnit file cannot be written.
+    """
+    failed = [item for item in outcomes if item.problem is not None]
+    for item in failed:
+        message("\n    ".join([f"gate: {item.problem}", *item.samples]))
+    if junit is not None:
+        from ctxmetrics.evaluation.writer import write_whole
+
+        write_whole(junit, [_junit(outcomes, suite)])
+    if place := os.environ.get(_SUMMARY):
+        _add_to_summary(Path(place), outcomes, summary)
+    return bool(failed)
+
+
+def fenced(text: str) -> str:
+    """Return a text as a block of Markdown that shows it as it is."""
+    return "\n".join(["```text", text.replace("```", ""), "```"])
+
+
+def _junit(outcomes: Sequence[Outcome], suite: str) -> str:
+    failed = sum(item.problem is not None for item in outcomes)
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        f'<testsuites><testsuite name={quoteattr(suite)} tests="{len(outcomes)}" failures="{failed}" errors="0" skipped="0">',
+    ]
+    for item in outcomes:
+        lines.append(f"<testcase classname={quoteattr(suite)} name={_attribute(item.gate)}>")
+        if item.problem is not None:
+            text = escape("\n".join(visible(line) for line in (item.problem, *item.samples)))
+            lines.append(f"<failure message={_attribute(item.problem)}>{text}</failure>")
+        lines.append("</testcase>")
+    return "\n".join([*lines, "</testsuite></testsuites>", ""])
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(visible(text))
+
+
+def _add_to_summary(place: Path, outcomes: Sequence[Outcome], summary: str) -> None:
+    """Append to the step's summary; where that fails, the run's own result stands."""
+    from ctxmetrics.comparison.view import escaped
+
+    lines = [
+        f"- {'failed' if item.problem else 'passed'}: {escaped(visible(item.problem or item.gate))}"
+        for item in outcomes
+    ]
+    try:
+        with place.open("a", encoding="utf-8") as file:
+            file.write("\n".join(["### ctxmetrics", "", summary, *lines, "", ""]))
+    except OSError as error:
+        message(f"note: {_SUMMARY} {place} cannot be written: {error.strerror or error}")

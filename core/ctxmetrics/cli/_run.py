@@ -7,23 +7,20 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ctxmetrics.cli._terminal import collected_warnings, message
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.fields import in_spans
+from ctxmetrics.fields import AUTO, SCALE, Payload, RowFile, in_spans
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics import ALL_METRICS, METRICS
-from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.base import Metric, on_scale
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.metrics.named import parsed
-from ctxmetrics.samples import Sample
-
-if TYPE_CHECKING:
-    from ctxmetrics.files import SampleFile
+from ctxmetrics.samples import Sample, read_samples
 
 _LLM = "with --judge openai/MODEL"
 # The entry point group under which adapters offer models to ``--judge``.
@@ -45,48 +42,39 @@ OTHER_NAMES: Mapping[str, tuple[str, str]] = {
 """Names of metrics in Ragas, DeepEval and Aegis, without case and separators: our name, and what belongs to it."""
 
 
-def schema_and_convention(schema: str | None, convention: str | None) -> tuple[str, str]:
-    """Return both: a schema that is given implies the convention of the same name, unless one is given too."""
-    implied = schema if schema in CONVENTIONS else "default"
-    return schema or "auto", convention or str(implied)
+def convention_of(schema: str | None, convention: str | None) -> str:
+    """Return the convention: a schema that is given implies the one of the same name, unless one is given too."""
+    return convention or (schema if schema in CONVENTIONS else None) or "default"
 
 
-def samples_of(file: Path, schema: str, columns: Sequence[str] | None) -> list[Sample]:
-    """Read all samples of a file, and say what was decided about its columns.
+def sample_file(file: Path, schema: str | None, columns: Sequence[str] | None) -> RowFile[Sample]:
+    """Return the samples of a file, one at a time.
 
     Args:
         file: The file.
         schema: The value of ``--schema``.
-        columns: The values of ``--map``.
-    """
-    with collected_warnings():
-        return list(sample_file(file, schema, columns))
-
-
-def sample_file(file: Path, schema: str, columns: Sequence[str] | None) -> SampleFile:
-    """Return the samples of a file; see `samples_of`."""
-    from ctxmetrics.files import read_samples
-
-    return read_samples(file, schema, columns_of(columns))
-
-
-def columns_of(texts: Sequence[str] | None) -> dict[str, str]:
-    """Return what ``--map`` says: which column holds which field.
+        columns: The values of ``--map``, which say which column holds which field.
 
     Raises:
-        ParameterError: One is no ``COLUMN=FIELD``.
+        ParameterError: One of them is no ``COLUMN=FIELD``.
     """
     given = {}
-    for text in texts or ():
+    for text in columns or ():
         column, _, name = text.rpartition("=")
         if not column or not name:
             raise ParameterError(f"--map {text!r} must be COLUMN=FIELD, such as question=user_input.")
         given[column] = name
-    return given
+    return read_samples(file, schema or AUTO, given)
+
+
+def samples_of(file: RowFile[Sample]) -> list[Sample]:
+    """Read all samples of a file, and say what was decided about its columns."""
+    with collected_warnings():
+        return list(file)
 
 
 def judge_of(name: str, base_url: str | None) -> Judge:
-    """Return the judge of ``--judge``: ``lexical``, ``PROVIDER/MODEL``, or ``MODULE:NAME``.
+    """Return the judge of ``--judge``: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, or ``MODULE:NAME``.
 
     Providers are those of `ctxmetrics.models.openai.providers`, and what adapters offer under the entry point group
     ``ctxmetrics.models``: each entry is a function that makes a model of what stands behind the slash. ``MODULE:NAME`` is a
@@ -95,11 +83,9 @@ def judge_of(name: str, base_url: str | None) -> Judge:
     Raises:
         ParameterError: No such judge.
     """
-    if name == "lexical":
-        from ctxmetrics.judges.lexical.judge import LexicalJudge
-
-        return LexicalJudge()
     module, colon, attribute = name.partition(":")
+    if module == "lexical":
+        return _lexical(attribute)
     if colon and "/" not in name:
         return _own_judge(name, module, attribute)
     from importlib.metadata import entry_points
@@ -119,6 +105,27 @@ def judge_of(name: str, base_url: str | None) -> Judge:
             f"--base-url is not for --judge {provider}/..: its client knows the address."
         )
     return LLMJudge(offered[provider].load()(model))
+
+
+def _lexical(given: str) -> Judge:
+    """Return the embedded judge with parameters such as ``min_coverage=.5``, put apart by commas."""
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
+
+    names = [one.name for one in fields(LexicalJudge) if one.name != "contradiction"]
+    parts = (part.partition("=") for part in given.split(",") if part)
+    values = {name: value for name, _, value in parts}
+    try:
+        numbers: dict[str, Any] = {
+            name: int(value) if name == "max_sentences" else float(value)
+            for name, value in values.items()
+        }
+        return LexicalJudge(**numbers)
+    except ParameterError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"--judge lexical:{given}: write lexical:min_coverage=.5; the parameters: {', '.join(names)}."
+        ) from error
 
 
 def _own_judge(name: str, module: str, attribute: str) -> Judge:
@@ -157,40 +164,21 @@ def _no_such_judge(name: str, providers: Sequence[str]) -> str:
 
 
 def metrics_of(
-    names: Sequence[str] | None, samples: Sequence[Sample], convention: str, judge: Judge
+    names: Sequence[str] | None,
+    samples: Sequence[Sample],
+    convention: str,
+    judge: Judge,
+    unread: Sequence[str] = (),
 ) -> list[Metric]:
-    """Return the metrics of ``--metric``, else every metric whose fields some sample has."""
-    return (
-        [metric_of(name, convention) for name in names] if names else _fitting(samples, convention, judge)
-    )
+    """Return the metrics of ``--metric``, else every metric whose fields some sample has.
 
-
-def metric_of(text: str, convention: str) -> Metric:
-    """Build a metric from ``name`` or ``name(parameter=value, ..)``.
+    Facts are counted where no sample has a reference.
 
     Raises:
-        ParameterError: There is no such metric or parameter; the message names the nearest one.
+        ParameterError: There is no such metric, or none fits; ``unread`` are the lists of the file that are no field.
     """
-    name, given = parsed(text)
-    if name not in ALL_METRICS:
-        raise ParameterError(
-            f"--metric {text!r} is unknown. {_suggestion(name)}Choose from: {', '.join(ALL_METRICS)}."
-        )
-    return ALL_METRICS[name](**{"convention": convention, **given})
-
-
-def _suggestion(name: str) -> str:
-    plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
-    known = {key.replace("_", ""): (key, "") for key in ALL_METRICS} | dict(OTHER_NAMES)
-    near = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
-    if not near:
-        return ""
-    own, how = known[near[0]]
-    return f"Did you mean {own!r}{f' {how}' if how else ''}? "
-
-
-def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[Metric]:
-    """Return every metric whose fields some sample has; facts are counted where no sample has a reference."""
+    if names:
+        return [metric_of(name, convention) for name in names]
     fitting = []
     referred = any(sample.reference is not None for sample in samples)
     facts = any(sample.reference_facts is not None for sample in samples)
@@ -219,23 +207,58 @@ def _fitting(samples: Sequence[Sample], convention: str, judge: Judge) -> list[M
     if not fitting:
         raise ParameterError(
             "no metric fits: the samples need retrieved_contexts with reference, reference_facts, response or "
-            f"reference_contexts, or retrieved_context_ids with reference_context_ids.{_guess(samples)}"
+            f"reference_contexts, or retrieved_context_ids with reference_context_ids.{_unmapped(samples, unread)}"
         )
     return fitting
 
 
-def _guess(samples: Sequence[Sample]) -> str:
-    """Return the option that takes the longest texts that are no field for the field that is missing."""
-    retrieved = any(sample.retrieved_contexts is not None for sample in samples)
-    missing = "reference" if retrieved else "retrieved_contexts"
-    lengths: dict[tuple[bool, str], int] = {}
-    for sample in samples:
-        read = {} if retrieved else {"reference": sample.reference, "response": sample.response}
-        for key, value in (*read.items(), *sample.metadata.items()):
-            if isinstance(value, str) and " " in value.strip():
-                place = key in sample.metadata, key  # what is no field yet comes first
-                lengths[place] = lengths.get(place, 0) + len(value)
-    if not lengths:
+def metrics_asked(payload: Payload, convention: str) -> list[Metric]:
+    """Return the metrics that a request to Aegis asks for, with its pass mark on the convention's scale."""
+    metrics = [metric_of(name, convention) for name in payload.metrics]
+    if payload.threshold is None:
+        return metrics
+    share = payload.threshold / SCALE
+    return [replace(metric, threshold=on_scale(share, metric.rules.scale)) for metric in metrics]
+
+
+def metric_of(text: str, convention: str) -> Metric:
+    """Build a metric from ``name`` or ``name(parameter=value, ..)``.
+
+    Raises:
+        ParameterError: There is no such metric or parameter; the message names the nearest one.
+    """
+    name, given = parsed(text)
+    if name not in ALL_METRICS:
+        raise ParameterError(
+            f"--metric {text!r} is unknown. {_suggestion(name)}Choose from: {', '.join(ALL_METRICS)}."
+        )
+    return ALL_METRICS[name](**{"convention": convention, **given})
+
+
+def _suggestion(name: str) -> str:
+    plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
+    known = {key.replace("_", ""): (key, "") for key in ALL_METRICS} | dict(OTHER_NAMES)
+    near = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
+    if not near:
         return ""
-    _, column = max(lengths, key=lambda place: (place[0], lengths[place]))
-    return f" Say which column holds what, for example: --map {shlex.quote(f'{column}={missing}')}"
+    own, how = known[near[0]]
+    return f"Did you mean {own!r}{f' {how}' if how else ''}? "
+
+
+def _unmapped(samples: Sequence[Sample], unread: Sequence[str]) -> str:
+    """Return what to do where no metric fits: which columns may hold what is missing. Only lists are named."""
+    carried = dict.fromkeys(key[:60] for sample in samples for key in sample.metadata)
+    if any(sample.retrieved_contexts is not None for sample in samples):
+        there = f" Columns that are no field: {', '.join(list(carried)[:12])}." if carried else ""
+        return f" Say which column holds the expected answer: --map COLUMN=reference.{there}"
+    if not unread:
+        return (
+            " No column that is left holds a list of texts or documents, so the file seems to hold no retrieved texts. "
+            "Where a column has one text in each row: --map COLUMN=retrieved_contexts."
+        )
+    option = (
+        shlex.quote(f"{unread[0]}=retrieved_contexts")
+        if len(unread) == 1
+        else "COLUMN=retrieved_contexts"
+    )
+    return f" Lists of texts stand in: {', '.join(unread)}. If that is what was retrieved: --map {option}"

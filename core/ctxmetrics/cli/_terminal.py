@@ -1,21 +1,45 @@
-"""What is printed: results on stdout, messages on stderr."""
+"""What is printed: results on stdout, messages on stderr; the exit status, and the line that says why a run was not done."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from ctxmetrics._display import visible
+from ctxmetrics._display import visible, without_commands
 from ctxmetrics.errors import OutputFileError
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.results import Results
+    from ctxmetrics.judges.base import Judge
+
+GATE_FAILED = 1
+BAD_INPUT = 2
+STOPPED = 3
+INTERRUPTED = 130
+
+_ADVICE: Mapping[str, str] = {
+    "client_error": "Check the key{place}, the model in --judge and the address in --base-url.",
+    "connection_error": "Check that the server runs, and its address in --base-url.",
+    "timeout": "Check the server, or give it more time with --timeout.",
+    "rate_limited": "Wait, or lower --max-concurrency.",
+    "overloaded": "Wait, or lower --max-concurrency.",
+    "server_error": "Check the server; its log may say more.",
+    "budget_exceeded": "Raise --max-calls or --max-tokens.",
+    "refused": "Try another model in --judge.",
+    "invalid_reply": "Try another model in --judge.",
+    "truncated": "Try another model in --judge, or let the server give longer replies.",
+}
 
 
 def print_result(text: str | None) -> None:
-    """Print a result; None only makes sure that all is out.
+    """Print a result, in which no text of a sample is a command to a CI system; None only makes sure that all is out.
 
     A reader that has gone away (``| head``) is no error: nothing more is printed, and the exit status is as it would be.
 
@@ -24,7 +48,7 @@ def print_result(text: str | None) -> None:
     """
     try:
         if text is not None:
-            typer.echo(text)
+            typer.echo(without_commands(text))
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -33,22 +57,19 @@ def print_result(text: str | None) -> None:
 
 
 def message(text: str) -> None:
-    """Print a message; it may name a field or an id of the file, so every character shows as itself."""
-    typer.echo(visible(text, keep="\n"), err=True)
+    """Print a message; it may name a field or an id of the file, so every character shows, and none is a command."""
+    typer.echo(without_commands(visible(text, keep="\n")), err=True)
 
 
-def show_help(context: typer.Context) -> None:
-    """Show a command's help on stderr, as an answer to a command line that is not complete."""
-    with redirect_stdout(sys.stderr):  # typer's own formatter prints, and returns nothing
-        text = context.get_help()
-    if text:
-        message(text)
+def needs_a_command(context: typer.Context) -> None:
+    """Show the help of a group of commands on stderr where none of them was given.
 
-
-def hint(text: str) -> None:
-    """Print what only a person at a terminal needs."""
-    if sys.stderr.isatty():
-        message(text)
+    Raises:
+        typer.Exit: None was given.
+    """
+    if context.invoked_subcommand is None:
+        message(context.get_help())
+        raise typer.Exit(BAD_INPUT)
 
 
 def colored() -> bool:
@@ -74,3 +95,49 @@ def collected_warnings() -> Iterator[list[str]]:
         log.propagate = propagate
         for text in dict.fromkeys(texts):
             message(f"note: {text}")
+
+
+def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: bool = False) -> None:
+    """End the command with the status of a run, after one line about why it was not done; return where it was.
+
+    Raises:
+        typer.Exit: The status is not 0.
+    """
+    from ctxmetrics.evaluation.engine import INTERRUPTED as BY_USER
+
+    if results.stopped is None and not results.unanswered:
+        if failed_gates:
+            raise typer.Exit(GATE_FAILED)
+        return
+    code, words = results.failure or ("", "")
+    if results.stopped == BY_USER:
+        parts = ["interrupted: the rest was not scored."]
+    elif results.stopped is not None and " cannot be written" in results.stopped:
+        parts = [f"{results.stopped}. Make room, or choose another file."]
+    elif results.stopped is not None:
+        parts = [
+            f"stopped early: {results.stopped}{_address(judge, code)}.",
+            # For what the message names, else for what happened most often.
+            _advice(next((name for name in _ADVICE if f"{name}:" in results.stopped), code), judge),
+        ]
+    else:
+        names = ", ".join(results.unanswered)
+        parts = [
+            f"no verdict at all for {names}: {code}: {words or 'no reply could be used'}{_address(judge, code)}.",
+            _advice(code, judge),
+        ]
+    if out is not None:
+        parts.append("Then run the same command with --resume.")
+    message(f"ctxmetrics: {' '.join(' '.join(filter(None, parts)).split())}")
+    raise typer.Exit(INTERRUPTED if results.stopped == BY_USER else STOPPED)
+
+
+def _address(judge: Judge, code: str) -> str:
+    address = getattr(getattr(judge, "model", None), "base_url", None)
+    return f" ({address})" if address and code != "budget_exceeded" else ""
+
+
+def _advice(code: str, judge: Judge) -> str:
+    """Return what to do; where the judge's key comes from a variable of the environment, it is named."""
+    variable = getattr(getattr(getattr(judge, "model", None), "api_key", None), "variable", None)
+    return _ADVICE.get(code, "").format(place=f" in {variable}" if variable else "")

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from ctxmetrics.cli._options import (
-    AnnotatorName,
     BaseUrl,
     CacheDir,
     Columns,
@@ -18,23 +17,23 @@ from ctxmetrics.cli._options import (
     File,
     LabelsPath,
     SchemaName,
-    ShowDisputes,
 )
-from ctxmetrics.cli._run import judge_of, samples_of, schema_and_convention
-from ctxmetrics.cli._status import leave
-from ctxmetrics.cli._terminal import collected_warnings, print_result
+from ctxmetrics.cli._terminal import collected_warnings, leave, print_result
 from ctxmetrics.errors import ParameterError
 
 
 def agree(
     file: File,
     labels: LabelsPath = None,
-    annotator: AnnotatorName = None,
+    annotator: Annotated[
+        str | None,
+        typer.Option("--annotator", help="Whose answers of --labels count. Without it: the majority's."),
+    ] = None,
     judge: Annotated[
         list[str] | None,
         typer.Option(
             "--judge",
-            help="lexical (the default), or openai/MODEL (key: OPENAI_API_KEY). Repeatable: side by side.",
+            help="lexical (the default), PROVIDER/MODEL or MODULE:NAME. Repeatable: side by side.",
         ),
     ] = None,
     results: Annotated[
@@ -56,17 +55,20 @@ def agree(
     columns: Columns = None,
     cache: CacheDir = None,
     max_concurrency: Concurrency = 16,
-    show: ShowDisputes = 0,
+    show: Annotated[
+        int, typer.Option("--show", help="Show so many samples on which judge and people differ most.")
+    ] = 0,
 ) -> None:
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
+    from ctxmetrics.cli._run import convention_of, judge_of, sample_file, samples_of
 
-    schema, convention = schema_and_convention(schema, convention)
+    convention = convention_of(schema, convention)
     if annotator is not None and labels is None:
         raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
     names = judge or ([] if results else ["lexical"])
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
-    samples = samples_of(file, schema, columns)
+    samples = samples_of(sample_file(file, schema, columns))
     measured = partial(
         compare, samples, labels=labels, annotator=annotator, system=system, cluster=cluster
     )

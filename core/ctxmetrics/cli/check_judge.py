@@ -8,9 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from ctxmetrics.cli._options import BaseUrl, Concurrency, Timeout
-from ctxmetrics.cli._run import judge_of
-from ctxmetrics.cli._status import STOPPED
-from ctxmetrics.cli._terminal import collected_warnings, message, print_result
+from ctxmetrics.cli._terminal import STOPPED, collected_warnings, message, print_result
 from ctxmetrics.errors import JudgeError
 
 
@@ -29,23 +27,24 @@ def check_judge(
     timeout: Timeout = 120.0,
     format: Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")] = "text",  # noqa: A002 - the option's name
 ) -> None:
-    """Judge labelled samples that come with the library, and say what the judge is fit for."""
+    """Let a judge judge labelled samples that come with the library, and compare it with their labels."""
     from ctxmetrics.agreement.checking.check import check_judge as check
+    from ctxmetrics.cli._run import judge_of
 
     judging = judge_of(judge, base_url)
     try:
         with collected_warnings() as warnings:
-            sheet = check(
+            found = check(
                 judging,
                 repetitions=repetitions,
                 announce=message,
                 max_concurrency=max_concurrency,
                 timeout=timeout,
             )
-            warnings.clear()  # the sheet says it
+            warnings.clear()  # what was found says it
     except JudgeError as error:
         message(f"ctxmetrics: {error}")
         raise typer.Exit(STOPPED) from None
     print_result(
-        json.dumps(sheet.to_dict(), ensure_ascii=False, indent=1) if format == "json" else str(sheet)
+        json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if format == "json" else str(found)
     )

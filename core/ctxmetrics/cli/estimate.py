@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from ctxmetrics._runtime.cache import FILE_NAME
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
@@ -18,7 +17,6 @@ from ctxmetrics.cli._options import (
     MetricNames,
     SchemaName,
 )
-from ctxmetrics.cli._run import judge_of, metrics_of, samples_of, schema_and_convention
 from ctxmetrics.cli._terminal import print_result
 from ctxmetrics.errors import ParameterError
 
@@ -49,14 +47,17 @@ def estimate(
     ] = None,
 ) -> None:
     """Count the calls and tokens of a run before it is paid."""
+    from ctxmetrics._runtime.cache import FILE_NAME
+    from ctxmetrics.cli._run import convention_of, judge_of, metrics_of, sample_file, samples_of
     from ctxmetrics.evaluation.estimate import estimate as count
 
     if (price_in is None) != (price_out is None):
         raise ParameterError("--price-in and --price-out belong together. Give both.")
-    schema, convention = schema_and_convention(schema, convention)
-    samples = samples_of(file, schema, columns)
+    convention = convention_of(schema, convention)
+    source = sample_file(file, schema, columns)
+    samples = samples_of(source)
     judging = judge_of(judge, base_url)
-    metrics = metrics_of(metric, samples, convention, judging)
+    metrics = metrics_of(metric, samples, convention, judging, source.reading.unread)
     kept = (
         cache if cache is not None and (cache / FILE_NAME).is_file() else None
     )  # counting makes no cache

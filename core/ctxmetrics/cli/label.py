@@ -7,24 +7,20 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics.agreement.labelling.draw import draw, samples_by_key
 from ctxmetrics.cli._options import Columns, File, LabelsPath, SchemaName
-from ctxmetrics.cli._run import samples_of
 from ctxmetrics.cli._terminal import message, print_result
-from ctxmetrics.comparison.answers import ASKED, Key
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.results import Results
-from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
     from ctxmetrics.agreement.labelling.labels_file import LabelsFile
     from ctxmetrics.agreement.labelling.session import Session
+    from ctxmetrics.comparison.answers import Key
+    from ctxmetrics.samples import Sample
 
 _SEEDS = 2**32
 _MOST = 50
@@ -75,31 +71,29 @@ def label(
     ] = False,
 ) -> None:
     """Label a random part of the samples by hand, on a page of this machine; agree reads the answers."""
+    from ctxmetrics.agreement.labelling.draw import samples_by_key
     from ctxmetrics.agreement.labelling.labels_file import LabelsFile
+    from ctxmetrics.agreement.labelling.session import Session, Verdicts
+    from ctxmetrics.cli._run import sample_file, samples_of
+    from ctxmetrics.comparison.answers import ASKED
+    from ctxmetrics.evaluation.results import Results
 
     if wrong := [name for name in ask or () if name not in ASKED]:
         raise ParameterError(f"--ask {wrong[0]!r} must be one of {', '.join(ASKED)}.")
-    samples = samples_by_key(samples_of(file, schema or "auto", columns))
+    samples = samples_by_key(samples_of(sample_file(file, schema, columns)))
     path = labels or file.with_name(file.name + ".labels.jsonl")
     answers = LabelsFile(path)
-    begin = _sessions(file, answers, verdicts)
+    judged = Verdicts(None if verdicts is None else Results.from_jsonl(verdicts))
     _draw(answers, samples, n=n, seed=seed, by=by)
-    session = begin(samples, answers, annotator=annotator, labels=ask or ASKED)
+    then = f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}"
+    session = Session(
+        samples, answers, annotator=annotator, labels=ask or ASKED, verdicts=judged, then=then
+    )
     with _counted(session, f"{path}: {annotator}"):
         if terminal:
             _in_terminal(session)
         else:
             _on_page(session, port, browser=not no_browser)
-
-
-def _sessions(file: Path, answers: LabelsFile, verdicts: Path | None) -> partial[Session]:
-    """Return what begins a session, with the verdicts to show and the command that reads the answers."""
-    from ctxmetrics.agreement.labelling.session import Session
-    from ctxmetrics.agreement.labelling.verdicts import Verdicts
-
-    judged = Verdicts(None if verdicts is None else Results.from_jsonl(verdicts))
-    then = f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(answers.path))}"
-    return partial(Session, verdicts=judged, then=then)
 
 
 @contextmanager
@@ -118,6 +112,8 @@ def _draw(
     answers: LabelsFile, samples: Mapping[Key, Sample], *, n: int | None, seed: int | None, by: str | None
 ) -> None:
     """Draw the samples, or go on with the draw of the file, which a larger ``--n`` continues."""
+    from ctxmetrics.agreement.labelling.draw import draw
+
     earlier = answers.draw
     if earlier is None:
         chosen = secrets.randbelow(_SEEDS) if seed is None else seed

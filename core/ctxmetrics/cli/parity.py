@@ -11,14 +11,11 @@ from typing import Annotated
 import typer
 
 from ctxmetrics.cli._options import Columns, ConventionName, File, MetricNames, SchemaName
-from ctxmetrics.cli._run import metrics_of, samples_of, schema_and_convention
-from ctxmetrics.cli._status import GATE_FAILED
-from ctxmetrics.cli._terminal import hint, print_result
+from ctxmetrics.cli._terminal import GATE_FAILED, message, print_result
 from ctxmetrics.errors import InputFileError, install_command
-from ctxmetrics.metrics.judged import default_judge
 
 # Variables with which a framework uploads what it is given. A comparison needs none of them.
-UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
+_UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
 
 
 def parity(
@@ -32,16 +29,20 @@ def parity(
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.parity import compare
     from ctxmetrics.adapting.runners import aside
+    from ctxmetrics.cli._run import convention_of, metrics_of, sample_file, samples_of
+    from ctxmetrics.metrics.judged import default_judge
 
-    schema, convention = schema_and_convention(schema, convention)
-    samples = samples_of(file, schema, columns)
-    metrics = metrics_of(metric, samples, convention, default_judge())
+    convention = convention_of(schema, convention)
+    source = sample_file(file, schema, columns)
+    samples = samples_of(source)
+    metrics = metrics_of(metric, samples, convention, default_judge(), source.reading.unread)
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
     with (
         contextlib.redirect_stdout(sys.stderr),
-        aside(dict.fromkeys(filter(UPLOADS.search, os.environ)), silent=False),
+        aside(dict.fromkeys(filter(_UPLOADS.search, os.environ)), silent=False),
     ):
-        found = compare(samples, metrics, progress=hint)
+        # Only a person at a terminal needs the progress.
+        found = compare(samples, metrics, progress=message if sys.stderr.isatty() else None)
     if len(found.runners) == 1:
         raise InputFileError(
             "nothing to compare with: no framework is installed. Install one with: "

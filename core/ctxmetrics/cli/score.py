@@ -1,60 +1,39 @@
-"""``ctxmetrics score``."""
+"""``ctxmetrics score``, and ``ctxmetrics demo``, which scores sample data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ctxmetrics._runtime.cache import FILE_NAME
-from ctxmetrics.aegis_payload import Payload
-from ctxmetrics.cli._ci import fenced, tell_ci
-from ctxmetrics.cli._gates import Gate, doubtful, gates_of, outcomes_of
+import typer
+
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
     Columns,
     Concurrency,
     ConventionName,
-    FailUnder,
     File,
     JudgeName,
     JUnitFile,
-    KeepTexts,
-    MaxCalls,
-    MaxDoubtful,
-    MaxTokens,
     MetricNames,
-    MinPassRate,
-    OutFile,
-    ReportFile,
-    Resume,
     SchemaName,
-    ShowLowest,
     Timeout,
-    Workers,
 )
-from ctxmetrics.cli._run import (
-    columns_of,
-    judge_of,
-    metric_of,
-    metrics_of,
-    sample_file,
-    schema_and_convention,
+from ctxmetrics.cli._terminal import collected_warnings, colored, leave, message, print_result
+from ctxmetrics.errors import InputFileError, ParameterError
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.engine import Evaluation
+    from ctxmetrics.evaluation.results import Results
+    from ctxmetrics.fields import Payload
+
+# Where the sample data is: in an installed library, and in a checkout.
+_PLACES = (
+    Path(__file__).parent / "handbook.jsonl",
+    Path(__file__).parents[3] / "examples" / "handbook.jsonl",
 )
-from ctxmetrics.cli._status import leave
-from ctxmetrics.cli._terminal import collected_warnings, colored, message, print_result
-from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
-from ctxmetrics.evaluation.options import RunOptions
-from ctxmetrics.evaluation.results import Results
-from ctxmetrics.evaluation.writer import check_outputs
-from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics import METRICS
-from ctxmetrics.metrics.base import Metric, on_scale
-from ctxmetrics.metrics.judged import JudgedMetric
 
 
 def score(
@@ -65,48 +44,102 @@ def score(
     convention: ConventionName = None,
     schema: SchemaName = None,
     columns: Columns = None,
-    out: OutFile = None,
-    keep_texts: KeepTexts = False,
-    report: ReportFile = None,
+    out: Annotated[Path | None, typer.Option("--out", help="One JSON line a sample and metric.")] = None,
+    keep_texts: Annotated[
+        bool,
+        typer.Option(
+            "--keep-texts", help="Write all fields of the samples to --out, not hashes of them."
+        ),
+    ] = False,
+    report: Annotated[Path | None, typer.Option("--report", help="A page to read: FILE.html.")] = None,
     cache: CacheDir = None,
-    resume: Resume = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on after a run that was stopped: its rows are in OUT.part, its judgements in the cache "
+            "(default: OUT.cache).",
+        ),
+    ] = False,
     max_concurrency: Concurrency = 16,
     timeout: Timeout = 120.0,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    fail_under: FailUnder = None,
-    min_pass_rate: MinPassRate = None,
-    max_doubtful: MaxDoubtful = None,
+    max_calls: Annotated[
+        int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option("--fail-under", help="NAME=VALUE: exit 1 if that mean is lower. Repeatable."),
+    ] = None,
+    min_pass_rate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--min-pass-rate", help="NAME=SHARE: exit 1 if fewer samples reach the pass mark. Repeatable."
+        ),
+    ] = None,
+    max_doubtful: Annotated[
+        float | None,
+        typer.Option(
+            "--max-doubtful",
+            min=0,
+            max=1,
+            help="A share, such as 0.05: exit 1 if more of a metric's verdicts are weak, unverified, contradicted or "
+            "uncertain.",
+        ),
+    ] = None,
     junit: JUnitFile = None,
-    show: ShowLowest = 0,
-    workers: Workers = 1,
+    show: Annotated[
+        int, typer.Option("--show", help="Explain so many of the lowest scores of each metric.")
+    ] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.report.text import render_text
+    from ctxmetrics.cli._gates import doubtful, fenced, gates_asked, gates_of, outcomes_of, tell_ci
+    from ctxmetrics.cli._run import (
+        convention_of,
+        judge_of,
+        metrics_asked,
+        metrics_of,
+        sample_file,
+        samples_of,
+    )
+    from ctxmetrics.evaluation.engine import Evaluation
+    from ctxmetrics.report.report import render_text
 
-    schema, convention = schema_and_convention(schema, convention)
-    verdicts = {"--report": report, "--cache": cache, "--show": show, "--max-doubtful": max_doubtful}
+    convention = convention_of(schema, convention)
     outputs = {"--out": out, "--report": report, "--junit": junit}
     cache = _cache_of(file, outputs, cache, judge, resume=resume)
     judging = judge_of(judge, base_url)
-    options: RunOptions = {
-        "out": out,
-        "cache": cache,
-        "max_concurrency": max_concurrency,
-        "timeout": timeout,
-        "max_calls": max_calls,
-        "max_tokens": max_tokens,
-        "keep_texts": keep_texts,
-        "workers": workers,
-    }
-    read = file, schema, columns
     if out is not None and out.suffix.lower() == ".parquet":
-        plan = _in_columns(*read, metric, convention, out, verdicts, keep_texts=keep_texts, resume=resume)
-    else:
-        keep = report is not None or show > 0 or out is None
-        plan = _in_rows(*read, metric, convention, judge, judging, options, keep=keep, resume=resume)
-    gates = [*gates_of(plan.metrics, fail_under, min_pass_rate), *plan.gates]
-    results = plan.run()
+        raise ParameterError(f"--out {out}: rows are JSON lines. Write --out FILE.jsonl.")
+    keep = report is not None or show > 0 or out is None
+    source = sample_file(file, schema, columns)
+    payload = source.payload
+    samples: Any = samples_of(source) if keep or not metric else source
+    unread = () if metric else source.reading.unread
+    asked = [] if metric or payload is None else metrics_asked(payload, convention)
+    metrics = asked or metrics_of(metric, samples, convention, judging, unread)
+    gates = gates_of(metrics, fail_under, min_pass_rate)
+    if payload is not None:
+        gates += [] if metric else gates_asked(payload, metrics)
+        _tell_unused(payload, judge, chosen=bool(metric))
+    run = Evaluation(
+        samples,
+        metrics,
+        judge=judging,
+        in_caller=True,
+        keep=keep,
+        resume=resume,
+        out=out,
+        cache=cache,
+        max_concurrency=max_concurrency,
+        timeout=timeout,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        keep_texts=keep_texts,
+    )
+    results = _run(run, file)
     print_result(render_text(results.report(curves=False), lowest=show, color=colored()))
     _write_report(results, report)
     outcomes = [*outcomes_of(gates, results), *doubtful(max_doubtful, results)]
@@ -114,82 +147,19 @@ def score(
     leave(results, judging, out=out, failed_gates=failed)
 
 
-class _Plan(NamedTuple):
-    """A run that can begin: its metrics, what does it, and the gates that the file asks for."""
-
-    metrics: Sequence[Metric]
-    run: Callable[[], Results]
-    gates: Sequence[Gate] = ()
-
-
-def _in_rows(
-    file: Path,
-    schema: str,
-    columns: Sequence[str] | None,
-    names: Sequence[str] | None,
-    convention: str,
-    judge: str,
-    judging: Judge,
-    options: RunOptions,
-    *,
-    keep: bool,
-    resume: bool,
-) -> _Plan:
-    """Plan the run of a file whose samples are scored one by one; ``keep``: the rows are needed after the run."""
-    samples: Any = sample_file(file, schema, columns)
-    payload = samples.payload
-    if keep or not names:
-        with collected_warnings():
-            samples = list(samples)
-    chosen = [] if names or payload is None else _asked_for(payload, convention)
-    metrics = chosen or metrics_of(names, samples, convention, judging)
-    gates = [] if names or payload is None else _gates_of(payload, metrics)
-    if payload is not None:
-        _tell_unused(payload, judge, chosen=bool(names))
-    run = Evaluation(samples, metrics, judge=judging, in_caller=True, keep=keep, resume=resume, **options)
-    return _Plan(metrics, partial(_run, run, file), gates)
-
-
-def _in_columns(
-    file: Path,
-    schema: str,
-    columns: Sequence[str] | None,
-    names: Sequence[str] | None,
-    convention: str,
-    out: Path,
-    not_used: Mapping[str, Any],
-    *,
-    keep_texts: bool,
-    resume: bool,
-) -> _Plan:
-    """Plan the run of a Parquet file with metrics that ask no judge, which writes a Parquet file.
-
-    Raises:
-        ParameterError: The file is of another kind, or an option does not go with it.
-    """
-    from ctxmetrics.tables.files import ENDING, column_names, reading_of, score_parquet
-
-    if file.suffix.lower() != ENDING:
-        raise ParameterError(
-            f"--out {out}: a Parquet file is made of a Parquet file. Write --out FILE.jsonl."
+def demo(
+    report: Annotated[Path, typer.Option("--report", help="The page to write.")] = Path(
+        "ctxmetrics-demo.html"
+    ),
+) -> None:
+    """Score the sample data that comes with the library, explain the lowest scores, and write the report."""
+    samples = next((path for path in _PLACES if path.is_file()), None)
+    if samples is None:
+        raise InputFileError(
+            "the sample data is missing from this installation; install ctxmetrics again."
         )
-    if wrong := [name for name, value in not_used.items() if value]:
-        raise ParameterError(
-            f"{wrong[0]} needs verdicts, which Parquet does not hold. Write --out FILE.jsonl."
-        )
-    metrics = [metric_of(name, convention) for name in names or ()]
-    reading = reading_of(file, schema, columns_of(columns))
-    for note in reading.notes:
-        message(f"note: {file}: {note}")
-    if not names:
-        there, find = column_names(file), reading.column_of
-        kinds = [kind(convention=convention) for kind in METRICS.values()]
-        fitting = [metric for metric in kinds if all(find(name, there) for name in metric.requires)]
-        metrics = [metric for metric in fitting if not isinstance(metric, JudgedMetric)]
-        if left := [metric.name for metric in fitting if metric not in metrics]:
-            message(f"note: {', '.join(left)}: write --out FILE.jsonl for metrics that ask a judge")
-    run = partial(score_parquet, file, out, metrics, schema=reading, keep_texts=keep_texts, resume=resume)
-    return _Plan(metrics, run)
+    score(samples, report=report, show=1)
+    message(f"the report: {report}")
 
 
 def _cache_of(
@@ -201,6 +171,9 @@ def _cache_of(
         InputFileError: An output cannot be written or is an input.
         ParameterError: --resume has nowhere to look.
     """
+    from ctxmetrics._runtime.cache import FILE_NAME
+    from ctxmetrics.evaluation.writer import check_outputs
+
     out = outputs["--out"]
     if cache is None and (resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
@@ -215,6 +188,8 @@ def _cache_of(
 
 def _run(run: Evaluation, file: Path) -> Results:
     """Run it, and print the warnings of the library at the end."""
+    from ctxmetrics.evaluation.engine import run_in_caller
+
     with collected_warnings() as warnings:
         results = run_in_caller(run)
         if results.stopped or results.unanswered:  # the last line says what went wrong
@@ -236,30 +211,8 @@ def _write_report(results: Results, report: Path | None) -> None:
         results.to_html(report)
 
 
-# --- a request to Aegis ---
-
-
-def _asked_for(payload: Payload, convention: str) -> list[Metric]:
-    """Return the metrics that the file asks for, with its pass mark on the convention's scale."""
-    from ctxmetrics.aegis_payload import SCALE
-
-    metrics = [metric_of(name, convention) for name in payload.metrics]
-    if payload.threshold is None:
-        return metrics
-    share = payload.threshold / SCALE
-    return [replace(metric, threshold=on_scale(share, metric.rules.scale)) for metric in metrics]
-
-
-def _gates_of(payload: Payload, metrics: Sequence[Metric]) -> list[Gate]:
-    """Return a gate a metric, where the file says that a mean below the pass mark is a failure."""
-    return [
-        Gate(metric.name, metric.pass_mark, text=f"is_blocking {metric.name}")
-        for metric in metrics
-        if payload.blocking and metric.pass_mark is not None
-    ]
-
-
 def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:
+    """Say which settings of a request to Aegis mean nothing here."""
     unused = [f"{key}={value!r}" for key, value in payload.unused.items()]
     if chosen:
         unused.append("metrics, threshold and is_blocking (--metric is given)")

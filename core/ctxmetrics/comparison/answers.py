@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ctxmetrics.comparison.labelled import CONTEXTS, UNITS
 from ctxmetrics.errors import InputFileError, ParameterError
 
 # A sample's id, if it has one, and the hash of the texts that a person sees.
 Key: TypeAlias = "tuple[str | None, str]"
 
+# The kinds of labels.
+CONTEXTS, UNITS = "context_useful", "unit_supported"
 YES, NO, CANNOT_SAY, SKIPPED = "yes", "no", "cannot_say", "skipped"
 ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
 # The labels that a person is asked for, in this order.
@@ -221,9 +222,14 @@ def labels_by_key(
         annotator: The person whose answers are read; None: all people's.
 
     Raises:
-        InputFileError: The file is no file of labels, has no yes or no, or its sentences are not those of the samples.
+        InputFileError: There is no such file, it is no file of labels, has no yes or no, or its sentences are not those
+            of the samples.
         ParameterError: There is no such annotator.
     """
+    if not path.is_file():
+        raise InputFileError(
+            f"{path}: there is no such file. Answers are written by: ctxmetrics label FILE"
+        )
     file = read_answers(path)
     if annotator is not None and annotator not in file.annotators:
         known = ", ".join(map(repr, file.annotators)) or "none"

@@ -3,61 +3,38 @@
 from __future__ import annotations
 
 import math
+import os
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._display import visible
-from ctxmetrics.comparison.corrected import corrected_difference
-from ctxmetrics.comparison.entries import check_comparable, joined, opened
-from ctxmetrics.comparison.grouping import group_of
-from ctxmetrics.comparison.labelled import label_of, labels_in, people_value, weight_in
-from ctxmetrics.comparison.labelled_runs import labelled_by
-from ctxmetrics.comparison.page import page
-from ctxmetrics.comparison.paired import holm, paired_mean
-from ctxmetrics.comparison.text import markdown, plain_text
-from ctxmetrics.comparison.view import ChangedUnit, Corrected, Difference, Findings, Held, Worse
+from ctxmetrics._wording import TEXT, clean, contradiction
+from ctxmetrics.comparison.joining import check_comparable, group_of, joined, unknown_models
+from ctxmetrics.comparison.labelled import label_of, labelled_by, labels_in, people_value, weight_in
+from ctxmetrics.comparison.means import EQUAL, LEVEL, corrected, holm, paired_mean
+from ctxmetrics.comparison.view import ChangedUnit, Comparison, Corrected, Difference, Held, Worse
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics.named import metric_named
+from ctxmetrics.report.rows import read_rows, record_of
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from ctxmetrics.comparison.entries import Detail, Entry, Run, Unit
-    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.comparison.joining import Pair, Run
+    from ctxmetrics.report.view import Row
+    from ctxmetrics.verdicts import Verdict
 
-    Pair = tuple[Entry, Entry]
-
-# Differences that are smaller count as equal.
-_EQUAL = 1e-9
 _WORST = 10
-
-
-class Comparison(Findings):
-    """Two runs on the same samples, as `Findings` says; as a string, a table and what was lost and won."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        return plain_text(self)
-
-    def markdown(self) -> str:
-        """Return the comparison as Markdown."""
-        return markdown(self)
-
-    def html(self, *, title: str = "ctxmetrics: comparison of two runs") -> str:
-        """Return the comparison as one page that holds no script and loads nothing."""
-        return page(self, title)
+_MOST_CONTRADICTIONS = 5
 
 
 def compare(
     before: Run,
     after: Run,
     *,
+    metrics: Sequence[str] = (),
     by: str | None = None,
     cluster: str | None = None,
     allow_different: Collection[str] = (),
@@ -71,6 +48,8 @@ def compare(
     Args:
         before: The first run: `Results`, or a file that ``--out`` or `Results.to_jsonl` wrote.
         after: The second run.
+        metrics: The primary metrics, which get a verdict and may be gated; a name may leave out parameters where one metric
+            has it. None: the first judged one, else the first. All others are secondary: figures without a verdict.
         by: A key of the samples' metadata, such as ``"metadata.topic"``: the figures are also given by its values.
         cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value hang
             together, and count as one draw.
@@ -84,45 +63,57 @@ def compare(
             a sample have two weights.
         InputFileError: A file cannot be read, holds no results or no answers, or answers are about neither run.
     """
-    with opened(before, after) as (first, second):
-        entries = labelled_by(labels, first, second) if labels else (first, second)
-        return _compared(*entries, by, cluster, allow_different, by_file=bool(labels))
+    first, second = (
+        list(read_rows(run) if isinstance(run, (str, os.PathLike)) else run) for run in (before, after)
+    )
+    if labels:
+        first, second = labelled_by(labels, first, second)
+    return _compared(
+        first, second, metrics, allow_different, by=by, cluster=cluster, by_file=bool(labels)
+    )
 
 
 def _compared(
-    first: Sequence[Entry],
-    second: Sequence[Entry],
-    by: str | None,
-    cluster: str | None,
+    first: Sequence[Row],
+    second: Sequence[Row],
+    metrics: Sequence[str],
     allow_different: Collection[str],
     *,
+    by: str | None,
+    cluster: str | None,
     by_file: bool,
 ) -> Comparison:
     pairs, only_before, only_after = joined(first, second)
-    names = [name for name in pairs[0][0].scores if name in pairs[0][1].scores]
+    names = [name for name in pairs[0][0] if name in pairs[0][1]]
     if not names:
         raise ParameterError(
-            f"compare: the runs have no metric in common: one has {', '.join(pairs[0][0].scores)}, "
-            f"the other {', '.join(pairs[0][1].scores)}."
+            f"compare: the runs have no metric in common: one has {', '.join(pairs[0][0])}, "
+            f"the other {', '.join(pairs[0][1])}."
         )
     notes = [
         f"different, with permission: {item}" for item in check_comparable(pairs, names, allow_different)
     ]
-    alone = [name for name in {**pairs[0][0].scores, **pairs[0][1].scores} if name not in names]
+    if unknown := unknown_models(pairs, names):
+        notes.append(f"the model that answered is known in one run only, of {unknown} scores")
+    alone = [name for name in {**pairs[0][0], **pairs[0][1]} if name not in names]
     notes += [f"in one run only, not compared: {', '.join(alone)}"] if alone else []
     clusters = None if cluster is None else _groups(pairs, cluster)
-    differences = _adjusted([_difference(name, pairs, clusters, by_file=by_file) for name in names])
+    primary = _primary(metrics, names, pairs[0][0])
+    differences = _adjusted(
+        [_difference(name, pairs, clusters, by_file=by_file) for name in names], primary
+    )
     if not differences:
         raise ParameterError("compare: no sample has a value in both runs.")
     empty = [name for name in names if name not in {item.name for item in differences}]
     notes += [f"no sample has a value in both runs: {', '.join(empty)}"] if empty else []
+    notes += _contradictions(pairs, names)
     lost, won = changed_units(pairs, names)
     return Comparison(
         samples=len(pairs),
         only_before=tuple(only_before),
         only_after=tuple(only_after),
         metrics=tuple(differences),
-        groups={} if by is None else _grouped(pairs, names, by, clusters, by_file=by_file),
+        groups={} if by is None else _grouped(pairs, names, primary, by, clusters, by_file=by_file),
         lost=tuple(lost),
         won=tuple(won),
         worst=tuple(_worst(pairs, names)),
@@ -131,29 +122,61 @@ def _compared(
     )
 
 
+def _primary(wanted: Sequence[str], names: Sequence[str], row: Row) -> list[str]:
+    """Return the metrics that get a verdict, in the order of the run.
+
+    Raises:
+        ParameterError: The runs have no such metric, or several.
+    """
+    if not wanted:
+        return [next((name for name in names if row[name].provenance.judge), names[0])]
+    found = [named(names, name, "metric") for name in wanted]
+    return [name for name in names if name in found]
+
+
+def named(names: Sequence[str], name: str, option: str) -> str:
+    """Return the metric of a name, which may leave out the parameters where only one metric has it.
+
+    Raises:
+        ParameterError: No metric is named so, or several are.
+    """
+    items = [item for item in names if item == name] or [
+        item for item in names if item.partition("(")[0] == name
+    ]
+    if len(items) != 1:
+        raise ParameterError(
+            f"{option} {name!r}: {'several metrics' if items else 'no metric'} of this comparison "
+            f"{'are' if items else 'is'} named so. It has: {', '.join(names)}."
+        )
+    return items[0]
+
+
 def _groups(pairs: Iterable[Pair], path: str) -> list[str]:
-    return [group_of(one.metadata, path, one.name, "compare") for one, _ in pairs]
+    return [
+        group_of(one.sample.metadata if one.sample else {}, path, one.name, "compare") for one, _ in pairs
+    ]
 
 
 def _difference(
     name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None, *, by_file: bool
 ) -> Difference | None:
     """Return the figures of one metric, p values not adjusted yet; None where no sample has a value in both."""
-    every = [(one.scores[name].value, other.scores[name].value) for one, other in pairs]
+    every = [(one[name].value, other[name].value) for one, other in pairs]
     places = [place for place, both in enumerate(every) if None not in both]
     if not places:
         return None
     valued = [pairs[place] for place in places]
     before, after = zip(*[every[place] for place in places], strict=True)
     one, other = valued[0]
-    scales = {get_convention(str(entry.scores[name].origin[2])).scale for entry in (one, other)}
+    scales = {get_convention(row[name].provenance.convention).scale for row in (one, other)}
     if len(scales) > 1:
         raise ParameterError(f"compare: {name} has different scales in the runs: {sorted(scales)}.")
     differences = [right - left for left, right in zip(before, after, strict=True)]
     own = None if clusters is None else [clusters[place] for place in places]
-    found = paired_mean(differences, own)
-    better = sum(item > _EQUAL for item in differences)
-    worse = sum(item < -_EQUAL for item in differences)
+    scale = scales.pop()
+    found = paired_mean(differences, own, scale=scale)
+    better = sum(item > EQUAL for item in differences)
+    worse = sum(item < -EQUAL for item in differences)
     return Difference(
         name=name,
         samples=len(places),
@@ -164,26 +187,33 @@ def _difference(
         difference=found.mean,
         interval=found.interval,
         p=found.p,
-        p_adjusted=found.p,
+        p_adjusted=None,
         better=better,
         worse=worse,
         equal=len(places) - better - worse,
         detectable=found.detectable,
         corrected=_corrected(name, valued, differences, own, by_file=by_file),
-        scale=scales.pop(),
+        scale=scale,
     )
 
 
-def _adjusted(differences: Iterable[Difference | None]) -> list[Difference]:
+def _adjusted(differences: Iterable[Difference | None], primary: Collection[str]) -> list[Difference]:
+    """Return the differences, those of primary metrics with p values adjusted for how many there are."""
     found = [item for item in differences if item is not None]
-    adjusted = holm([item.p for item in found])
-    return [replace(item, p_adjusted=p) for item, p in zip(found, adjusted, strict=True)]
+    adjusted = iter(holm([item.basis.p for item in found if item.name in primary]))
+    return [replace(item, p_adjusted=next(adjusted)) if item.name in primary else item for item in found]
 
 
 def _grouped(
-    pairs: Sequence[Pair], names: Sequence[str], by: str, clusters: Sequence[str] | None, *, by_file: bool
+    pairs: Sequence[Pair],
+    names: Sequence[str],
+    primary: Collection[str],
+    by: str,
+    clusters: Sequence[str] | None,
+    *,
+    by_file: bool,
 ) -> dict[str, tuple[Difference, ...]]:
-    """Return the figures of each group; p values are adjusted over all groups and metrics."""
+    """Return the figures of each group; p values are adjusted over all groups and primary metrics."""
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(_groups(pairs, by)):
         groups.setdefault(name, []).append(place)
@@ -200,7 +230,7 @@ def _grouped(
             )
         )
     ]
-    adjusted = _adjusted(found for _, found in tests)
+    adjusted = _adjusted((found for _, found in tests), primary)
     return {
         group: tuple(item for (name, _), item in zip(tests, adjusted, strict=True) if name == group)
         for group in sorted(groups)
@@ -216,12 +246,12 @@ def _corrected(
     by_file: bool,
 ) -> Corrected | None:
     """Return the difference corrected by labels; None where fewer than two samples have their own in both runs."""
-    metric = metric_named(name, str(pairs[0][0].scores[name].origin[2]))
+    metric = metric_named(name, pairs[0][0][name].provenance.convention)
     label = label_of(metric)
     if metric is None or label is None:
         return None
     carried = not by_file and all(
-        one.labels.get(label) == other.labels.get(label) for one, other in pairs
+        _labels(one).get(label) == _labels(other).get(label) for one, other in pairs
     )
     # One set of labels came with the samples: it is about one run's contexts.
     if carried and any(differences):
@@ -231,7 +261,10 @@ def _corrected(
     labelled: list[int] = []
     others: list[int] = []
     for place, (one, other) in enumerate(pairs):
-        said = [_by_people(metric, label, entry, name) for entry in (one, other)]
+        said = [
+            people_value(metric, row[name].value, len(row[name].verdicts), labels_in(_labels(row), label))
+            for row in (one, other)
+        ]
         if None in said:
             others.append(place)
         else:
@@ -241,24 +274,29 @@ def _corrected(
     groups = None if clusters is None else [clusters[place] for place in (*labelled, *others)]
     if len(set(groups[: len(labelled)] if groups else labelled)) < 2:  # noqa: PLR2004 - a variance needs two
         return None
-    mean, interval = corrected_difference(
+    found = corrected(
         people,
         [differences[place] for place in labelled],
         [differences[place] for place in others],
         weights=weights,
         clusters=groups,
     )
+    half = found.half(1 - LEVEL)
     by_people = math.fsum(map(math.prod, zip(weights, people, strict=True))) / math.fsum(weights)
-    return Corrected(len(people), by_people, mean, interval)
+    return Corrected(len(people), by_people, found.mean, (found.mean - half, found.mean + half), found.p)
 
 
-def _weight(one: Entry, other: Entry) -> float:
+def _labels(row: Row) -> Mapping[str, Any]:
+    return row.sample.labels if row.sample else {}
+
+
+def _weight(one: Row, other: Row) -> float:
     """Return how many samples a pair stands for, where the labelled ones were not drawn equally often.
 
     Raises:
         ParameterError: It is no number above 0, or the runs' labels were drawn in two ways.
     """
-    found = {weight_in(entry.labels, f"sample {visible(entry.name)!r}") for entry in (one, other)} - {1.0}
+    found = {weight_in(_labels(row), f"sample {visible(row.name)!r}") for row in (one, other)} - {1.0}
     if len(found) > 1:
         low, high = sorted(found)
         raise ParameterError(
@@ -268,76 +306,80 @@ def _weight(one: Entry, other: Entry) -> float:
     return found.pop() if found else 1.0
 
 
-def _by_people(metric: Metric, label: str, entry: Entry, name: str) -> float | None:
-    brief = entry.scores[name]
-    return people_value(metric, brief.value, len(brief.answers), labels_in(entry.labels, label))
-
-
 def changed_units(
     pairs: Iterable[Pair], names: Sequence[str]
 ) -> tuple[list[ChangedUnit], list[ChangedUnit]]:
     """Return the units that only the first run supports, and those that only the second does; each is listed once."""
-    metrics = {name: metric_named(name) for name in names}
     recalls = [
-        name for name, metric in metrics.items() if metric is not None and metric.family == "recall"
+        name for name in names if (metric := metric_named(name)) is not None and metric.family == "recall"
     ]
     lost: list[ChangedUnit] = []
     won: list[ChangedUnit] = []
     for one, other in pairs:
-        changed = [name for name in recalls if _may_differ(one, other, name)]
-        if changed:
-            details = one.detail(changed), other.detail(changed)
-            lost += _lost(one, other, details, changed)
-            won += _lost(other, one, (details[1], details[0]), changed, name=one.name)
+        lost += _lost(one, other, recalls, one.name)
+        won += _lost(other, one, recalls, one.name)
     return lost, won
 
 
-def _may_differ(one: Entry, other: Entry, name: str) -> bool:
-    left, right = one.scores[name], other.scores[name]
-    return left.answers != right.answers or left.origin != right.origin
-
-
-def _lost(
-    entry: Entry,
-    other: Entry,
-    details: tuple[Detail, Detail],
-    names: Sequence[str],
-    *,
-    name: str | None = None,
-) -> list[ChangedUnit]:
-    """Return the units of a sample that one run supports and the other does not; details are first those of the one."""
-    found: dict[tuple[str, int], tuple[Unit, list[str]]] = {}
-    for metric in names:
-        mine, its = (detail.units[metric] for detail in details)
+def _lost(row: Row, other: Row, metrics: Iterable[str], name: str) -> list[ChangedUnit]:
+    """Return the units of a sample that one run supports and the other does not."""
+    found: dict[tuple[str, int], tuple[Verdict, list[str]]] = {}
+    for metric in metrics:
+        if row[metric].verdicts == other[metric].verdicts:
+            continue
+        its = _numbered(other[metric].verdicts)
         # Nothing was retrieved: nothing is supported.
-        nothing = other.scores[metric].value is not None and not its
-        for key, unit in mine.items():
+        nothing = other[metric].value is not None and not its
+        for key, unit in _numbered(row[metric].verdicts).items():
             rest = its.get(key)
             if unit.value and (nothing or (rest is not None and rest.value is False)):
                 found.setdefault(key, (unit, []))[1].append(metric)
+    question = row.sample.user_input if row.sample else None
+    retrieved = (other.sample.retrieved_contexts if other.sample else None) or ()
     return [
         ChangedUnit(
-            name or entry.name,
-            unit.id,
-            unit.text,
-            entry.user_input,
-            tuple(metrics),
-            tuple(_held(unit, *details)),
+            name, unit.id, unit.text, question, tuple(names), tuple(_held(unit, row, other)), retrieved
         )
-        for unit, metrics in found.values()
+        for unit, names in found.values()
     ]
 
 
-def _held(unit: Unit, detail: Detail, other: Detail) -> Iterable[Held]:
-    hashes, texts = detail.context_hashes, detail.contexts
-    for context, quote in {index: (index, quote) for index, quote in reversed(unit.evidence)}.values():
-        known = hashes[context] if context < len(hashes) else None
+def _contradictions(pairs: Sequence[tuple[Row, Row]], metrics: Sequence[str]) -> list[str]:
+    """Name the first contradictions of the embedded judge that only one of the runs has."""
+    found: dict[str, None] = {}
+    for rows in pairs:
+        for metric in metrics:
+            first, second = (
+                {unit.id: text for unit in row[metric].verdicts if (text := contradiction(unit))}
+                for row in rows
+            )
+            for run, own, rest in (("first", first, second), ("second", second, first)):
+                for id_, text in own.items() - rest.items():
+                    found[f"{run} run only, {clean(rows[0].name, TEXT)}, {id_}: {text}"] = None
+    return list(found)[:_MOST_CONTRADICTIONS]
+
+
+def _numbered(units: Iterable[Verdict]) -> dict[tuple[str, int], Verdict]:
+    """Return verdicts by their text; of equal texts, by the first, the second .."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for unit in units:
+        seen[unit.text] += 1
+        found[unit.text, seen[unit.text]] = unit
+    return found
+
+
+def _held(unit: Verdict, row: Row, other: Row) -> Iterable[Held]:
+    hashes, others = ((record_of(item) or {}).get("context_hashes") or () for item in (row, other))
+    texts = (row.sample.retrieved_contexts if row.sample else None) or ()
+    for span in {span.context: span for span in reversed(unit.evidence)}.values():
+        known = hashes[span.context] if span.context < len(hashes) else None
         yield Held(
-            rank=context + 1,
-            quote=quote,
+            rank=span.context + 1,
+            quote=span.quote,
             hash=known,
-            text=texts[context] if context < len(texts) else None,
-            retrieved_by_both=None if known is None else known in other.context_hashes,
+            text=texts[span.context] if span.context < len(texts) else None,
+            retrieved_by_both=None if known is None else known in others,
         )
 
 
@@ -345,11 +387,11 @@ def _worst(pairs: Iterable[Pair], names: Sequence[str]) -> list[Worse]:
     pairs, found = list(pairs), []
     for name in names:
         fallen = [
-            Worse(name, one.name, one.user_input, left, right)
+            Worse(name, one.name, one.sample.user_input if one.sample else None, left, right)
             for one, other in pairs
-            if (left := one.scores[name].value) is not None
-            and (right := other.scores[name].value) is not None
-            and right < left - _EQUAL
+            if (left := one[name].value) is not None
+            and (right := other[name].value) is not None
+            and right < left - EQUAL
         ]
         found += sorted(fallen, key=lambda item: item.after - item.before)[:_WORST]
     return found

@@ -1,15 +1,36 @@
-"""The plain data of a comparison: differences of means, units that were lost and won, samples that fell."""
+"""A comparison of two runs: its figures as plain data, and as text for a terminal, as Markdown and as a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from ctxmetrics._frozen import Plain
+from ctxmetrics._wording import clean
+from ctxmetrics.comparison.means import FEW, LEVEL
+from ctxmetrics.pages.render import render
+from ctxmetrics.report.view import aligned
 
-# A difference counts as shown when its adjusted p value is not higher.
-_LEVEL = 0.05
+HEADER = (
+    "metric",
+    "first",
+    "second",
+    "difference",
+    "95 % interval",
+    "p",
+    "better",
+    "worse",
+    "equal",
+)
+# How many units and samples are shown of each kind; JSON and the page hold all.
+SHOWN = 10
+# The most characters of a text that a line shows.
+TEXT = 80
+# What Markdown acts on; an underscore inside a word does nothing.
+_MARKDOWN = re.compile(r"[\\`*{}\[\]()#|~@]|\b_|_\b|:(?=//)|(?<=www)\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +42,14 @@ class Corrected(Plain):
         people: Mean difference by people's labels alone.
         difference: The corrected difference.
         interval: Its 95 % interval.
+        p: p value of "no difference", from the same distribution.
     """
 
     labelled: int
     people: float
     difference: float
     interval: tuple[float, float]
+    p: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +64,11 @@ class Difference(Plain):
         before: Mean of the first run on these samples.
         after: Mean of the second.
         difference: ``after - before``.
-        interval: Its 95 % interval (`ctxmetrics.comparison.paired.paired_mean`); None below two samples or clusters.
-        p: P value of the sign-flip test.
-        p_adjusted: The same, adjusted for the number of tests by Holm's method.
+        interval: Its 95 % interval (`ctxmetrics.comparison.means.paired_mean`); None below two samples or clusters, and
+            where none changed.
+        p: p value of "no difference", from the same distribution.
+        p_adjusted: That of the corrected difference, else ``p``, adjusted for the number of primary metrics by Holm's
+            method; None for a secondary metric.
         better: Samples with a higher value in the second run.
         worse: Samples with a lower one.
         equal: Samples without a difference.
@@ -61,7 +86,7 @@ class Difference(Plain):
     difference: float
     interval: tuple[float, float] | None
     p: float
-    p_adjusted: float
+    p_adjusted: float | None
     better: int
     worse: int
     equal: int
@@ -70,11 +95,38 @@ class Difference(Plain):
     scale: float = 1.0
 
     @property
-    def verdict(self) -> str:
-        """``better``, ``worse`` or ``no difference shown``: the adjusted p value against 0.05."""
-        if self.p_adjusted > _LEVEL:
+    def basis(self) -> Difference | Corrected:
+        """What verdict and gates rest on: the difference corrected by people's labels, where there is one."""
+        return self.corrected or self
+
+    @property
+    def changed(self) -> int:
+        """How many samples have a difference."""
+        return self.better + self.worse
+
+    @property
+    def few(self) -> bool:
+        """Whether so few samples changed that nothing is called better or worse."""
+        return self.corrected is None and self.changed < FEW
+
+    @property
+    def shown(self) -> bool:
+        """Whether the metric is primary and its adjusted p value at most 0.05."""
+        return self.p_adjusted is not None and self.p_adjusted <= LEVEL
+
+    @property
+    def verdict(self) -> str | None:
+        """``better``, ``worse``, ``no difference shown`` or ``few changed``; None for a secondary metric.
+
+        The adjusted p value is compared with 0.05. Few changed: fewer than ten samples, or clusters, have a difference.
+        """
+        if self.p_adjusted is None:
+            return None
+        if self.few:
+            return "few changed"
+        if not self.shown:
             return "no difference shown"
-        return "better" if self.difference > 0 else "worse"
+        return "better" if self.basis.difference > 0 else "worse"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
@@ -111,6 +163,7 @@ class ChangedUnit(Plain):
         user_input: The question.
         metrics: The metrics that count it.
         contexts: What supported it in the run that has it.
+        retrieved: The contexts that the other run retrieved, in rank order; empty where it did not keep their texts.
     """
 
     sample_id: str
@@ -119,6 +172,7 @@ class ChangedUnit(Plain):
     user_input: str | None
     metrics: tuple[str, ...]
     contexts: tuple[Held, ...]
+    retrieved: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,33 +194,33 @@ class Worse(Plain):
     after: float
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Findings:
-    """What a comparison of two runs on the same samples found.
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Comparison(Plain):
+    """What a comparison of two runs on the same samples found; as a string, a table and what was lost and won.
 
     Attributes:
         samples: How many samples are in both runs.
         only_before: Names of those that only the first run has.
         only_after: Names of those that only the second run has.
+        clusters: How many clusters of samples there are, where clusters were asked for.
         metrics: One a metric that both have.
         groups: The same by group of samples, where groups were asked for.
         lost: Units that only the first run supports.
         won: Units that only the second run supports.
         worst: Samples whose score fell most, ten a metric at most.
         notes: What a reader must know: what differs with permission, which metrics only one run has.
-        clusters: How many clusters of samples there are, where clusters were asked for.
     """
 
     samples: int
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
+    clusters: int | None
     metrics: tuple[Difference, ...]
     groups: Mapping[str, tuple[Difference, ...]]
     lost: tuple[ChangedUnit, ...]
     won: tuple[ChangedUnit, ...]
     worst: tuple[Worse, ...]
     notes: tuple[str, ...]
-    clusters: int | None = None
 
     def __getitem__(self, metric: str) -> Difference:
         for item in self.metrics:
@@ -176,17 +230,180 @@ class Findings:
             f"{metric!r}; this comparison has: {', '.join(item.name for item in self.metrics)}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON-ready data."""
-        return {
-            "samples": self.samples,
-            "only_before": list(self.only_before),
-            "only_after": list(self.only_after),
-            "clusters": self.clusters,
-            "metrics": [item.to_dict() for item in self.metrics],
-            "groups": {name: [item.to_dict() for item in items] for name, items in self.groups.items()},
-            "lost": [item.to_dict() for item in self.lost],
-            "won": [item.to_dict() for item in self.won],
-            "worst": [item.to_dict() for item in self.worst],
-            "notes": list(self.notes),
-        }
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [heading(self), "", *aligned([HEADER, *map(cells, self.metrics)]), ""]
+        lines += ["\n    ".join(clauses(item)) for item in self.metrics]
+        lines += self.notes
+        for group, items in self.groups.items():
+            lines += ["", f"{clean(group, TEXT)}:", *aligned([HEADER, *map(cells, items)])]
+        for title, units in unit_lists(self):
+            lines += ["", f"{title}: {len(units)}"]
+            for unit in units[:SHOWN]:
+                lines.append(f"  {clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}")
+                lines += [f"      {line}" for line in unit_lines(unit)]
+            lines += (
+                [f"  and {len(units) - SHOWN} more: --format json lists all"]
+                if len(units) > SHOWN
+                else []
+            )
+        if self.worst:
+            lines += ["", "Samples that fell most:"]
+            lines += [f"  {worst_line(self, place)}" for place in range(min(SHOWN, len(self.worst)))]
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """Return the comparison as Markdown; texts of samples are escaped."""
+        lines = [heading(self), "", *_table(self.metrics), ""]
+        lines += [f"- {escaped(text)}" for text in (*map(conclusion, self.metrics), *self.notes)]
+        for group, items in self.groups.items():
+            lines += ["", f"**{escaped(clean(group, TEXT))}**", "", *_table(items)]
+        for title, units in unit_lists(self):
+            lines += ["", f"**{title}: {len(units)}**", ""]
+            for unit in units[:SHOWN]:
+                lines.append(
+                    f"- {escaped(f'{clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}')}"
+                )
+                lines += [f"  - {escaped(line)}" for line in unit_lines(unit)]
+            lines += [f"- and {len(units) - SHOWN} more"] if len(units) > SHOWN else []
+        if self.worst:
+            lines += ["", "**Samples that fell most**", ""]
+            lines += [
+                f"- {escaped(worst_line(self, place))}" for place in range(min(SHOWN, len(self.worst)))
+            ]
+        return "\n".join(lines) + "\n"
+
+    def html(self, *, title: str = "ctxmetrics: comparison of two runs") -> str:
+        """Return the comparison as one page that holds no script and loads nothing."""
+        lists = [
+            (name, units, lost)
+            for (name, units), lost in zip(unit_lists(self), (True, False), strict=True)
+        ]
+        return render(
+            "comparison.html",
+            title=title,
+            language="en",
+            found=self,
+            heading=heading(self),
+            header=HEADER,
+            cells=cells,
+            conclusion=conclusion,
+            group_name=lambda name: clean(name, TEXT),
+            lists=lists,
+            worst=[worst_line(self, place) for place in range(len(self.worst))],
+        )
+
+
+def heading(found: Comparison) -> str:
+    """Return what was compared, in a line."""
+    text = f"{found.samples} samples in both runs"
+    if found.only_before or found.only_after:
+        text += (
+            f", {len(found.only_before)} in the first only, {len(found.only_after)} in the second only"
+        )
+    if found.clusters is not None:
+        text += f", in {found.clusters} clusters"
+    return f"{text}; differences are second minus first"
+
+
+def cells(item: Difference) -> tuple[str, ...]:
+    """Return a metric's row of the table."""
+    interval = (
+        "-"
+        if item.interval is None
+        else " to ".join(number(end, item, sign="+") for end in item.interval)
+    )
+    return (
+        item.name,
+        number(item.before, item),
+        number(item.after, item),
+        number(item.difference, item, sign="+"),
+        interval,
+        _p(item),
+        *map(str, (item.better, item.worse, item.equal)),
+    )
+
+
+def conclusion(item: Difference) -> str:
+    """Return what a metric's figures say, in a sentence."""
+    return f"{'; '.join(clauses(item))}."
+
+
+def _p(item: Difference) -> str:
+    """Return the p value: adjusted where several metrics are primary, raw for a secondary one."""
+    p = item.basis.p if item.p_adjusted is None else item.p_adjusted
+    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"  # noqa: PLR2004 - four digits are shown
+
+
+def clauses(item: Difference) -> list[str]:
+    """Return what a metric's figures say, in parts."""
+    parts = [f"{item.name}: {item.verdict or 'secondary, no verdict'}"]
+    if item.verdict in {"better", "worse"}:
+        parts[0] += f" by {number(abs(item.basis.difference), item)}"
+    if item.few:
+        parts.append(f"{item.changed} changed, and {FEW} are needed to call a run better or worse")
+    if item.verdict == "no difference shown" and item.detectable:
+        least = number(item.detectable, item)
+        parts.append(f"a true difference of {least} is found in 4 of 5 such comparisons")
+    if item.unpaired:
+        parts.append(f"{item.unpaired} samples have no value in one of the runs")
+    if item.corrected is not None:
+        parts += _corrected(item, item.corrected)
+    return parts
+
+
+def _corrected(item: Difference, found: Corrected) -> Iterator[str]:
+    """Yield the difference that people's labels correct, and where the judge alone says something else."""
+    low, high = (number(end, item, sign="+") for end in found.interval)
+    mean = number(found.difference, item, sign="+")
+    yield f"corrected by {found.labelled} samples with labels in both runs: {mean} ({low} to {high})"
+    judge = item.p <= LEVEL and item.difference
+    people = found.p <= LEVEL and found.difference
+    if (judge > 0, judge < 0) != (people > 0, people < 0):
+        yield (
+            f"the judge alone shows {number(item.difference, item, sign='+')} (p {item.p:.4f}), which the labels contradict; "
+            "they decide"
+        )
+
+
+def unit_lists(found: Comparison) -> tuple[tuple[str, Sequence[ChangedUnit]], ...]:
+    """Return the lost and the won units, each with a title."""
+    return ("Lost, supported by the first run only", found.lost), (
+        "Won, supported by the second run only",
+        found.won,
+    )
+
+
+def unit_lines(unit: ChangedUnit) -> Iterator[str]:
+    """Yield the question of a unit, and what supported it."""
+    if unit.user_input:
+        yield f"question: {clean(unit.user_input, TEXT)}"
+    for held in unit.contexts:
+        state = {True: ", retrieved by both runs", False: ", retrieved by this run only", None: ""}
+        yield f'context {held.rank}{state[held.retrieved_by_both]}: "{clean(held.quote, TEXT)}"'
+
+
+def worst_line(found: Comparison, place: int) -> str:
+    """Return one of the samples that fell, in a line."""
+    item = found.worst[place]
+    metric = found[item.metric]
+    question = "" if item.user_input is None else f": {clean(item.user_input, TEXT)}"
+    values = f"{number(item.before, metric)} to {number(item.after, metric)}"
+    return f"{clean(item.sample_id, TEXT)}, {item.metric} {values}{question}"
+
+
+def number(value: float, item: Difference, *, sign: str = "") -> str:
+    """Return a value of a metric as it is shown."""
+    return f"{value:{sign}.{3 if item.scale <= 1 else 1}f}"
+
+
+def _table(items: Sequence[Difference]) -> list[str]:
+    rows = [HEADER, ("---",) * len(HEADER), *(tuple(map(escaped, cells(item))) for item in items)]
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def escaped(text: str) -> str:
+    """Escape what Markdown and HTML act on; one line stays one line."""
+    return _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))

@@ -5,45 +5,18 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ctxmetrics._statistics import mean_interval
-from ctxmetrics.metrics.base import Metric
+from ctxmetrics._wording import TEXT, clean, contradiction
 from ctxmetrics.report.view import MetricSummary
-from ctxmetrics.samples import Sample
-from ctxmetrics.scores import FAILURES, Provenance, Score
-from ctxmetrics.verdicts import unjudged
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+from ctxmetrics.scores import FAILURES, Provenance, Score, unmade
 
 # Ends the name of the column that says why a value is missing.
 REASON = ".reason_code"
 # A server may call itself by another name in each reply.
 _MOST_PROVENANCES = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """The values of one metric as arrays: what the columns of a table are made of.
-
-    Attributes:
-        values: One a row; NaN where there is none.
-        codes: For each row, which of the reasons is why there is none.
-        reasons: Reason codes, each once; None is that there is a value.
-    """
-
-    values: NDArray[np.float64]
-    codes: NDArray[np.int8]
-    reasons: tuple[str | None, ...]
-
-    def texts(self) -> list[str | None]:
-        """Return the reason code of each row."""
-        return [self.reasons[code] for code in self.codes.tolist()]
+_MOST_CONTRADICTIONS = 2
 
 
 @dataclass(slots=True)
@@ -65,9 +38,9 @@ class Column:
         verdicts: How many verdicts there are.
         doubts: Doubtful verdicts by their code.
         doubtful: How many each row has.
+        contradictions: The first ones that the embedded judge found, in words.
         threshold: The pass mark.
         provenances: What the scores say about themselves, each once.
-        last: The provenance before.
     """
 
     metric: str
@@ -84,60 +57,47 @@ class Column:
     verdicts: int = 0
     doubts: Counter[str] = field(default_factory=Counter)
     doubtful: array[int] = field(default_factory=lambda: array("I"))
+    contradictions: list[str] = field(default_factory=list)
     threshold: float | None = None
     provenances: dict[Provenance, None] = field(default_factory=dict)
-    last: Provenance | None = None
 
     def add(self, score: Score) -> None:
         """Append a row's score."""
         code = score.reason_code or ""
-        if score.provenance != self.last and len(self.provenances) < _MOST_PROVENANCES:
-            self.last = score.provenance
-            self.provenances[self.last] = None
+        if len(self.provenances) < _MOST_PROVENANCES:
+            self.provenances[score.provenance] = None
         self.values.append(math.nan if score.value is None else score.value)
         self.codes.append(self.names.setdefault(code, len(self.names)))
-        missing = unjudged(score.verdicts)
+        later = unmade(score)
+        verdicts = score.verdicts if later is None else ()
+        missing = [verdict for verdict in verdicts if verdict.value is None]
         for verdict in missing:
             self.causes[verdict.code or "not judged"] += 1
             self.words.setdefault(verdict.code or "not judged", verdict.reason or "")
         if code == "metric_error":
             self.words.setdefault(code, score.message or "")
-        self.answered = self.answered or len(missing) < len(score.verdicts)
-        self.verdicts += len(score.verdicts)
-        doubts = score.doubtful
+        count = len(verdicts) if later is None else later
+        self.answered = self.answered or len(missing) < count
+        self.verdicts += count
+        doubts = score.doubtful if verdicts else {}
         self.doubts.update(doubts)
         self.doubtful.append(sum(doubts.values()))
+        if "uncertain" in doubts and len(self.contradictions) < _MOST_CONTRADICTIONS:
+            of = score.sample_id or f"row {len(self.values)}"
+            self.contradictions += [
+                f"{text} ({clean(of, TEXT)}, {verdict.id})"
+                for verdict in verdicts
+                if (text := contradiction(verdict))
+            ]
         self.convention = score.provenance.convention
         self.passed += score.passed is True
         self.failed += code in FAILURES
         self.threshold = score.threshold if score.threshold is not None else self.threshold
 
-    def add_values(
-        self,
-        metric: Metric,
-        values: NDArray[np.float64],
-        codes: NDArray[np.int8],
-        reasons: Sequence[str | None],
-    ) -> None:
-        """Append values without verdicts; NaN where there is none, and the code says which of the reasons is why."""
-        import numpy as np
-
-        self.provenances[metric.build(Sample(), None).provenance] = None
-        self.values.frombytes(values.tobytes())
-        names = [self.names.setdefault(reason or "", len(self.names)) for reason in reasons]
-        self.codes.frombytes(np.array(names, np.uint8)[codes].tobytes())
-        self.doubtful.extend([0] * len(values))
-        self.convention, self.threshold = metric.convention, metric.pass_mark
-        if self.threshold is not None:
-            self.passed += int((values >= self.threshold).sum())
-        self.failed += int(np.array([reason in FAILURES for reason in reasons])[codes].sum())
-
-    def as_arrays(self) -> Values:
-        """Return the values and reason codes."""
-        import numpy as np
-
-        reasons = tuple(name or None for name in self.names)
-        return Values(np.array(self.values, np.float64), np.array(self.codes, np.int8), reasons)
+    def reasons(self) -> list[str | None]:
+        """Return why each row has no value; None where it has one."""
+        names = [name or None for name in self.names]
+        return [names[code] for code in self.codes]
 
     def score(self, index: int, sample_id: str | None) -> Score:
         """Return what is known of a row's score: value and reason code."""
@@ -166,6 +126,7 @@ class Column:
             causes=dict(self.causes),
             verdicts=self.verdicts,
             doubtful=dict(self.doubts),
+            contradictions=tuple(self.contradictions[:_MOST_CONTRADICTIONS]),
             passed=None if self.threshold is None else self.passed,
             threshold=self.threshold,
             convention=self.convention,

@@ -12,10 +12,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from functools import partial
+from itertools import zip_longest
+from typing import Any, Unpack
 
-from ctxmetrics._runtime.background import background_loop, start, wait_for
+from ctxmetrics._runtime.background import background_loop, cancellations, start, wait_for
 from ctxmetrics._runtime.cache import opened
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.quota import Quota
@@ -24,9 +26,8 @@ from ctxmetrics.errors import CtxMetricsError, JudgeError, OutputFileError, Para
 from ctxmetrics.evaluation.options import RunOptions, check_options
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.results import Results
-from ctxmetrics.evaluation.scoring import score_sample
+from ctxmetrics.evaluation.scoring import score_now, score_sample
 from ctxmetrics.evaluation.sources import CallerSource, Source
-from ctxmetrics.evaluation.workers import BATCH, Workers
 from ctxmetrics.evaluation.writer import OutFile, check_outputs
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.base import Metric
@@ -35,14 +36,12 @@ from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import FAILURES, Score
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-
 # Samples under way for each request that may be in flight: with more, those that wait take memory and time.
 WINDOW = 2
 # Samples in memory for each: while an early one waits for its judge, so many later ones may finish.
 BUFFER = 64
+# Seconds after which a run in which nothing waits lets other tasks go on.
+PAUSE = 0.02
 # Seconds that judges get to end when a run is stopped.
 GRACE = 2.0
 # What `Results.stopped` says after Ctrl-C.
@@ -82,8 +81,6 @@ def evaluate(
             ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric,
             leaves ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
             keep_texts: ``out`` holds all fields of the samples, not the question and hashes only (False).
-            workers: Processes that score (1: this one). More are for metrics that send no request: the embedded judge,
-            strings and ids. Rows, order and files are those of one process.
 
     Returns:
         One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
@@ -94,6 +91,7 @@ def evaluate(
         ParameterError: A parameter is wrong, or two metrics have one name.
         MissingFieldError: No sample has a field that a metric needs.
         CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
+        RequestError: No request of the run was sent, and all failed alike, with an exception that no network gave.
         SampleError: A sample is malformed, or the iterable broke off; the message says where.
         JudgeError: With ``on_error="raise"``, a sample could not be scored.
         InputFileError: ``out`` or ``cache`` cannot be written; or ``out`` is the file that the samples come from, holds
@@ -104,15 +102,17 @@ def evaluate(
 
 def run_in_caller(run: Evaluation) -> Results:
     """Run an evaluation while the calling thread reads its samples, where they are no list."""
+    before = cancellations()
     future = start(run.go)
     try:
         try:
             if isinstance(run.source, CallerSource):
-                run.source.serve(future)
-            return wait_for(future)
+                run.source.serve(future, before)
+            return wait_for(future, before)
         except KeyboardInterrupt:
+            before = cancellations()
             background_loop().call_soon_threadsafe(run.stop, INTERRUPTED)
-            return wait_for(future)
+            return wait_for(future, before)
     except BaseException:
         future.cancel()
         raise
@@ -140,13 +140,15 @@ class _Job:
     Attributes:
         index: Its position.
         sample: The sample.
-        known: The scores, where a file that is resumed has them.
-        tasks: Else one a metric; none when the run was stopped before.
+        scores: One a metric, or a task where that waits for something; none when the run was stopped before.
+        known: Whether a file that is resumed has them.
+        tasks: What is waited for.
     """
 
     index: int
     sample: Sample
-    known: Sequence[Score] | None
+    scores: Sequence[Score | asyncio.Future[Score]] = ()
+    known: bool = False
     tasks: Sequence[asyncio.Future[Score]] = ()
 
 
@@ -161,7 +163,6 @@ class Evaluation:
         keep: Whether the results keep whole rows; None: unless there is ``out``.
         resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
         in_caller: Whether the calling thread reads the samples, where they are no list (`run_in_caller`).
-        run: The run that this one is a part of, where there are several parts; it has the limits then.
         first: The position of the first sample, for messages about samples without an id.
         **options: As for `evaluate`.
     """
@@ -176,7 +177,6 @@ class Evaluation:
         keep: bool | None = None,
         resume: bool = False,
         in_caller: bool = False,
-        run: Run | None = None,
         first: int = 0,
         **options: Unpack[RunOptions],
     ) -> None:
@@ -189,18 +189,16 @@ class Evaluation:
         self.source: Source = (CallerSource if in_caller and not listed else Source)(
             samples, self.metrics
         )
-        most, workers = every["max_concurrency"], every["workers"]
+        most = every["max_concurrency"]
         requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
-        self._run = run or Run(
+        self._run = Run(
             max_concurrency=most,
             timeout=every["timeout"],
             max_calls=every["max_calls"],
             max_tokens=every["max_tokens"],
             memo=memo,
             ends=True,
-            quota=Quota(requests_per_minute=requests, tokens_per_minute=tokens)
-            if requests or tokens
-            else None,
+            quota=Quota(requests, tokens) if requests or tokens else None,
         )
         self._options: Mapping[str, Any] = every
         self._file: str | None = None if path is None else str(path)
@@ -213,9 +211,8 @@ class Evaluation:
         self._running = 0
         # A sample is there, finished or collected, or the run is stopped.
         self._changed = asyncio.Event()
-        self._workers = Workers(workers, self.metrics) if workers > 1 else None
         # Samples under way are bounded by this, `WINDOW` and `BUFFER`.
-        self._room = max(most, workers * BATCH) if workers > 1 else most
+        self._most: int = most
 
     def stop(self, why: str) -> None:
         """Cancel what is under way, in the run's own thread; judges that do not end in time are left behind."""
@@ -236,13 +233,11 @@ class Evaluation:
         """Score everything."""
         run, options, file = self._run, self._options, None
         scales = {metric.name: metric.rules.scale for metric in self.metrics}
-        results = Results(scales, keep=self._keep, source=self._file, started=datetime.now(timezone.utc))
+        results = Results(scales, keep=self._keep, source=self._file, started=datetime.now(UTC))
         with ExitStack() as stack:
             if (cache := options["cache"]) is not None:
                 run.cache = stack.enter_context(opened(cache))
             stack.enter_context(using(run))
-            if self._workers is not None:
-                stack.callback(self._workers.close)
             if (out := options["out"]) is not None:
                 file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])
                 stack.callback(file.close)
@@ -291,30 +286,33 @@ class Evaluation:
 
     async def _read(self, file: OutFile | None, advance: Callable[[bool], None]) -> None:
         """Start the samples one after the other, while there is room."""
-
-        def finished(scores: asyncio.Future[list[Score | BaseException]]) -> None:
-            self._running -= 1
-            failures = {getattr(score, "reason_code", "metric_error") for score in scores.result()}
-            advance(not failures.isdisjoint(FAILURES))
-            self._changed.set()
-
-        window, buffer = WINDOW * self._room, BUFFER * self._room
-        index = self._first
+        window, buffer = WINDOW * self._most, BUFFER * self._most
+        loop, index = asyncio.get_running_loop(), self._first
+        paused = loop.time()
         while (sample := await self.source.next(window)) is not None:
-            job = _Job(index, sample, None if file is None else file.known(sample, self.metrics))
+            known = None if file is None else file.known(sample, self.metrics)
+            job = _Job(index, sample, known or (), known is not None)
             index += 1
+            if not job.known and self._stopped is None:
+                job.scores = [
+                    asyncio.create_task(score_sample(metric, sample))
+                    if metric.waits
+                    else score_now(metric, sample)
+                    for metric in self.metrics
+                ]
+                job.tasks = [score for score in job.scores if isinstance(score, asyncio.Future)]
             self._jobs.append(job)
             self._changed.set()
-            if job.known is not None:
-                advance(False)
-            elif self._stopped is None:
+            if job.tasks:
                 self._running += 1
-                job.tasks = (
-                    self._workers.score(sample)
-                    if self._workers
-                    else [asyncio.create_task(score_sample(metric, sample)) for metric in self.metrics]
+                asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(
+                    partial(self._waited, job, advance)
                 )
-                asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(finished)
+            elif job.scores:
+                advance(_any_failed(job.scores) and not job.known)
+                if loop.time() - paused > PAUSE:  # where nothing waits, nothing else gets a turn
+                    await asyncio.sleep(0)
+                    paused = loop.time()
             while self._stopped is None and (self._running >= window or len(self._jobs) >= buffer):
                 self._changed.clear()
                 await self._changed.wait()
@@ -322,6 +320,13 @@ class Evaluation:
             self.source.check_fields()
             if file is not None:
                 file.known(None, self.metrics)
+
+    def _waited(
+        self, job: _Job, advance: Callable[[bool], None], found: asyncio.Future[list[Any]]
+    ) -> None:
+        self._running -= 1
+        advance(_any_failed([*job.scores, *found.result()]))
+        self._changed.set()
 
     async def _collect(self, reader: asyncio.Task[None], file: OutFile | None, results: Results) -> None:
         """Hand the rows on in order."""
@@ -332,23 +337,22 @@ class Evaluation:
                 await self._changed.wait()
                 continue
             job = self._jobs[0]
-            tasks = job.tasks or (None,) * len(self.metrics)
-            scores = job.known or [
-                task.result()
-                if task is not None and task.done() and not task.cancelled()
-                else metric.build(
-                    job.sample,
-                    None,
-                    reason_code="cancelled",
-                    message=f"not scored: {self._stopped or 'cancelled'}",
+            why = f"not scored: {self._stopped or 'cancelled'}"
+            scores: list[Score] = []
+            for metric, given in zip_longest(self.metrics, job.scores):
+                found: Score | None = None
+                if not isinstance(given, asyncio.Future):
+                    found = given
+                elif given.done() and not given.cancelled():
+                    found = given.result()
+                scores.append(
+                    found or metric.build(job.sample, None, reason_code="cancelled", message=why)
                 )
-                for metric, task in zip(self.metrics, tasks, strict=True)
-            ]
             row = Row(job.index, job.sample, job.sample.id, tuple(scores))
             self._jobs.popleft()
             self._changed.set()
             results.add(row)
-            if file is not None and job.known is None:
+            if file is not None and not job.known:
                 try:
                     file.write(row)
                 except OutputFileError as error:
@@ -357,6 +361,16 @@ class Evaluation:
             if self._options["on_error"] == "raise":
                 _raise_failure(row)
         reader.result()
+        if self._stopped is None and self._run.failed:
+            self._run.check_sent()
+
+
+def _any_failed(scores: Iterable[Any]) -> bool:
+    """Whether one of them is a failure, or an error in the place of a score; tasks are no failures."""
+    return any(
+        isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
+        for score in scores
+    )
 
 
 def _raise_failure(row: Row) -> None:

@@ -5,27 +5,29 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._frozen import Plain
+from ctxmetrics._runtime.background import run_sync
+from ctxmetrics._runtime.cache import Store, opened
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.curve import CHARACTERS_A_TOKEN
+from ctxmetrics.evaluation.engine import Evaluation, check_metrics
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.lexical.judge import LexicalJudge
+from ctxmetrics.judges.llm.encoding import Answer
+from ctxmetrics.judges.llm.judge import MEMORY, LLMJudge, remembered
+from ctxmetrics.judges.nli.judge import NLIJudge
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.models.base import Model, Prompt, Reply
+from ctxmetrics.samples import Sample
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Usage
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from ctxmetrics._runtime.cache import Store
-    from ctxmetrics.judges.base import Judge
-    from ctxmetrics.judges.llm.encoding import Answer
-    from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.models.base import Model, Prompt, Reply
-    from ctxmetrics.samples import Sample
-
-# Characters of a token, by the usual rule of thumb.
-_CHARACTERS = 4
 # How often one context supports a unit: n of them do with 1 - 0.65 ** n.
 _SUPPORT = 0.35
 # Characters of a yes about a unit: the frame; and of the unit's length, what is quoted.
@@ -105,13 +107,6 @@ def estimate(
         MissingFieldError: As `evaluate` raises.
         SampleError: As `evaluate` raises.
     """
-    from contextlib import nullcontext
-
-    from ctxmetrics._runtime.background import run_sync
-    from ctxmetrics._runtime.cache import opened
-    from ctxmetrics.evaluation.engine import Evaluation, check_metrics
-    from ctxmetrics.judges.llm.judge import MEMORY
-
     with nullcontext() if cache is None else opened(cache) as store:
         run = Evaluation(
             samples,
@@ -134,11 +129,6 @@ def estimate(
 
 def _counting(metric: Metric) -> Metric:
     """Return the metric with a judge that asks the same questions, of a model that only counts."""
-    from ctxmetrics.judges.lexical.judge import LexicalJudge
-    from ctxmetrics.judges.llm.judge import LLMJudge
-    from ctxmetrics.judges.nli.judge import NLIJudge
-    from ctxmetrics.metrics.judged import JudgedMetric
-
     if not isinstance(metric, JudgedMetric) or isinstance(metric.judge, LexicalJudge):
         return metric
     if isinstance(metric.judge, NLIJudge):
@@ -158,9 +148,7 @@ class _Counter:
     def __init__(self, model: Model) -> None:
         self.identity = model.identity
 
-    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        from ctxmetrics.models.base import Reply
-
+    async def generate(self, prompt: Prompt, schema: object) -> Reply:
         del schema
         data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
         content, length = _typical(prompt.step, data)
@@ -197,15 +185,13 @@ def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]
 
 
 def _tokens(characters: float) -> int:
-    return -(-int(characters) // _CHARACTERS)
+    return -(-int(characters) // CHARACTERS_A_TOKEN)
 
 
 class _Apart(Memo["Answer"]):
     """Remembers for itself; what the process remembers is looked at only."""
 
     async def get(self, key: str, compute: Callable[[], Awaitable[Answer]]) -> tuple[Answer, bool]:
-        from ctxmetrics.judges.llm.judge import remembered
-
         known = remembered(key)
         return (known, True) if known is not None else await super().get(key, compute)
 

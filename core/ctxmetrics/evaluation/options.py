@@ -28,7 +28,6 @@ class RunOptions(TypedDict, total=False):
     deadline: float | None
     out: str | os.PathLike[str] | None
     keep_texts: bool
-    workers: int
 
 
 # What holds where an option is left out: None for those not named here.
@@ -39,13 +38,11 @@ DEFAULTS: Mapping[str, Any] = FrozenDict(
         "timeout": DEFAULT_TIMEOUT,
         "on_error": "record",
         "keep_texts": False,
-        "workers": 1,
     }
 )
 # The least of each number of things, and of seconds.
 _COUNTS = {
     "max_concurrency": 1,
-    "workers": 1,
     "max_calls": 0,
     "max_tokens": 0,
     "requests_per_minute": 1,
@@ -53,7 +50,7 @@ _COUNTS = {
 }
 _SECONDS = {"timeout": 0.001, "deadline": 0.001}
 # The numbers that cannot be None.
-_NEEDED = ("max_concurrency", "workers", "timeout")
+_NEEDED = ("max_concurrency", "timeout")
 
 
 def check_options(options: RunOptions) -> dict[str, Any]:

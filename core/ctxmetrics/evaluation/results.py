@@ -8,30 +8,30 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from ctxmetrics._checks import check_choice
+from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import listed
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, missing_extra
-from ctxmetrics.evaluation.columns import REASON, Column, Values
+from ctxmetrics.errors import CtxMetricsError, ParameterError, missing_extra
+from ctxmetrics.evaluation.columns import REASON, Column
 from ctxmetrics.evaluation.curve import Curve, SmallestK, curve_of, smallest_k_of
-from ctxmetrics.evaluation.reference_spans import reference_spans_of
 from ctxmetrics.evaluation.writer import json_line, write_whole
-from ctxmetrics.metrics.base import Formula, Metric
+from ctxmetrics.formulas import Span
+from ctxmetrics.metrics.base import Formula
+from ctxmetrics.metrics.spans import labelled, read_span
 from ctxmetrics.report.html import notebook_html, render_html
-from ctxmetrics.report.report import Report, report_of
+from ctxmetrics.report.report import Report, worst_first
 from ctxmetrics.report.rows import read_rows, to_rows
 from ctxmetrics.report.view import Origin, Row, Summary
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import NOT_FINAL
-from ctxmetrics.verdicts import Usage
+from ctxmetrics.scores import NOT_FINAL, Score
+from ctxmetrics.verdicts import DOUBTFUL, Usage
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from ctxmetrics.comparison.compare import Comparison
+    from ctxmetrics.comparison.view import Comparison
 
 # The curve of the page ends there.
 _LARGEST_K = 20
@@ -76,24 +76,6 @@ class Results(Sequence[Row]):
         if self._rows is not None:
             self._rows.append(row)
 
-    def add_values(
-        self,
-        metric: Metric,
-        values: NDArray[np.float64],
-        codes: NDArray[np.int8],
-        reasons: Sequence[str | None],
-    ) -> None:
-        """Append values of rows without verdicts and ids to one metric; call it for each metric.
-
-        Args:
-            metric: The metric.
-            values: One a row; NaN where there is none.
-            codes: For each row, which of the reasons is why there is none.
-            reasons: Reason codes; None where there is a value.
-        """
-        self._columns[metric.name].add_values(metric, values, codes, reasons)
-        self._ids.extend([None] * (len(self._columns[metric.name].values) - len(self._ids)))
-
     def __len__(self) -> int:
         return len(self._ids)
 
@@ -133,8 +115,7 @@ class Results(Sequence[Row]):
         Args:
             curves: With recall and precision over k, where metrics count units.
         """
-        report = report_of(self._rows or (), self.summary())
-        return replace(report, curves=self._curves()) if curves else report
+        return Report(self.summary(), worst_first(self._rows or ()), self._curves() if curves else EMPTY)
 
     def summary(self) -> Summary:
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
@@ -181,23 +162,16 @@ class Results(Sequence[Row]):
         """Read the results that ``out=``, `to_jsonl` or the command line's ``--out`` wrote.
 
         A row's ``sample`` has what its lines hold: ``user_input``, ``labels`` and ``metadata``, or all fields of a run
-        with ``keep_texts=True``. About 8 KB of memory are needed for each line.
+        with ``keep_texts=True``. About 5 KB of memory are needed for each line.
 
         Raises:
-            InputFileError: The file cannot be read, or a line is no result.
+            InputFileError: The file cannot be read, or a line is no result: its number and field are named.
         """
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123 - a path of any kind
-                return cls._of(list(read_rows(file, str(path))), str(path))
-        except OSError as error:
-            raise InputFileError(f"{path}: cannot be read: {error.strerror or error}.") from None
-
-    @classmethod
-    def _of(cls, rows: Sequence[Row], source: str) -> Results:
+        rows = list(read_rows(path))
         results = cls(
             {score.metric: get_convention(score.provenance.convention).scale for score in rows[0].scores},
             keep=True,
-            source=source,
+            source=str(path),
         )
         for row in rows:
             results.add(row)
@@ -242,23 +216,22 @@ class Results(Sequence[Row]):
     def _curves(self) -> dict[str, tuple[tuple[int, float, float], ...]]:
         curves = {}
         for name in self.metrics:
-            lengths = [
-                len(row[name].context_lengths or ()) for row in self if row[name].value is not None
-            ]
-            if any(lengths):
-                ks = range(1, min(max(lengths), _LARGEST_K) + 1)
-                points = curve_of(name, (row[name] for row in self), ks, "average_precision")
+            scores = [row[name] for row in self if row[name].value is not None]
+            longest = max((len(score.context_lengths or ()) for score in scores), default=0)
+            if longest:
+                ks = range(1, min(longest, _LARGEST_K) + 1)
                 curves[name] = tuple(
-                    (point.k, point.recall or 0.0, point.precision or 0.0) for point in points
+                    (point.k, point.recall or 0.0, point.precision or 0.0)
+                    for point in curve_of(name, scores, ks, "average_precision")
                 )
         return curves
 
     def _repr_html_(self) -> str:
         return notebook_html(self.report(curves=False))
 
-    def column(self, metric: str) -> Values:
-        """Return the values and reason codes of a metric as arrays."""
-        return self._columns[metric].as_arrays()
+    def column(self, metric: str) -> Column:
+        """Return the values of a metric, and why some are missing."""
+        return self._columns[metric]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one line a sample: its fields, then a column a metric (missing values are missing).
@@ -272,16 +245,16 @@ class Results(Sequence[Row]):
         try:
             import pandas as pd
         except ImportError:
-            raise missing_extra("pandas", "pandas") from None
+            raise missing_extra("pandas") from None
         samples = [{"id": row.sample_id} if row.sample is None else row.sample.to_dict() for row in self]
         frame = pd.DataFrame(samples, index=range(len(self)))
         for name in self.metrics:
             column = self.column(name)
             frame[name] = column.values  # noqa: PD011 - no frame of pandas
-            if any(reasons := column.texts()):
+            if any(reasons := column.reasons()):
                 frame[name + REASON] = reasons
-            if self._columns[name].doubts:
-                frame[f"{name}.doubtful"] = list(self._columns[name].doubtful)
+            if column.doubts:
+                frame[f"{name}.doubtful"] = list(column.doubtful)
         return frame
 
     def curve(
@@ -380,6 +353,7 @@ class Results(Sequence[Row]):
         self,
         other: Results | str | os.PathLike[str],
         *,
+        metrics: Sequence[str] = (),
         by: str | None = None,
         cluster: str | None = None,
         allow_different: Collection[str] = (),
@@ -392,7 +366,13 @@ class Results(Sequence[Row]):
         from ctxmetrics.comparison.compare import compare
 
         return compare(
-            self, other, by=by, cluster=cluster, allow_different=allow_different, labels=labels
+            self,
+            other,
+            metrics=metrics,
+            by=by,
+            cluster=cluster,
+            allow_different=allow_different,
+            labels=labels,
         )
 
     def _need_rows(self, what: str) -> None:
@@ -403,3 +383,37 @@ class Results(Sequence[Row]):
 
     def __repr__(self) -> str:
         return f"<Results: {len(self)} samples, {', '.join(self.metrics)}>"
+
+
+def reference_spans_of(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
+    """Yield each sample with the spans of its quotes as reference ids. Arguments and errors: `Results.reference_spans`."""
+    for row in rows:
+        sample, score = row.sample, row[metric]
+        if sample is None:
+            raise ParameterError(
+                "reference_spans: the rows hold no samples. Write them with keep_texts=True."
+            )
+        if score.context_lengths is None and score.value is not None:
+            raise ParameterError(
+                f"reference_spans: {metric} counts no units. Name a judged recall with metric=."
+            )
+        origin = f"quotes of {metric}, {score.provenance.judge}"
+        yield labelled(sample, list(_spans(sample, score)), origin)
+
+
+def _spans(sample: Sample, score: Score) -> Iterator[Span]:
+    ids, texts = sample.retrieved_context_ids or (), sample.retrieved_contexts or ()
+    for verdict in score.verdicts:
+        if verdict.value is not True or verdict.code in DOUBTFUL:
+            continue
+        for quote in verdict.evidence:
+            where = f"reference_spans: sample {sample.id!r}, context {quote.context + 1}"
+            if len(ids) != len(texts):
+                raise ParameterError(f"{where}: it has no id. Give retrieved_context_ids, one a context.")
+            source, start, end = read_span(ids[quote.context], where)
+            if end - start != len(texts[quote.context]):
+                raise ParameterError(
+                    f"{where}: its text has {len(texts[quote.context])} characters, its span {end - start}. "
+                    "Find the spans with: ctxmetrics spans FILE --sources DIR"
+                )
+            yield source, start + quote.start, start + quote.end

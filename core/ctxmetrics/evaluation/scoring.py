@@ -17,10 +17,22 @@ async def score_sample(metric: Metric, sample: Sample) -> Score:
     """
     try:
         return await metric.ascore(sample)
-    except MissingFieldError as error:
-        return metric.build(sample, None, reason_code="missing_field", message=str(error))
-    except ParameterError:
-        raise
     except Exception as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
-        message = f"{type(error).__name__}: {safe_text(error)}"
-        return metric.build(sample, None, reason_code="metric_error", message=message)
+        return _failed(metric, sample, error)
+
+
+def score_now(metric: Metric, sample: Sample) -> Score:
+    """Do the same with a metric that waits for nothing (`Metric.waits`). Raises as `score_sample` does."""
+    try:
+        return metric.score(sample)
+    except Exception as error:  # noqa: BLE001 - a metric may fail in any way; its score says so
+        return _failed(metric, sample, error)
+
+
+def _failed(metric: Metric, sample: Sample, error: Exception) -> Score:
+    if isinstance(error, ParameterError):
+        raise error
+    code, message = "metric_error", f"{type(error).__name__}: {safe_text(error)}"
+    if isinstance(error, MissingFieldError):
+        code, message = "missing_field", str(error)
+    return metric.build(sample, None, reason_code=code, message=message)

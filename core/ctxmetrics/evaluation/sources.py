@@ -170,11 +170,11 @@ class CallerSource(Source):
         self._asked = 0
         self._arrived: asyncio.Queue[Sample | SampleError | None] = asyncio.Queue()
 
-    def serve(self, until: Future[Any]) -> None:
-        """Read what is asked for until a future is done; called in the caller's thread."""
+    def serve(self, until: Future[Any], before: int) -> None:
+        """Read what is asked for until a future is done; called in the caller's thread. ``before`` is `wait_for`'s."""
         until.add_done_callback(lambda _: self._permits.release())
         sample: Sample | SampleError | None
-        ended, before = False, cancellations()
+        ended = False
         while not (ended or until.done()):
             if self._permits.acquire(timeout=WAKE_SECONDS) and not until.done():
                 try:

@@ -15,18 +15,21 @@ import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import IO, Any
 
+from ctxmetrics._version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
-from ctxmetrics.evaluation.resuming import read_scores
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.report.rows import to_rows
+from ctxmetrics.report.rows import content_hash, score_of, to_rows
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score
+from ctxmetrics.scores import NOT_FINAL, Score
+from ctxmetrics.verdicts import Usage
 
+_log = logging.getLogger("ctxmetrics")
 # What the name of a file ends in while its run goes on.
 PART = ".part"
 # Half characters, which no UTF-8 can hold, become JSON escapes.
@@ -229,7 +232,7 @@ class OutFile:
         if self._earlier is None:
             return None
         begin = self._earlier.tell()
-        scores = None if sample is None else read_scores(self._earlier, sample, metrics)
+        scores = None if sample is None else _read_scores(self._earlier, sample, metrics)
         if scores is None:
             self._earlier.close()
             self._earlier = None
@@ -281,6 +284,51 @@ class OutFile:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> list[Score] | None:
+    """Read a sample's next rows, as an earlier run left them: those that this run would write itself.
+
+    Args:
+        rows: The file, one row a line.
+        sample: The sample.
+        metrics: The metrics of the run, in the order of the rows.
+
+    Returns:
+        One score a metric; None unless this run would compute the same.
+    """
+    from ctxmetrics.prompts import is_outdated  # prompts load pydantic, which most runs do not need
+
+    content = content_hash(sample)
+    scores = []
+    for metric in metrics:
+        expected: dict[str, Any] = {
+            "judge": getattr(getattr(metric, "judge", None), "name", None),
+            "formula": metric.formula_name,
+            "convention": metric.convention,
+            "library": f"ctxmetrics {__version__}",
+        }
+        line = rows.readline()
+        try:
+            row: Any = json.loads(line) if line.endswith(b"\n") else {}
+            if (
+                row["metric"] != metric.name
+                or row["sample_id"] != sample.id
+                or row["sample"]["content_hash"] != content
+                or row["threshold"] != metric.pass_mark
+                or row["reason_code"] in NOT_FINAL
+                or any(row["provenance"][name] != value for name, value in expected.items())
+            ):
+                return None
+            if is_outdated(prompt := row["provenance"]["prompt"] or ""):
+                _log.warning(
+                    "The file that is resumed was judged with the prompt %s: that is asked again.", prompt
+                )
+                return None
+            scores.append(replace(score_of(row), usage=Usage()))  # this run pays nothing for it
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+    return scores
 
 
 def append(file: int, *lines: str, sync: bool = False) -> None:
@@ -349,6 +397,4 @@ def _lock(file: int) -> None:
     except BlockingIOError:
         raise
     except OSError as error:  # a file system without locks
-        logging.getLogger("ctxmetrics").warning(
-            "No lock is possible here: %s; start no second run.", error.strerror
-        )
+        _log.warning("No lock is possible here: %s; start no second run.", error.strerror)

@@ -1,10 +1,12 @@
 """Where the fields of a sample stand: in a file's row, in a table's row, in a framework's record.
 
 What a system calls the fields is data: a `Schema` (``schemas``). Records of frameworks are read by `Schema.read`
-(``schema``), rows of files and tables by a `Reading` (``rows``), which ``recognition`` decides; both look at the same places. The one rule for the text
-and the id of a document is in ``documents``; lists that a file holds as text are read in ``cells``.
+(``schema``), rows of files and tables by a `Reading` (``rows``), which ``recognition`` decides; both look at the same places.
+The one rule for the text and the id of a document is in ``documents``; lists that a file holds as text are read in
+``cells``. A `RowFile` gives the rows of a file of any kind (``row_file``): text, Arrow, or a request to Aegis.
 """
 
+from ctxmetrics.fields.aegis import SCALE, Payload
 from ctxmetrics.fields.documents import (
     ID_KEYS,
     SPAN_MARK,
@@ -19,11 +21,12 @@ from ctxmetrics.fields.documents import (
     text_of,
     write_span,
 )
-from ctxmetrics.fields.names import FIELDS, OPTIONS, TEXTS_OF, KeyParams
-from ctxmetrics.fields.recognition import AUTO, PEEKED, read_row, recognise
+from ctxmetrics.fields.recognition import AUTO, PEEKED, reading_alone, recognise
+from ctxmetrics.fields.row_file import RowFile
 from ctxmetrics.fields.rows import Reading, check_keys
-from ctxmetrics.fields.schema import Place, Schema
+from ctxmetrics.fields.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema
 from ctxmetrics.fields.schemas import SCHEMAS
+from ctxmetrics.fields.text_rows import read_records
 
 __all__ = [
     "AUTO",
@@ -31,13 +34,16 @@ __all__ = [
     "ID_KEYS",
     "OPTIONS",
     "PEEKED",
+    "SCALE",
     "SCHEMAS",
     "SPAN_MARK",
     "TEXTS_OF",
     "TEXT_KEYS",
     "KeyParams",
+    "Payload",
     "Place",
     "Reading",
+    "RowFile",
     "Schema",
     "check_keys",
     "ids_of",
@@ -45,7 +51,8 @@ __all__ = [
     "is_document",
     "labels_are_spans",
     "own_id",
-    "read_row",
+    "read_records",
+    "reading_alone",
     "recognise",
     "relevant",
     "span_of",

@@ -14,8 +14,8 @@ from typing import Any
 # Where a document's text is looked for, and its id.
 TEXT_KEYS = ("page_content", "text", "content", "context", "chunk")
 ID_KEYS = ("id", "doc_id", "document_id", "source", "document.id")
-# The same in spans of OpenInference (Phoenix).
-_TEXT_PATHS = ("document.content",)
+# The same in spans of OpenInference (Phoenix), in nodes of LlamaIndex and in what LangChain's ``dumps`` writes.
+_TEXT_PATHS = ("document.content", "node.text", "kwargs.page_content")
 # Where a document says at which character of its source it begins, where it ends, and what its source is: LangChain
 # (``add_start_index=True``), LlamaIndex, Haystack, and mappings without metadata.
 _STARTS = (

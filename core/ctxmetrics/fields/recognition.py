@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError
-from ctxmetrics.fields.cells import is_list_text, object_in
-from ctxmetrics.fields.documents import look_up
-from ctxmetrics.fields.names import FIELDS, LISTS, OPTIONS, TEXTS, nearest
-from ctxmetrics.fields.rows import Reading, letters_of, rest_of
+from ctxmetrics.fields.cells import is_list_text, list_in, object_in
+from ctxmetrics.fields.documents import look_up, text_of
+from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, paths_of, rest_of
+from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, nearest
 from ctxmetrics.fields.schemas import SCHEMAS
 
 # The schema that is found out.
@@ -27,23 +27,18 @@ TEXT_NAMES: frozenset[str] = frozenset(
 )
 
 
-def read_row(
-    mapping: Mapping[str, Any], schema: str = "ragas", where: str | None = None
-) -> dict[str, Any]:
-    """Read one row by itself; see `Reading.row`.
+def reading_alone(row: Mapping[str, Any], schema: str = "ragas") -> Reading:
+    """Return how one row is read by itself.
 
     Args:
-        mapping: The row.
+        row: The row.
         schema: Whose words the keys are: one of `SCHEMAS`, or ``"auto"``. Our own names are understood in each.
-        where: What error messages call the sample while it has no id, such as ``"line 7"``.
 
     Raises:
         ParameterError: No such schema.
-        SampleError: As `Reading.row` raises.
+        AmbiguousFieldError: As `recognise` raises.
     """
-    if schema == AUTO:
-        return recognise([mapping], written=False).row(mapping, where)
-    return Reading(name=_checked(schema)).row(mapping, where)
+    return recognise([row], written=False) if schema == AUTO else Reading(name=_checked(schema))
 
 
 def recognise(
@@ -78,17 +73,28 @@ def recognise(
     )
     _check_columns(given, merged)
     if schema == AUTO and merged:
-        reading = _fitting(replace(reading, renamed=_renamed(merged)), merged)
+        reading = _fitting(replace(reading, renamed=_renamed(merged, given)), merged)
     _, opened = reading.opened(merged)
-    found = {name: spots[0] for name in FIELDS if (spots := reading.spots(opened, name))}
+    spots = {name: reading.spots(opened, name) for name in FIELDS}
+    found = {name: places[0] for name, places in spots.items() if places}
     texts = frozenset(
         name
         for name in LISTS & found.keys()
         if single and isinstance(found[name][1], str) and not is_list_text(found[name][1])
     )
-    absent = frozenset(FIELDS) - found.keys() if merged else None
-    reading = replace(reading, absent=absent, single=texts)
-    return replace(reading, notes=tuple(_notes(reading, merged, found)))
+    written_as = {new: old for old, new in reading.renamed.items()}
+    mapping = {name: _shown(path, opened, written_as) for name, (path, _) in found.items()}
+    reading = replace(
+        reading,
+        absent=frozenset(FIELDS) - found.keys() if merged else None,
+        single=texts,
+        mapping={name: path for name, path in mapping.items() if path},
+        others=tuple(reading.others_in(rest_of(opened, paths_of(spots)))),
+        unread=tuple(
+            _passages_in(rest_of(opened, {found[name][0] for name in OPTIONS if name in found}))
+        ),
+    )
+    return replace(reading, notes=tuple(_notes(reading, opened, found)))
 
 
 def _checked(schema: str) -> str:
@@ -101,10 +107,8 @@ def _checked(schema: str) -> str:
 def _meanings() -> Mapping[str, frozenset[str]]:
     """Return what each key of a schema without sides means, over all of them."""
     found: dict[str, set[str]] = {}
-    for name, schema in SCHEMAS.items():
-        if _sides(name):
-            continue
-        for meant in OPTIONS:
+    for schema in SCHEMAS.values():
+        for meant in OPTIONS if not schema.sides else ():
             for key in schema.flat_keys[meant]:
                 found.setdefault(key, set()).add(meant)
     return {key: frozenset(fields) for key, fields in found.items()}
@@ -120,30 +124,28 @@ def _written_names() -> Mapping[str, str]:
     return names
 
 
-def _sides(name: str) -> set[str]:
-    return {place.side for place in SCHEMAS[name].places.values() if place.side}
-
-
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
     """Return one row with the first value of each key; lists come before texts, and objects are merged."""
     merged: dict[str, Any] = {}
     for row in rows:
-        for key, value in row.items():
+        for name, value in row.items():
+            key = str(name)
             before = merged.get(key)
             if before is None or (is_list_text(value) and not is_list_text(before)):
                 merged[key] = value
             elif hasattr(before, "items") and hasattr(value, "items"):
-                merged[key] = {
-                    **value,
-                    **{name: inner for name, inner in before.items() if inner is not None},
-                }
+                there = {inner: held for inner, held in before.items() if held is not None}
+                merged[key] = {**value, **there}
             elif isinstance(before, str) and not isinstance(value, str) and value is not None:
                 merged[key] = value
     return {key: value for key, value in merged.items() if value is not None}
 
 
-def _renamed(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys that are written otherwise than a schema writes them, such as ``Ground Truth``."""
+def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys that are written otherwise than a schema writes them, such as ``Ground Truth``.
+
+    A column that the caller maps keeps its name.
+    """
     names = _written_names()
     known = frozenset(names.values()).union(*(schema.known_keys for schema in SCHEMAS.values()))
     meant = {
@@ -151,7 +153,8 @@ def _renamed(row: Mapping[str, Any]) -> dict[str, str]:
         for key in row
         if "." not in key and key not in known and letters_of(key) in names
     }
-    return {key: name for key, name in meant.items() if name not in row}
+    mapped = {column.partition(".")[0] for column in columns}
+    return {key: name for key, name in meant.items() if name not in row and key not in mapped}
 
 
 def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
@@ -161,13 +164,14 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
         tried = replace(reading, name=name)
         _, opened = tried.opened(row)
         heads = {key.partition(".")[0] for key in opened}
-        if _sides(name) and not _sides(name) & heads:
+        if tried.schema.sides and tried.schema.sides.isdisjoint(heads):
             continue
         spots = {
             meant: found[0][0]
             for meant in OPTIONS
             if (found := tried.spots(opened, meant))
-            and not (meant in TEXTS and hasattr(found[0][1], "items"))
+            and not (meant in TEXTS - {"reference"} and not isinstance(found[0][1], str))
+            and not hasattr(found[0][1], "items")
         }
         if [path for meant, path in spots.items() if path != meant] == ["context"]:
             continue  # the schema's only word here, and one that others use for something else
@@ -178,12 +182,14 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     chosen, *others = [(tried, spots, rest) for score, tried, spots, rest in fits if score == best]
     fitting, spots, rest = chosen
     fields_of = {path: meant for meant, path in spots.items()}
+    written_as = {new: old for old, new in reading.renamed.items()}
     for _, differing, _ in others:
         for meant, path in differing.items():
             if fields_of.get(path, meant) != meant:
+                column = written_as.get(path, path)
                 raise AmbiguousFieldError(
-                    f"Column '{path}' may be {fields_of[path]} or {meant}. Write --map {path}={fields_of[path]} or "
-                    f"--map {path}={meant} (in Python columns={{'{path}': '{meant}'}}), or name the schema."
+                    f"Column '{column}' may be {fields_of[path]} or {meant}. Write --map {column}={fields_of[path]} or "
+                    f"--map {column}={meant} (in Python columns={{'{column}': '{meant}'}}), or name the schema."
                 )
     more = dict(fitting.columns)
     taken = {*spots, *more.values()}
@@ -210,36 +216,52 @@ def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
 
 
 def _notes(
-    reading: Reading, row: Mapping[str, Any], found: Mapping[str, tuple[str, Any]]
+    reading: Reading, opened: Mapping[str, Any], found: Mapping[str, tuple[str, Any]]
 ) -> Iterable[str]:
     """Say what was decided, and which columns are in the metadata."""
-    written = {new: old for old, new in reading.renamed.items()}
-
-    def shown(path: str) -> str:
-        head = path.partition(".")[0]  # a side that is a text is the field itself
-        path = head if isinstance(reading.opened(row)[1].get(head), str) else path
-        return written.get(path, path)
-
     read = [
-        f"{shown(path)} -> {name}"
-        for name, (path, _) in found.items()
-        if name in OPTIONS and path and path != name
+        f"{path} -> {name}"
+        for name, path in reading.mapping.items()
+        if name in OPTIONS and found[name][0] != name
     ]
     if read:
         yield f"columns read (schema {reading.name}): {', '.join(read)}"
     for name in sorted(reading.single):
-        path, text = found[name]
+        text = found[name][1]
         separator = reading.schema.separator
         how = f"split at '{separator}'" if separator and separator in text else "read as a list of one"
-        yield f"every row has one text as {name} ({shown(path)}): it is {how}"
+        yield f"every row has one text as {name} ({reading.mapping[name]}): it is {how}"
     absent = reading.absent or frozenset()
-    ambiguous = {"context"} if {"retrieved_contexts", "reference_contexts"} & absent else set()
-    refused = {
-        key for key in row if reading.misspelt(str(key), absent)
-    } | ambiguous  # an error of their rows
-    others = [name for name in reading.others(row) if name not in refused]
+    others = [
+        name
+        for name in reading.others
+        if not reading.misspelt(name, absent)  # an error of its rows, as is the next
+        and not (name == "context" and is_ambiguous(opened[name], absent))
+    ]
     if others:
         yield f"no field, carried along as metadata: {_listed(others)}"
+
+
+def _shown(path: str, row: Mapping[str, Any], written_as: Mapping[str, str]) -> str:
+    """Return a path as the file has it: a side that is a text is the field itself."""
+    head = path.partition(".")[0]
+    path = head if isinstance(row.get(head), str) else path
+    return written_as.get(path, path)
+
+
+def _passages_in(row: Mapping[str, Any], path: str = "", depth: int = 4) -> Iterator[str]:
+    """Yield the paths of lists of documents, or of texts of more than a word."""
+    for key, value in row.items():
+        here = f"{path}{key}"
+        inner: Any = list_in(value) if is_list_text(value) else value
+        if hasattr(inner, "items") and depth:
+            yield from _passages_in(inner, f"{here}.", depth - 1)
+        elif isinstance(inner, (list, tuple)) and inner:
+            texts = [item if isinstance(item, str) else text_of(item) for item in inner]
+            if all(
+                isinstance(text, str) and (" " in text.strip() or not text.isascii()) for text in texts
+            ):
+                yield here
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -7,15 +7,15 @@ carried along as metadata. A name that is close to a field that no row has is an
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, SampleError, UnknownFieldError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
-from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up
-from ctxmetrics.fields.names import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest
-from ctxmetrics.fields.schema import Schema
+from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up, text_of
+from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
 from ctxmetrics.fields.schemas import SCHEMAS
 
 # Letters of a name, and in how many letters a name of at least that length may differ from a field's.
@@ -33,7 +33,10 @@ class Reading:
         renamed: Keys that are written otherwise than the schema writes them.
         absent: Fields that no row has; None: those that the row itself has not.
         single: Fields of which every row has one text in place of a list.
+        mapping: Where each field stands in the first rows: its column, or the path in it.
+        unread: Columns and paths with lists of texts or documents that are no field.
         written: Whether lists and objects may stand as text, as files have them.
+        others: Names in the first rows that no schema knows; a nested one as its path.
         notes: What a user must know: what was decided, and which columns are in the metadata.
     """
 
@@ -42,7 +45,10 @@ class Reading:
     renamed: Mapping[str, str] = field(default_factory=dict)
     absent: frozenset[str] | None = None
     single: frozenset[str] = frozenset()
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
     written: bool = False
+    others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -50,7 +56,9 @@ class Reading:
         """The schema."""
         return SCHEMAS[self.name]
 
-    def row(self, mapping: Mapping[str, Any], where: str | None = None) -> dict[str, Any]:
+    def row(
+        self, mapping: Mapping[str, Any], where: str | None = None
+    ) -> tuple[dict[str, Any], list[str]]:
         """Read a row: every field that is there; the rest is metadata.
 
         Args:
@@ -58,7 +66,7 @@ class Reading:
             where: What error messages call the sample while it has no id, such as ``"line 7"``.
 
         Returns:
-            The arguments of a `Sample`.
+            The arguments of a `Sample`, and the names that no schema knows.
 
         Raises:
             UnknownFieldError: A key is close to a field that no row has; the message names it.
@@ -70,10 +78,11 @@ class Reading:
                 f"{where or 'Sample'} must be a mapping of fields, not {type(mapping).__name__}."
             )
         raw, opened = self.opened(mapping)
-        name = next((value for _, value in self.spots(opened, "id")), None)
+        spots = {name: self.spots(opened, name) for name in FIELDS}
+        name = next((value for _, value in spots["id"]), None)
         who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
-        self._check_names(raw, opened, who)
-        values, read = self.values(raw, opened, who)
+        self._check_names(raw, opened, spots, who)
+        values = self._values(raw, spots, who)
         self._read_lists(values, who)
         if isinstance(reference := values.get("reference"), list):
             if len(reference) != 1:
@@ -81,13 +90,15 @@ class Reading:
                     f"{who}: field 'reference' holds {len(reference)} answers. Give one sample an answer."
                 )
             values["reference"] = reference[0]
-        carried = rest_of(opened, read)
+        carried = rest_of(opened, paths_of(spots))
+        others = self.others_in(carried)
         for key in ("labels", "metadata") if self.written else ():
             if key in values and not hasattr(values[key], "items"):
                 carried[key] = values.pop(key)
-        if carried:
-            values["metadata"] = {**(values.get("metadata") or {}), **carried}
-        return values
+        metadata = values.get("metadata") or {}
+        if carried and hasattr(metadata, "items"):  # a `Sample` refuses any other
+            values["metadata"] = {**metadata, **carried}
+        return values, others
 
     def column_of(self, name: str, columns: Collection[str]) -> str | None:
         """Return the column in which a field stands; None where none has it, several have, or one is nested."""
@@ -100,10 +111,8 @@ class Reading:
         found = self.schema.column_of(name, keys)
         return None if found is None else keys[found]
 
-    def others(self, mapping: Mapping[str, Any]) -> list[str]:
-        """Return the names that no schema knows, in the row's order; a nested one as its path."""
-        raw, opened = self.opened(mapping)
-        rest = rest_of(opened, self.values(raw, opened, "", check=False)[1])
+    def others_in(self, rest: Mapping[str, Any]) -> list[str]:
+        """Return the names that no schema knows in what is no field, in the row's order; a nested one as its path."""
         names: list[str] = []
         for key, value in rest.items():
             nested = hasattr(value, "items") and key in self.schema.heads
@@ -113,11 +122,14 @@ class Reading:
 
     def opened(self, mapping: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the row under the schema's keys, and the same with what stands as JSON in a text."""
-        raw = {self.renamed.get(key, key): value for key, value in mapping.items()}
+        raw = {self.renamed.get(key, str(key)): value for key, value in mapping.items()}
         return raw, {key: object_in(value) for key, value in raw.items()} if self.written else raw
 
     def spots(self, row: Mapping[str, Any], name: str) -> list[tuple[str, Any]]:
-        """Return where a field stands and what stands there; an object is no text where there is another."""
+        """Return where a field stands and what stands there.
+
+        An object is no text where there is another; a list on a field's side is what was retrieved, and no text.
+        """
         given = [column for column, meant in self.columns.items() if meant == name != "metadata"]
         if given:
             return [(column, value) for column in given if (value := look_up(row, column)) is not None]
@@ -128,27 +140,29 @@ class Reading:
             if not f"{spot[0]}.".startswith(taken or "\0")
         ]
         if name not in TEXTS:
-            return spots
-        texts = [spot for spot in spots if not hasattr(spot[1], "items")]
-        sides = {place.side for place in self.schema.places.values()}
+            return [spot for spot in spots if spot[0] == name or not _is_object(spot[1])]
+        sides = self.schema.sides
+        texts = [
+            (path, value)
+            for path, value in spots
+            if not hasattr(value, "items")
+            and not (isinstance(value, (list, tuple)) and (name != "reference" or path in sides))
+        ]
         return texts or [spot for spot in spots if spot[0] not in sides]
 
-    def values(
-        self, raw: Mapping[str, Any], opened: Mapping[str, Any], who: str, *, check: bool = True
-    ) -> tuple[dict[str, Any], set[str]]:
-        """Return every field that stands in a row, and the paths that were read; what stands there twice must be equal."""
+    def _values(
+        self, raw: Mapping[str, Any], spots: Mapping[str, list[tuple[str, Any]]], who: str
+    ) -> dict[str, Any]:
+        """Return every field that stands in a row; what stands there twice must be equal."""
         values: dict[str, Any] = {}
-        read: set[str] = set()
-        for name in FIELDS:
-            spots = self.spots(opened, name)
-            for path, found in spots:
+        for name, places in spots.items():
+            for path, found in places:
                 value = raw[path] if name in TEXTS and isinstance(raw.get(path), str) else found
-                if check and values.setdefault(name, value) != value:
+                if values.setdefault(name, value) != value:
                     raise SampleError(
-                        f"{who}: both '{spots[0][0]}' and '{path}' are given for '{name}'. Keep one of them."
+                        f"{who}: both '{places[0][0]}' and '{path}' are given for '{name}'. Keep one of them."
                     )
-                read.add(path)
-        return values, read
+        return values
 
     def _read_lists(self, values: dict[str, Any], who: str) -> None:
         """Turn single texts and texts of lists into lists, and take the ids of documents that have them."""
@@ -172,34 +186,48 @@ class Reading:
 
     def _list(self, text: str, name: str, who: str) -> Any:
         """Return the list that a text stands for; a text that is no list stays one, and is refused."""
-        if is_list_text(text):
-            found = list_in(text)
-            if found is None:
-                raise SampleError(
-                    f'{who}: field \'{name}\' must be a JSON list in its cell, such as ["first", "second"].'
-                )
+        is_list = is_list_text(text)
+        if is_list and (found := list_in(text)) is not None:
             return found
-        if self.schema.separator and self.schema.separator in text:
-            return text.split(self.schema.separator)
-        if name in TEXTS_OF and re.search(r"[,;|\s]", text.strip()):
+        if not is_list and self.schema.separator and self.schema.separator in text:
+            return self._split(text, self.schema.separator, name, who)
+        if is_list or (name in TEXTS_OF and re.search(r"[,;|\s]", text.strip())):
             raise SampleError(
                 f'{who}: field \'{name}\' must be a JSON list in its cell, such as ["first", "second"].'
             )
         return [text] if name in self.single else text
 
-    def _check_names(self, row: Mapping[str, Any], opened: Mapping[str, Any], who: str) -> None:
+    def _split(self, text: str, separator: str, name: str, who: str) -> list[str]:
+        """Return the texts that a separator joined; where it seems to be a part of the texts, they are refused."""
+        pieces = text.split(separator)
+        for number, piece in enumerate(pieces, 1):
+            if name in TEXTS_OF.values() and not _is_passage(piece):
+                raise SampleError(
+                    f"{who}: field '{name}' is one text with '{separator}' in it. Split there, it has {len(pieces)} "
+                    f"pieces, and piece {number} ({piece[:40]!r}) is no text by itself: '{separator}' seems to be a part "
+                    'of the texts. Export JSON, which keeps lists: for DeepEval dataset.save_as("json", ..).'
+                )
+        return pieces
+
+    def _check_names(
+        self,
+        row: Mapping[str, Any],
+        opened: Mapping[str, Any],
+        spots: Mapping[str, list[tuple[str, Any]]],
+        who: str,
+    ) -> None:
         """Refuse names that are close to a field that is absent, and ``context`` where it is not known what it means."""
         known, heads = self.schema.known_keys, self.schema.heads
         mapped = {column.partition(".")[0] for column in self.columns}
         unknown = [key for key in row if key not in known | mapped and key.partition(".")[0] not in heads]
         absent = self.absent
-        if unknown and absent is None:
-            absent = frozenset(name for name in FIELDS if not self.spots(opened, name))
+        if absent is None:
+            absent = frozenset(name for name in FIELDS if not spots[name])
         for key in unknown:
             check_document(key, who)
-            if key == "context" and {"retrieved_contexts", "reference_contexts"} & (absent or set()):
-                raise ambiguous(who)
-            if meant := self.misspelt(str(key), absent or frozenset()):
+            if key == "context" and is_ambiguous(opened[key], absent):
+                raise ambiguous(who, next((old for old, new in self.renamed.items() if new == key), key))
+            if meant := self.misspelt(str(key), absent):
                 shown = str(key)[:80]
                 raise UnknownFieldError(
                     f"{who}: unknown field '{shown}' (schema '{self.name}'). Did you mean '{meant}'? Rename it; on the "
@@ -231,7 +259,7 @@ def check_keys(keys: Iterable[str], known: Iterable[str], who: str, schema: str)
             continue
         check_document(key, who)
         if key == "context":
-            raise ambiguous(who)
+            raise ambiguous(who, key)
         raise UnknownFieldError(
             f"{who}: unknown field '{str(key)[:80]}' (schema '{schema}').{nearest(str(key), known)} "
             "Anything of your own belongs into 'metadata'."
@@ -247,14 +275,31 @@ def check_document(key: str, who: str) -> None:
         )
 
 
-def ambiguous(who: str) -> AmbiguousFieldError:
-    """Return the error about a key ``context`` that may be either."""
+def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
+    """Whether what stands under ``context`` may be either of two fields; that of a trace's span is an object."""
+    return not hasattr(context, "items") and any(name in absent for name in TEXTS_OF.values())
+
+
+def ambiguous(who: str, column: str) -> AmbiguousFieldError:
+    """Return the error about a column ``context`` that may be either."""
+    named = (shlex.quote(f"{column}={name}") for name in (*sorted(TEXTS_OF.values()), "metadata"))
     return AmbiguousFieldError(
-        f"{who}: field 'context' means the retrieved text in some systems and the ideal one in others. "
+        f"{who}: field '{column}' means the retrieved text in some systems and the ideal one in others. "
         "Name the system with schema= (for example 'aegis' or 'deepeval'), "
-        "or write 'retrieved_contexts' or 'reference_contexts'; on the command line "
-        "--map context=retrieved_contexts, --map context=reference_contexts or --map context=metadata."
+        "or write 'retrieved_contexts' or 'reference_contexts'; on the command line one of: --map "
+        f"{', --map '.join(named)}"
     )
+
+
+def _is_passage(piece: str) -> bool:
+    """Whether a piece of a text may be a text by itself: of three words, or in a script without spaces, and not padded."""
+    words = len(piece.split()) > 2 or (not piece.isascii() and len(piece) > 5)  # noqa: PLR2004 - see above
+    return words and piece == piece.strip(" \t")
+
+
+def _is_object(value: Any) -> bool:
+    """Whether a value is an object that is no document, such as the ``context`` of a trace's span."""
+    return hasattr(value, "items") and text_of(value) is None
 
 
 def letters_of(name: str) -> str:
@@ -273,6 +318,11 @@ def _distance(key: str, name: str) -> int | None:
     most = next((distance for length, distance in _CLOSE if shorter >= length), 0)
     distance = Levenshtein.distance(mine, theirs, score_cutoff=most)
     return distance if distance <= most else None
+
+
+def paths_of(spots: Mapping[str, list[tuple[str, Any]]]) -> set[str]:
+    """Return the paths at which fields stand."""
+    return {path for places in spots.values() for path, _ in places}
 
 
 def rest_of(row: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:

@@ -113,6 +113,11 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
             },
             single_string=True,
         ),
+        "retrieval_qa": _words(
+            user_input="query",
+            response="result",
+            retrieved_contexts="source_documents",
+        ),
         "autoevals": _words(
             user_input="input",
             response="output",
@@ -158,16 +163,16 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
             user_input="query",
             response="response",
             reference="reference",
-            retrieved_contexts="contexts retrieved_texts",
+            retrieved_contexts="contexts retrieved_texts source_nodes",
             reference_contexts="expected_texts",
             retrieved_context_ids="retrieved_ids",
             reference_context_ids="expected_ids",
         ),
         "haystack": _words(
-            user_input="question",
-            response="answer",
+            user_input="question query",
+            response="answer data",
             reference="ground_truth_answer",
-            retrieved_contexts="contexts retrieved_documents",
+            retrieved_contexts="contexts retrieved_documents documents",
             reference_contexts="ground_truth_documents",
         ),
         "giskard": _words(

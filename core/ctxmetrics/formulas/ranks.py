@@ -190,12 +190,10 @@ def _count(k: int) -> int:
 
 
 def _not_negative(value: float, name: str) -> float:
-    number = math.nan  # of what is no number
-    if isinstance(value, Real):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
+    try:
+        number = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        number = math.inf
     if not 0.0 <= number < math.inf:  # false for NaN too
         raise ParameterError(f"{name} is {value!r}: write a finite number of at least 0")
     return number

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from ctxmetrics.errors import ParameterError
 
+_BOOLEAN = frozenset({bool})
+
 
 def share(verdicts: Sequence[bool]) -> float | None:
     """Share of verdicts that are yes.
@@ -37,12 +39,14 @@ def share(verdicts: Sequence[bool]) -> float | None:
 
 def checked_verdicts(values: Sequence[bool], name: str) -> list[bool]:
     """Check that every value is a verdict; what equals a boolean, such as 0 and 1, becomes one."""
-    checked = []
-    for index, value in enumerate(values):
-        if value not in (True, False):  # a tuple, because a value that cannot be hashed is asked too
-            raise ParameterError(f"{name}[{index}] is {value!r}: a verdict is True or False")
-        checked.append(bool(value))
-    return checked
+    if _BOOLEAN.issuperset(map(type, values)):  # as nearly always
+        return [*values]
+    wrong = [
+        index for index, value in enumerate(values) if value not in (True, False)
+    ]  # a tuple: no hash is needed
+    if wrong:
+        raise ParameterError(f"{name}[{wrong[0]}] is {values[wrong[0]]!r}: a verdict is True or False")
+    return [*map(bool, values)]
 
 
 def ratio(numerator: float, denominator: int) -> float | None:

@@ -6,7 +6,10 @@ A judge of one's own needs two methods; see ``examples/own_judge.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from sys import intern
+
+# Not typing's: before Python 3.12 that one asks an object for its attributes, and some raise.
+from typing_extensions import Protocol, runtime_checkable
 
 from ctxmetrics.verdicts import Usage, Verdict
 
@@ -33,13 +36,13 @@ class JudgeRequest:
 
     @property
     def unit_ids(self) -> tuple[str, ...]:
-        """``("s1", "s2", ..)``."""
-        return tuple(f"s{number}" for number in range(1, len(self.units) + 1))
+        """``("s1", "s2", ..)``; all verdicts of a process share them, which takes less memory."""
+        return tuple(intern(f"s{number}") for number in range(1, len(self.units) + 1))
 
     @property
     def context_ids(self) -> tuple[str, ...]:
         """``("c1", "c2", ..)``."""
-        return tuple(f"c{number}" for number in range(1, len(self.contexts) + 1))
+        return tuple(intern(f"c{number}") for number in range(1, len(self.contexts) + 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

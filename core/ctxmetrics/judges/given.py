@@ -1,19 +1,14 @@
 """What to write, where something else than a judge or a model was given.
 
-Models of frameworks are known by the package of their class: nothing is imported.
+Models of frameworks are known by the package of their class: nothing is imported. An adapter names that package, and its
+own class that makes a model of it, under the entry point group ``ctxmetrics.model_classes``.
 """
 
 from __future__ import annotations
 
-from ctxmetrics.models.base import Model
+from importlib.metadata import entry_points
 
-# By the package that a class comes from: the package and the class that make a model of it.
-_WRAPPERS = {
-    "langchain_core": ("ctxmetrics_langchain", "ChatModel"),
-    "deepeval": ("ctxmetrics_deepeval", "DeepEvalModel"),
-    "ragas": ("ctxmetrics_ragas", "RagasModel"),
-    "pydantic_ai": ("ctxmetrics_pydantic_evals", "PydanticAIModel"),
-}
+from ctxmetrics.models.base import Model
 
 
 def instead_of(given: object) -> str | None:
@@ -26,7 +21,6 @@ def instead_of(given: object) -> str | None:
         package = kind.__module__.partition(".")[0]
         if package == "openai":
             return "LLMJudge(OpenAIModel('MODEL'))"
-        if package in _WRAPPERS:
-            module, name = _WRAPPERS[package]
-            return f"LLMJudge({name}(model)), after: from {module} import {name}"
+        for known in entry_points(group="ctxmetrics.model_classes", name=package):
+            return f"LLMJudge({known.attr}(model)), after: from {known.module} import {known.attr}"
     return None

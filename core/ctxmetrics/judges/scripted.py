@@ -48,7 +48,8 @@ class ScriptedModel:
             entries = {step: tuple(given) for step, given in self.replies.items() if given}
             object.__setattr__(self, "replies", FrozenDict(entries))
             text = json.dumps(entries, sort_keys=True, ensure_ascii=False)
-            identity = self.identity or f"scripted:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+            digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+            identity = self.identity or f"scripted:{digest[:16]}"
         object.__setattr__(self, "identity", identity)
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:

@@ -20,7 +20,7 @@ from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.metrics.signals import SIGNALS
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
-from ctxmetrics.verdicts import Usage, Verdict, unjudged
+from ctxmetrics.verdicts import Usage, Verdict
 
 Formula = Literal["average_precision", "share"]
 # Field metadata of parameters that change the number: they are part of the metric's name.
@@ -142,11 +142,10 @@ class Metric(ABC):
             MissingFieldError: Names the sample, the fields and the metric.
         """
         if missing := [name for name in self.requires if getattr(sample, name) is None]:
-            who = "The sample" if sample.id is None else f"Sample {sample.id!r}"
             facts = "reference" in missing and sample.reference_facts
             fix = "Count its facts with unit='fact'" if facts else "Fill the field"
             raise MissingFieldError(
-                f"{who} has no {' and no '.join(missing)}, which {self.name} needs. "
+                f"{sample.called()} has no {' and no '.join(missing)}, which {self.name} needs. "
                 f"{fix}, map it with schema=, or leave the metric out."
             )
 
@@ -183,11 +182,7 @@ class Metric(ABC):
 
         Verdicts may be given as a function, which is called when they are first read.
         """
-        rules = self.rules
-        scaled = on_scale(value, rules.scale)
-        if self.strict and scaled is not None and scaled < rules.scale:
-            scaled = 0.0
-        band = None
+        rules, scaled, band = self.rules, self.scaled(value), None
         if rules.bands and self.banded and scaled is not None:
             band = next((item.text for item in rules.bands if scaled >= item.edge), None)
         signals_of = SIGNALS.get(rules.signals or "") if self.signalled else None
@@ -215,6 +210,13 @@ class Metric(ABC):
             counted=self.counts,
             context_lengths=context_lengths,
         )
+
+    def scaled(self, value: float | None) -> float | None:
+        """Move a value from the 0-1 scale to that of the convention; what is below a perfect score is 0 when strict."""
+        scaled = on_scale(value, self.rules.scale)
+        if self.strict and scaled is not None and scaled < self.rules.scale:
+            return 0.0
+        return scaled
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Apply the formula to complete verdicts: their share that is yes, unless the metric has another."""
@@ -245,6 +247,50 @@ class Metric(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ListMetric(Metric):
+    """A metric that compares two lists: what was retrieved, and what should have been."""
+
+    def score(self, sample: Sample) -> Score:
+        """Score one sample; see the class. The verdicts are made when they are first read."""
+        self.check_sample(sample)
+        retrieved, reference = self.sides(sample)
+        empty = self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
+        if empty is not None:
+            return empty
+        value, found = self.compare(retrieved, reference)
+        return self.build(sample, value, _Later(self, tuple(found), retrieved, reference))
+
+    def sides(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
+        """Return the two lists: the first k that were retrieved, and the reference."""
+        retrieved, reference = (getattr(sample, name) for name in self.requires)
+        return retrieved[: self.top_k], reference
+
+    @abstractmethod
+    def compare(self, retrieved: Sequence[Any], reference: Any) -> tuple[float | None, Sequence[Any]]:
+        """Return the value on the 0-1 scale of two lists that are not empty, and for each verdict what it is made of."""
+
+    @abstractmethod
+    def verdicts(self, found: Any, retrieved: Sequence[Any], reference: Any) -> Sequence[Verdict]:
+        """Return the verdicts of what was found in two lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """The verdicts of two lists, until they are made: so long they take a tenth of the memory."""
+
+    metric: ListMetric
+    found: Sequence[Any]
+    retrieved: Sequence[Any]
+    reference: Any
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __call__(self) -> Sequence[Verdict]:
+        return self.metric.verdicts(self.found, self.retrieved, self.reference)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Precision(Metric):
     """What all precisions share: the choice of the formula."""
 
@@ -261,7 +307,7 @@ class Precision(Metric):
 
 def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     """Return the reason code and the message of missing verdicts, or (None, None) when there are none."""
-    missing = unjudged(verdicts)
+    missing = [verdict for verdict in verdicts if verdict.value is None]
     if not missing:
         return None, None
     ids = [verdict.id for verdict in missing]
@@ -275,10 +321,8 @@ def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     return "not_judged", f"{len(ids)} of {len(verdicts)} not judged{because}: {listed}{detail}"
 
 
-@lru_cache(maxsize=256)
-def _provenance(**given: Any) -> Provenance:
-    """Return the provenance; scores of one run share it, which takes less memory than one each."""
-    return Provenance(**given)
+# Scores of one run share their provenance, which takes less memory than one each.
+_provenance = lru_cache(maxsize=256)(Provenance)
 
 
 def check_parameters(metric: type[Metric], given: Iterable[str], *, also: Iterable[str] = ()) -> None:

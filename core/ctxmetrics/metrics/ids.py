@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import hit_rate, ndcg, precision_at_k, reciprocal_rank
-from ctxmetrics.metrics.base import NAMED, Formula, Metric, Precision, named_choice
+from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, Precision, named_choice
 from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ctxmetrics.conventions import Family
     from ctxmetrics.samples import Sample
-    from ctxmetrics.scores import Score
 
 _LARGEST_GRADE = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)
-class IDMetric(Metric):
+class IDMetric(ListMetric):
     """A metric that compares the retrieved ids with the reference ids.
 
     Ids are compared as strings: ``1`` and ``"1"`` are one id. A repeated id counts once, at its first rank.
@@ -35,27 +32,21 @@ class IDMetric(Metric):
     counts_reference: ClassVar[bool] = False
     """Whether there is a verdict for each reference id; else there is one for each retrieved id, in rank order."""
 
-    def score(self, sample: Sample) -> Score:
-        """Score one sample; see the class."""
-        self.check_sample(sample)
-        retrieved = dict.fromkeys((sample.retrieved_context_ids or ())[: self.top_k])
-        reference = dict.fromkeys(sample.reference_context_ids or ())
-        if (
-            empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
-        ) is not None:
-            return empty
+    def compare(
+        self, retrieved: Sequence[str], reference: Iterable[str]
+    ) -> tuple[float | None, Sequence[bool]]:
+        """Return the value of two lists of ids that are not empty, and for each that is counted whether it is a hit."""
         counted, others = (reference, retrieved) if self.counts_reference else (retrieved, reference)
-        hits = [id_ in others for id_ in counted]
-        return self.build(
-            sample,
-            self.to_value_of(sample, retrieved, hits),
-            lambda: [_hit(id_) if hit else _miss(id_) for id_, hit in zip(counted, hits, strict=True)],
-        )
+        there = {*others}
+        hits = [id_ in there for id_ in dict.fromkeys(counted)]
+        return self.to_value(hits), hits
 
-    def to_value_of(self, sample: Sample, retrieved: Iterable[str], hits: Sequence[bool]) -> float | None:
-        """Apply the formula; a metric that reads more than the verdicts overrides this."""
-        del sample, retrieved
-        return self.to_value(hits)
+    def verdicts(
+        self, found: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
+    ) -> list[Verdict]:
+        """Return a verdict an id that is counted."""
+        counted = dict.fromkeys(reference if self.counts_reference else retrieved)
+        return [_hit(id_) if hit else _miss(id_) for id_, hit in zip(counted, found, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,11 +144,19 @@ class IDBasedNDCG(IDMetric):
     base_name: ClassVar[str] = "id_based_ndcg"
     formula_name: ClassVar[str] = "ndcg"
 
-    def to_value_of(self, sample: Sample, retrieved: Iterable[str], hits: Sequence[bool]) -> float | None:
-        """Compare the grades in rank order with those in their best order."""
-        del hits
-        grades = _grades(sample)
-        return ndcg([grades.get(id_, 0) for id_ in retrieved], list(grades.values()), self.top_k)
+    def sides(self, sample: Sample) -> tuple[Sequence[str], Iterable[str]]:
+        """Return the retrieved ids, and the grades of the reference ids."""
+        retrieved, reference = super().sides(sample)
+        return retrieved, _grades(sample) if retrieved and reference else reference
+
+    def compare(
+        self, retrieved: Sequence[str], reference: Iterable[str]
+    ) -> tuple[float | None, Sequence[bool]]:
+        """Compare the grades in rank order with those in their best order; an id without one has the grade 1."""
+        grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
+        _, hits = super().compare(retrieved, grades)
+        gains = [grades.get(id_, 0.0) for id_ in dict.fromkeys(retrieved)]
+        return ndcg(gains, list(grades.values()), self.top_k), hits
 
 
 # An id of many samples has one verdict for all, which takes less memory; so does a key that is one text.
@@ -177,7 +176,7 @@ def _grades(sample: Sample) -> dict[str, float]:
     Raises:
         SampleError: The label is no mapping, a grade is no number, or a grade contradicts the reference ids.
     """
-    who = "The sample" if sample.id is None else f"Sample {sample.id!r}"
+    who = sample.called()
     given = sample.labels.get("relevance") or {}
     if not isinstance(given, Mapping):
         raise SampleError(

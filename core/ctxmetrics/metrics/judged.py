@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -165,8 +166,39 @@ class JudgedMetric(Metric):
         return await self.ask(judge, request)
 
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
-        """Ask this metric's question; the verdicts are those the formula counts."""
-        return await ask_judge(judge, request, about_units=self.counts_units)
+        """Ask this metric's question; the verdicts are those the formula counts.
+
+        Exactly one verdict a unit, or a context, comes back, in order: no judge can change a denominator or a rank.
+        """
+        supports = getattr(self, "relevance", None) == "supports"
+        about_units = self.counts_units or supports
+        ids, texts = (
+            (request.unit_ids, request.units) if about_units else (request.context_ids, request.contexts)
+        )
+        missing = _MISSING
+        try:
+            judgement = checked_answer(
+                await (judge.attribute if about_units else judge.rate)(request), Judgement
+            )
+        except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
+            remember_keys_of(judge)
+            code, reason = failure(error)
+            judgement, missing = Judgement(verdicts=()), replace(missing, code=code, reason=reason)
+        by_id: dict[str, Verdict] = {}
+        for verdict in judgement.verdicts:
+            if verdict.id in by_id and by_id[verdict.id].value != verdict.value:
+                by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
+            else:
+                by_id.setdefault(verdict.id, verdict)
+        verdicts = []
+        for id_, text in zip(ids, texts, strict=True):
+            verdict = by_id.get(id_, missing)
+            # also where it is a copy, which takes memory
+            if verdict.id is not id_ or verdict.text is not text:
+                verdict = replace(verdict, id=id_, text=text)
+            verdicts.append(checked_verdict(verdict, request.contexts))
+        found = _supporting(verdicts, request) if supports else tuple(verdicts)
+        return replace(judgement, verdicts=found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,13 +247,6 @@ class ContextPrecision(_RatedPrecision):
 
     relevance: Relevance = field(default="useful", metadata=named_choice(Relevance))
 
-    async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
-        """Ask which contexts are useful, or which units they support."""
-        judgement = await ask_judge(judge, request, about_units=self.relevance == "supports")
-        if self.relevance == "supports":
-            return replace(judgement, verdicts=_supporting(judgement.verdicts, request))
-        return judgement
-
 
 @dataclass(frozen=True, kw_only=True)
 class ContextUtilization(_RatedPrecision):
@@ -243,38 +268,6 @@ class ContextUtilization(_RatedPrecision):
 
 
 _MISSING = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
-
-
-async def ask_judge(judge: Judge, request: JudgeRequest, *, about_units: bool) -> Judgement:
-    """Ask a judge which contexts support each unit, or which contexts are useful for the answer.
-
-    Exactly one verdict a unit, or a context, comes back, in order: no judge can change a denominator or a rank.
-    """
-    ids, texts = (
-        (request.unit_ids, request.units) if about_units else (request.context_ids, request.contexts)
-    )
-    missing = _MISSING
-    try:
-        judgement = checked_answer(
-            await (judge.attribute if about_units else judge.rate)(request), Judgement
-        )
-    except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
-        remember_keys_of(judge)
-        code, reason = failure(error)
-        judgement, missing = Judgement(verdicts=()), replace(missing, code=code, reason=reason)
-    by_id: dict[str, Verdict] = {}
-    for verdict in judgement.verdicts:
-        if verdict.id in by_id and by_id[verdict.id].value != verdict.value:
-            by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
-        else:
-            by_id.setdefault(verdict.id, verdict)
-    verdicts = []
-    for id_, text in zip(ids, texts, strict=True):
-        verdict = by_id.get(id_, missing)
-        if (verdict.id, verdict.text) != (id_, text):
-            verdict = replace(verdict, id=id_, text=text)
-        verdicts.append(checked_verdict(verdict, request.contexts))
-    return replace(judgement, verdicts=tuple(verdicts))
 
 
 def failure(error: Exception) -> tuple[str, str]:
@@ -300,9 +293,9 @@ def default_judge() -> Judge:
     return LexicalJudge()
 
 
-def _supporting(units: tuple[Verdict, ...], request: JudgeRequest) -> tuple[Verdict, ...]:
+def _supporting(units: Sequence[Verdict], request: JudgeRequest) -> tuple[Verdict, ...]:
     """Return for each context whether some unit rests on it; unknown while a unit is not judged."""
-    rests = Attribution(units, tuple(map(len, request.contexts))).rests_on()
+    rests = Attribution(tuple(units), tuple(map(len, request.contexts))).rests_on()
     missing = [unit for unit in units if unit.value is None]
     verdicts = []
     for index, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):

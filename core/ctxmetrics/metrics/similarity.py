@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.nli.scores import PredictionError, read_scores
+from ctxmetrics.judges.nli.batches import PredictionError, read_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,46 +164,6 @@ def similarities(
     return found
 
 
-def deciding_similarities(
-    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
-) -> tuple[list[float], list[float]]:
-    """Find which texts of both sides reach a cutoff, with fewer comparisons than `best_matches` needs.
-
-    A text that is above the cutoff is not compared any further.
-
-    Args:
-        retrieved: The retrieved contexts.
-        references: The reference contexts.
-        measure: A named measure.
-        cutoff: The similarity that matters, 0 to 1.
-
-    Returns:
-        A similarity for each retrieved and for each reference context: above the cutoff, equal to it or below it as the
-        highest one is.
-    """
-    rows, columns = dict.fromkeys(retrieved), dict.fromkeys(references)
-    common = rows.keys() & columns.keys()
-    found = dict.fromkeys(common, 1.0)
-    open_rows = [text for text in rows if text not in common]
-    open_columns = [text for text in columns if text not in common]
-    settled = [*common]
-    for side in (open_rows, open_columns):
-        found |= dict.fromkeys(side, 0.0)
-
-    def compare(these: Sequence[str], those: Sequence[str]) -> None:
-        """Compare each of these with each of those, and keep what is higher than what was known."""
-        if these and those:
-            values = similarities(these, those, measure, cutoff)
-            for texts, highest in ((these, values.max(axis=1)), (those, values.max(axis=0))):
-                for text, value in zip(texts, highest.tolist(), strict=True):
-                    found[text] = max(found[text], value)
-
-    compare(open_rows, open_columns)
-    compare([text for text in open_rows if found[text] <= cutoff], settled)
-    compare(settled, [text for text in open_columns if found[text] <= cutoff])
-    return [found[text] for text in retrieved], [found[text] for text in references]
-
-
 def _compared(
     retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
 ) -> BestMatches:
@@ -219,17 +179,22 @@ def _compared(
         open_columns = [text for text in columns if text not in common]
         settled = [*common]
         values = similarities(open_rows, open_columns, measure, cutoff)
-
-        def compare_rows(texts: Sequence[str], least: float) -> NDArray[np.float64]:
-            return similarities(texts, settled, measure, least)
-
-        def compare_columns(texts: Sequence[str], least: float) -> NDArray[np.float64]:
-            return similarities(settled, texts, measure, least).T
-
         of_columns = [columns[text] for text in (*open_columns, *settled)]
         of_rows = [rows[text] for text in (*open_rows, *settled)]
-        best_rows |= _best(open_rows, of_columns, values, compare_rows, cutoff)
-        best_columns |= _best(open_columns, of_rows, values.T, compare_columns, cutoff)
+        best_rows |= _best(
+            open_rows,
+            of_columns,
+            values,
+            lambda texts, least: similarities(texts, settled, measure, least),
+            cutoff,
+        )
+        best_columns |= _best(
+            open_columns,
+            of_rows,
+            values.T,
+            lambda texts, least: similarities(settled, texts, measure, least).T,
+            cutoff,
+        )
     return BestMatches(
         for_references=tuple([best_columns[text] for text in references]),
         for_retrieved=tuple([best_rows[text] for text in retrieved]),

@@ -9,9 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 from urllib.parse import unquote
@@ -20,7 +19,7 @@ from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.conventions import Family
 from ctxmetrics.errors import SampleError
-from ctxmetrics.fields import SPAN_MARK
+from ctxmetrics.fields import SPAN_MARK, write_span
 from ctxmetrics.formulas import (
     Span,
     average_precision,
@@ -35,9 +34,8 @@ from ctxmetrics.formulas import (
     span_precision,
     span_recall,
 )
-from ctxmetrics.metrics.base import NAMED, Metric, named_choice
+from ctxmetrics.metrics.base import NAMED, ListMetric, named_choice
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Evidence, Verdict
 
 SpanUnit = Literal["character", "span"]
@@ -50,7 +48,7 @@ _SHOWN_PARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class LocatedText:
     """An id of a sample with the span it names.
 
     Attributes:
@@ -72,7 +70,7 @@ class Passage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpanMetric(Metric):
+class SpanMetric(ListMetric):
     """A metric that compares the retrieved spans with the reference spans, character by character.
 
     Attributes:
@@ -89,32 +87,20 @@ class SpanMetric(Metric):
         super().__post_init__()
         check_number(f"{self.base_name}: min_cover", self.min_cover, 0, 1)
 
-    def score(self, sample: Sample) -> Score:
-        """Score one sample; see the class.
+    def sides(self, sample: Sample) -> tuple[Sequence[LocatedText], Sequence[LocatedText]]:
+        """Read the spans of both sides; a reference span that stands there twice is one.
 
         Raises:
-            MissingFieldError: The sample lacks a field the metric needs.
             SampleError: An id names no span, or one source is spelled in two ways.
         """
-        self.check_sample(sample)
-        retrieved = list(_passages(sample, "retrieved_context_ids", sample.retrieved_contexts))[
-            : self.top_k
-        ]
-        listed = _passages(sample, "reference_context_ids", sample.reference_contexts)
-        reference = list({passage.span: passage for passage in listed}.values())
+        retrieved, reference = (
+            list(_passages(sample, name, getattr(sample, texts)))
+            for name, texts in zip(self.requires, self.uses, strict=True)
+        )
+        retrieved = retrieved[: self.top_k]
+        reference = list({passage.span: passage for passage in reference}.values())
         _check_spelling(sample, [*retrieved, *reference])
-        if (
-            empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
-        ) is not None:
-            return empty
-        value, verdicts = self.compare(retrieved, reference)
-        return self.build(sample, value, verdicts)
-
-    @abstractmethod
-    def compare(
-        self, retrieved: Sequence[Passage], reference: Sequence[Passage]
-    ) -> tuple[float | None, list[Verdict]]:
-        """Return the value and the verdicts of two sides that are not empty."""
+        return retrieved, reference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,16 +130,22 @@ class SpanBasedContextRecall(SpanMetric):
         object.__setattr__(self, "formula_name", f"share_of_{self.unit}s")
 
     def compare(
-        self, retrieved: Sequence[Passage], reference: Sequence[Passage]
-    ) -> tuple[float | None, list[Verdict]]:
-        """Return the share that was found, and a verdict a reference span."""
+        self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
+    ) -> tuple[float | None, Sequence[bool]]:
+        """Return the share that was found, and for each reference span whether it was."""
         found = merged_spans([passage.span for passage in retrieved])
         wanted = [passage.span for passage in reference]
         hits = covered_spans(wanted, found, self.min_cover)
-        value = share(hits) if self.unit == "span" else span_recall(wanted, found)
-        return value, [
-            _of_reference(passage, hit, found, retrieved)
-            for passage, hit in zip(reference, hits, strict=True)
+        return share(hits) if self.unit == "span" else span_recall(wanted, found), hits
+
+    def verdicts(
+        self, found: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
+    ) -> list[Verdict]:
+        """Return a verdict a reference span."""
+        merged = merged_spans([passage.span for passage in retrieved])
+        return [
+            _of_reference(passage, hit, merged, retrieved)
+            for passage, hit in zip(reference, found, strict=True)
         ]
 
 
@@ -183,20 +175,24 @@ class SpanBasedContextPrecision(SpanMetric):
     formula: SpanFormula = field(default="share", metadata=named_choice(SpanFormula))
 
     def compare(
-        self, retrieved: Sequence[Passage], reference: Sequence[Passage]
-    ) -> tuple[float | None, list[Verdict]]:
-        """Return the precision, and a verdict a retrieved context."""
+        self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
+    ) -> tuple[float | None, Sequence[bool]]:
+        """Return the precision, and for each retrieved context whether it is relevant."""
         found = [passage.span for passage in retrieved]
         wanted = [passage.span for passage in reference]
         hits = relevant_spans(found, wanted, self.min_cover)
         if self.formula == "ap":
-            value = average_precision(hits, epsilon=self.rules.epsilon)
-        else:
-            value = (span_iou if self.formula == "iou" else span_precision)(wanted, found)
-        whole = merged_spans(wanted)
-        return value, [
-            _of_retrieved(index, passage, hit, whole)
-            for index, (passage, hit) in enumerate(zip(retrieved, hits, strict=True))
+            return average_precision(hits, epsilon=self.rules.epsilon), hits
+        return (span_iou if self.formula == "iou" else span_precision)(wanted, found), hits
+
+    def verdicts(
+        self, found: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
+    ) -> list[Verdict]:
+        """Return a verdict a retrieved context."""
+        merged = merged_spans([passage.span for passage in reference])
+        return [
+            _of_retrieved(index, passage, hit, merged)
+            for index, (passage, hit) in enumerate(zip(retrieved, found, strict=True))
         ]
 
 
@@ -230,24 +226,20 @@ def read_span(id_: str, where: str) -> Span:
     return source, start, end
 
 
-def _passages(sample: Sample, name: str, texts: Sequence[str] | None) -> Iterator[Passage]:
+def _passages(sample: Sample, name: str, texts: Sequence[str] | None) -> Iterator[LocatedText]:
     ids: tuple[str, ...] = getattr(sample, name)
     known = texts if texts is not None and len(texts) == len(ids) else None
     for index, id_ in enumerate(ids):
-        span = read_span(id_, f"{_who(sample)}: field '{name}', item {index + 1}")
+        span = read_span(id_, f"{sample.called()}: field '{name}', item {index + 1}")
         text = known[index] if known else None
         length = span[2] - span[1]
         if text is None or len(text) == length:
-            yield Passage(id_, span, text)
+            yield LocatedText(id_, span, text)
         else:
-            yield Passage(id_, span, note=f"its text has {len(text)} characters, its span {length}")
+            yield LocatedText(id_, span, note=f"its text has {len(text)} characters, its span {length}")
 
 
-def _who(sample: Sample) -> str:
-    return "The sample" if sample.id is None else f"Sample {sample.id!r}"
-
-
-def _check_spelling(sample: Sample, passages: Sequence[Passage]) -> None:
+def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
     """Raise where one source is spelled in two ways: its spans would never meet.
 
     Raises:
@@ -258,7 +250,7 @@ def _check_spelling(sample: Sample, passages: Sequence[Passage]) -> None:
         other = spelled.setdefault(plain_source(source), source)
         if other != source:
             raise SampleError(
-                f"{_who(sample)}: {other[:_SHOWN]!r} and {source[:_SHOWN]!r} are one source, spelled in two ways. "
+                f"{sample.called()}: {other[:_SHOWN]!r} and {source[:_SHOWN]!r} are one source, spelled in two ways. "
                 f"Write {min(other, source, key=len)[:_SHOWN]!r} in all ids."
             )
 
@@ -271,7 +263,7 @@ def plain_source(source: str) -> str:
 
 
 def _of_reference(
-    passage: Passage, hit: bool, merged: Sequence[Span], retrieved: Sequence[Passage]
+    passage: LocatedText, hit: bool, merged: Sequence[Span], retrieved: Sequence[LocatedText]
 ) -> Verdict:
     """Say what part of a reference span was found, by which contexts, and which part was missed."""
     source, start, end = passage.span
@@ -306,7 +298,7 @@ def _of_reference(
     )
 
 
-def _of_retrieved(index: int, passage: Passage, hit: bool, reference: Sequence[Span]) -> Verdict:
+def _of_retrieved(index: int, passage: LocatedText, hit: bool, reference: Sequence[Span]) -> Verdict:
     """Say how much of a retrieved context is reference text."""
     _, start, end = passage.span
     parts = common_spans([passage.span], reference)
@@ -322,7 +314,7 @@ def _of_retrieved(index: int, passage: Passage, hit: bool, reference: Sequence[S
     )
 
 
-def _evidence(index: int, passage: Passage, part: Span, *, whole: bool) -> Iterator[Evidence]:
+def _evidence(index: int, passage: LocatedText, part: Span, *, whole: bool) -> Iterator[Evidence]:
     quote = passage.cut(part)
     if quote is not None:
         begin = passage.span[1]
@@ -343,7 +335,7 @@ def _part(part: Span, text: str | None) -> dict[str, Any]:
     return {"start": part[1], "end": part[2], **known}
 
 
-def _listed(parts: Sequence[Span], passage: Passage) -> str:
+def _listed(parts: Sequence[Span], passage: LocatedText) -> str:
     shown = []
     for part in parts[:_SHOWN_PARTS]:
         text = passage.cut(part)
@@ -355,7 +347,7 @@ def _listed(parts: Sequence[Span], passage: Passage) -> str:
     return ", ".join([*shown, f"{more} more"] if more else shown)
 
 
-def _like(source: str, retrieved: Sequence[Passage]) -> str | None:
+def _like(source: str, retrieved: Sequence[LocatedText]) -> str | None:
     """Return a retrieved source, other than this one, that has its file name."""
     name = posixpath.basename(plain_source(source))
     others = (passage.span[0] for passage in retrieved)
@@ -367,3 +359,14 @@ def _like(source: str, retrieved: Sequence[Passage]) -> str | None:
         ),
         None,
     )
+
+
+def labelled(sample: Sample, spans: Sequence[Span], origin: str) -> Sample:
+    """Return a sample with the union of spans as its reference ids, and where these come from."""
+    ids = tuple(write_span(*span) for span in merged_spans(spans))
+    return replace(sample, reference_context_ids=ids, metadata=marked(sample, origin))
+
+
+def marked(sample: Sample, origin: str) -> dict[str, Any]:
+    """Return a sample's metadata with where its reference spans come from."""
+    return {**sample.metadata, "reference_spans": origin}

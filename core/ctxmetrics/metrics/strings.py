@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.conventions import Family
-from ctxmetrics.metrics.base import NAMED, Metric, Precision
+from ctxmetrics.metrics.base import NAMED, ListMetric, Precision
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StringMetric(Metric):
+class StringMetric(ListMetric):
     """A metric whose verdicts come from string similarity.
 
     Attributes:
@@ -50,44 +50,36 @@ class StringMetric(Metric):
 
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class."""
+        self.check_sample(sample)
+        return self.check_texts(sample) or super().score(sample)
+
+    def compare(
+        self, retrieved: Sequence[str], reference: Sequence[str]
+    ) -> tuple[float | None, list[tuple[Match | None, bool]]]:
+        """Return the value of two lists of texts, and for each that is counted its best match and whether it is a hit."""
         from ctxmetrics.metrics.similarity import best_matches
 
-        self.check_sample(sample)
-        if (refused := self.check_texts(sample)) is not None:
-            return refused
-        retrieved = (sample.retrieved_contexts or ())[: self.top_k]
-        reference = sample.reference_contexts or ()
-        if (
-            empty := self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
-        ) is not None:
-            return empty
-        cutoff = 0.0 if self.explain else self.min_similarity
-        matches = best_matches(retrieved, reference, self.similarity, cutoff)
-        found, counted = matches.for_retrieved, retrieved
-        if self.counts_reference:
-            found, counted = matches.for_references, reference
-        hits = self.hits([-1.0 if match is None else match.similarity for match in found])
-        return self.build(
-            sample, self.to_value(hits), lambda: self._verdicts(found, hits, counted, retrieved)
-        )
-
-    def hits(self, similarities: Sequence[float]) -> list[bool]:
-        """Return which similarities of best matches are a yes."""
         cut = self.min_similarity
-        if self.counts_reference and self.rules.strict_string_recall:
-            return [similarity > cut for similarity in similarities]
-        return [similarity >= cut for similarity in similarities]
+        matches = best_matches(retrieved, reference, self.similarity, 0.0 if self.explain else cut)
+        found = matches.for_references if self.counts_reference else matches.for_retrieved
+        above = self.counts_reference and self.rules.strict_string_recall
+        hits = [
+            match is not None and (match.similarity > cut if above else match.similarity >= cut)
+            for match in found
+        ]
+        return self.to_value(hits), list(zip(found, hits, strict=True))
 
-    def _verdicts(
+    def verdicts(
         self,
-        found: Sequence[Match | None],
-        hits: Sequence[bool],
-        counted: Sequence[str],
+        found: Sequence[tuple[Match | None, bool]],
         retrieved: Sequence[str],
+        reference: Sequence[str],
     ) -> list[Verdict]:
+        """Return a verdict a text that is counted, with the one that it is most like."""
+        counted = reference if self.counts_reference else retrieved
         kind, others = ("r", "retrieved context") if self.counts_reference else ("c", "reference context")
         verdicts = []
-        for number, (match, hit, text) in enumerate(zip(found, hits, counted, strict=True), 1):
+        for number, ((match, hit), text) in enumerate(zip(found, counted, strict=True), 1):
             evidence: tuple[Evidence, ...] = ()
             if match is not None and hit:
                 at = match.place if self.counts_reference else number - 1

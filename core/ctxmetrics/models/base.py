@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._secrets import masked
+# Not typing's: before Python 3.12 that one asks an object for its attributes, and some raise.
+from typing_extensions import Protocol, runtime_checkable
+
+from ctxmetrics._runtime.failures import UnusableReplyError
+from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
@@ -29,6 +33,8 @@ _MOST = 1_000_000_000
 # Characters of a token, by the rule of thumb.
 _CHARACTERS = 4
 _LONGEST_NAME = 200
+# How servers say that a reply was cut off.
+_CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +102,26 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
         cost=None if cost is None else float(cost),
         estimated=given is None or counted is None or getattr(usage, "estimated", False) is True,
     )
+
+
+def check_finished(finish_reason: object, refusal: object = None, usage: Usage = ONE_CALL) -> None:
+    """Raise where a reply is no answer.
+
+    Args:
+        finish_reason: Why the server says that the reply ended. Untrusted, like the next one.
+        refusal: What the model says instead of an answer; or whether it declined.
+        usage: What the reply cost.
+
+    Raises:
+        UnusableReplyError: It was cut off by a length limit, or the model or a content filter declined.
+    """
+    reason = str(finish_reason).lower()
+    if refusal or reason == "content_filter":
+        said = f": {safe_text(refusal)}" if isinstance(refusal, str) else ""
+        message = f"the model, or a content filter, refused to answer{said}"
+        raise UnusableReplyError(message, reason_code="refused", usage=usage)
+    if reason in _CUT_OFF:
+        raise UnusableReplyError("a length limit cut the reply off", reason_code="truncated", usage=usage)
 
 
 def message_text(content: object) -> str:

@@ -20,8 +20,9 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.models.base import Reply, message_text, served_name
+from ctxmetrics.models.base import Reply, check_finished, message_text, served_name
 from ctxmetrics.verdicts import Usage
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
@@ -32,13 +33,14 @@ _NO_PARAMETER = re.compile(
     r"|timeout|retr|cache|callback|verbose|client|run_config|^metadata$|^tags$",
     re.IGNORECASE,
 )
-_CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
 # How messages begin with which libraries report a body that is no chat completion.
 _NO_COMPLETION = (
     "Unexpected response type from OpenAI-compatible endpoint",  # langchain-openai
     "No choices in OpenAI response",  # Instructor
     "Invalid response from openai",  # pydantic-ai
 )
+# The same for a refusal where a tool call was asked for.
+_REFUSAL = "Unable to generate a response due to "  # Instructor
 _PLAIN = (str, int, float, bool, type(None))
 
 # The names of what has none of its own, by its id, for as long as it lives: see `unique_name`.
@@ -90,7 +92,7 @@ def describe(
     """Return an identity: class, model name, address, and a digest of the parameters.
 
     Every attribute of plain data counts as a parameter, except those whose name says that they hold a secret or
-    change no answer. An object that names no model gets a name of its own, which lasts as long as the object: two of
+    change no answer; so does the ``mode`` of a layer's client, which says how it asks (Instructor). An object that names no model gets a name of its own, which lasts as long as the object: two of
     them never share a judgement, nor do two processes.
 
     Args:
@@ -100,6 +102,12 @@ def describe(
         skip: Attributes of the wrapped layers that the wrapper sets itself, for the time of a call.
     """
     parameters = [_parameters(layer, skip if depth else ()) for depth, layer in enumerate(layers)]
+    clients: list[Any] = [getattr(layer, "client", None) for layer in layers]
+    parameters += [
+        {**_parameters(client, ()), "mode": str(client.mode)}
+        for client in clients
+        if hasattr(client, "mode")
+    ]
     told = (getattr(layer, attribute, None) for layer in layers for attribute in _NAMES)
     model = name or next((found for found in told if isinstance(found, str) and found), None)
     address = next((found for layer in layers if (found := _address(layer))), "")
@@ -119,19 +127,6 @@ def token_usage(counted: object, *, calls: int = 1) -> Usage:
         for names in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
     )
     return Usage(calls=calls, prompt_tokens=sent, completion_tokens=received)  # type: ignore[arg-type]  # not checked yet
-
-
-def check_finished(finish_reason: object, refusal: object = None) -> None:
-    """Raise where a reply is no answer.
-
-    Raises:
-        JudgeError: It was cut off by a length limit, or the model or a content filter declined.
-    """
-    reason = str(finish_reason).lower()
-    if refusal or reason == "content_filter":
-        raise JudgeError("the model refused to answer", reason_code="refused")
-    if reason in _CUT_OFF:
-        raise JudgeError("the reply was cut off by a length limit", reason_code="truncated")
 
 
 def only_choice(choices: Sequence[Any], asked: int = 1) -> Any:
@@ -232,6 +227,7 @@ def unread_reply(error: Exception) -> Reply:
     if kind == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
         check_finished("content_filter")
     cause = error.__cause__ or error
+    check_finished(None, refusal=str(cause).startswith(_REFUSAL))
     # OpenAI's client returns a body that is no chat completion as a string; what uses it expects an object with a choice.
     if (
         isinstance(cause, IndexError)
@@ -241,6 +237,9 @@ def unread_reply(error: Exception) -> Reply:
         raise JudgeError(
             "the server's answer is no chat completion", reason_code="server_error", retryable=True
         ) from None
+    # pydantic-ai validates OpenAI's completion once more: the request was sent, and the answer is refused.
+    if getattr(cause, "title", None) == "ChatCompletion":
+        raise JudgeError(f"the client refused the server's answer: {safe_text(cause)}") from None
     raise cause
 
 
@@ -303,9 +302,10 @@ def validated_texts() -> Iterator[list[str]]:
 def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
     """Return a class to give to a client in place of a reply's schema.
 
-    The client sends it as it would send the schema: name and JSON schema are the same. But it takes any reply, changes
-    no value (a pydantic boolean takes "on" and 1), and what was validated from text keeps the text. So the judge reads
-    what the model wrote, and a client never asks again on its own about a reply that does not fit.
+    The client sends it as it would send the schema: name and JSON schema are the same, with the title and description
+    that clients give to a tool. But it takes any reply, changes no value (a pydantic boolean takes "on" and 1), and
+    what was validated from text keeps the text. So the judge reads what the model wrote, and a client never asks again
+    on its own about a reply that does not fit.
 
     Args:
         schema: The schema of a reply.
@@ -319,7 +319,8 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
 
         @classmethod
         def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-            return schema.model_json_schema(*args, **options)
+            told = {"title": schema.__name__, "description": "The reply."}
+            return {**schema.model_json_schema(*args, **options), **told}
 
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:

@@ -54,7 +54,10 @@ def render(
         attempt: 0 for the first question.
         vote: Number of the vote.
     """
-    body = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    if not body.isascii() or "\x7f" in body:  # other texts hold no invisible character
+        body = _JOINER.sub(_as_escape, _INVISIBLE.sub(_as_escape, body))
+    body = _MARKUP.sub(_as_escape, body)
     nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
     code = nonce[:CODE]
     user = f"BEGIN DATA {nonce}\n{body}\ndata: {code}\nEND DATA {nonce}\n{FORMS[step]}"
@@ -71,14 +74,8 @@ def render(
     )
 
 
-def escape(body: str) -> str:
-    """Write invisible characters and marks that others act on as JSON escapes; the decoded data is the same."""
-    if not body.isascii() or "\x7f" in body:  # other texts hold no invisible character
-        body = _JOINER.sub(_as_escape, _INVISIBLE.sub(_as_escape, body))
-    return _MARKUP.sub(_as_escape, body)
-
-
 def _as_escape(match: re.Match[str]) -> str:
+    """Write an invisible character, or the first of a mark that others act on, as a JSON escape."""
     if match.group() > "~":  # the last visible ASCII character
         return json.dumps(match.group())[1:-1]
     return f"\\u{ord(match.group()):04x}"

@@ -1,22 +1,19 @@
 """One HTML file: the means, then every sample, the worst first, with its evidence marked in the retrieved text.
 
 The page loads nothing; its policy forbids it. One script sorts, filters and searches; the page can be read without it.
-Every text of a sample, a judge or a reply is escaped, shows every character as itself, and keeps its direction to
-itself: none of it is markup here.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterator, Sequence
-from html import escape
+from collections.abc import Sequence
+from typing import Any
 from zlib import crc32
 
-from ctxmetrics._markup import bar, document, fragment, isolated
-from ctxmetrics._wording import listed, say
-from ctxmetrics.report.report import Report, ShownSample
-from ctxmetrics.report.sample_html import sample_html
-from ctxmetrics.report.view import shown_doubt, shown_interval, shown_mean, shown_scored
+from ctxmetrics.pages.render import macro, render
+from ctxmetrics.report.report import Report, is_missed, share_of
+from ctxmetrics.report.view import Row, cells_of, sample_view
+from ctxmetrics.scores import NOT_FINAL
 
 # A page whose samples take more bytes keeps the texts of the worst ones only, so that they take no more than these.
 MOST_BYTES = 20_000_000
@@ -26,8 +23,8 @@ _AT_ONCE = 200
 _IN_NOTEBOOK = 20
 # Characters of a question.
 _QUESTION = 20_000
-# In the picture of the curve.
-_TEXT_HEIGHT = 16
+# The picture of a curve: its size, its place, and the height of a text.
+_WIDTH, _HEIGHT, _LEFT, _TOP, _TEXT_HEIGHT = 480, 150, 40, 12, 16
 
 
 def render_html(report: Report, *, title: str = "ctxmetrics") -> str:
@@ -37,227 +34,106 @@ def render_html(report: Report, *, title: str = "ctxmetrics") -> str:
         report: The run as it is shown.
         title: Heading of the page.
     """
-    return "".join(document(title, _body(report), language=report.language))
+    samples, kept = _samples(report)
+    return render(
+        "report.html",
+        title=title,
+        language=report.language,
+        report=report,
+        cells_of=cells_of,
+        lines_of=curve_shape,
+        samples=samples,
+        kept=kept,
+        at_once=_AT_ONCE,
+    )
 
 
 def notebook_html(report: Report) -> str:
     """Return the view of a notebook: the means and the worst samples."""
-    language, samples = report.language, report.samples[:_IN_NOTEBOOK]
-    prefix = f"n{crc32(str(report.summary).encode()):x}-"
-    body = [*_means(report), *_facts(report)]
-    for sample in samples:
-        detail = sample_html(sample.row.sample, sample.row, f"{prefix}{sample.row.index}", language)
-        body += [f'<details class="s">{_line(sample)}<div class="body">', *detail, "</div></details>"]
-    if len(report.samples) > len(samples):
-        more = len(report.samples) - len(samples)
-        body.append(f'<p class="small">+{more} {say("more", language)}</p>')
-    return fragment(body)
-
-
-def _body(report: Report) -> Iterator[str]:
-    yield from _facts(report)
-    yield from _means(report)
-    yield from _curves(report)
-    yield from _samples(report)
-
-
-def _facts(report: Report) -> Iterator[str]:
-    yield (
-        "<dl>"
-        + "".join(f"<dt>{escape(name)}</dt><dd>{isolated(text)}</dd>" for name, text in report.facts)
-        + "</dl>"
+    detail, prefix = macro("sample.html", "sample_of"), f"n{crc32(str(report.summary).encode()):x}-"
+    samples = [
+        (
+            _line(report, row),
+            detail(sample_view(row.sample, row), f"{prefix}{row.index}", report.language),
+        )
+        for row in report.rows[:_IN_NOTEBOOK]
+    ]
+    return render(
+        "notebook.html",
+        report=report,
+        cells_of=cells_of,
+        samples=samples,
+        more=len(report.rows) - len(samples),
     )
-    for text in report.summary.origin.labels:
-        yield f'<p class="small note">{isolated(text)}</p>'
-    if report.summary.stopped:
-        heading = say("stopped early", report.language).capitalize()
-        yield f'<p class="no">{heading}: {isolated(report.summary.stopped)}</p>'
 
 
-def _means(report: Report) -> Iterator[str]:
-    language = report.language
-    names = ("metric", "mean", "", "95 % interval", "scored", "without a value", "doubtful", "passed")
-    words = [say(name, language) if name else "" for name in names]
-    yield '<table class="means"><thead><tr>' + "".join(
-        f'<th scope="col">{word}</th>' if word else "<td></td>" for word in words
-    )
-    yield "</tr></thead><tbody>"
-    of = say("of", language)
-    for item in report.summary.values():
-        interval = (
-            None
-            if item.interval is None
-            else (item.interval[0] / item.scale, item.interval[1] / item.scale)
-        )
-        passed = (
-            "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})"
-        )
-        cells = (
-            escape(shown_mean(item)),
-            bar(item.share, interval),
-            escape(shown_interval(item, language)),
-            escape(shown_scored(item, language)),
-            escape(listed(item.missing) or say("none", language)),
-            escape(" ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful))))),
-            escape(passed),
-        )
-        yield f'<tr><th scope="row">{escape(item.metric)}</th>'
-        yield (
-            "".join(
-                f'<td data-name="{word}">{cell}</td>' for word, cell in zip(words[1:], cells, strict=True)
-            )
-            + "</tr>"
-        )
-    yield "</tbody></table>"
+def _samples(report: Report) -> tuple[list[Any], int]:
+    """Return the samples of the page, and of how many, the worst, it keeps the texts."""
+    from markupsafe import Markup
 
-
-# --- the curve over k ---
-
-
-def _curves(report: Report) -> Iterator[str]:
-    language = report.language
-    for metric, points in report.curves.items():
-        if len(points) < 2:  # noqa: PLR2004 - one point is no curve
-            continue
-        name = f"{escape(metric)}: {say('what the first k contexts give', language)}"
-        yield f"<h2>{name}</h2><figure>"
-        yield from _curve_svg(points, name, language)
-        yield f"<details><summary>{say('numbers', language)}</summary><table><thead><tr>"
-        yield "".join(
-            f'<th scope="col">{say(word, language)}</th>' for word in ("k", "recall", "support precision")
-        )
-        yield "</tr></thead><tbody>"
-        for k, recall, precision in points:
-            yield f'<tr><th scope="row">{k}</th><td>{recall:.4f}</td><td>{precision:.4f}</td></tr>'
-        yield "</tbody></table></details></figure>"
-
-
-def _curve_svg(points: Sequence[tuple[int, float, float]], name: str, language: str) -> Iterator[str]:
-    width, height, left, top = 480, 150, 40, 12
-    step = width / max(len(points) - 1, 1)
-
-    def at(place: int, value: float) -> tuple[float, float]:
-        return left + place * step, top + height * (1 - value)
-
-    last = points[-1]
-    yield f'<svg class="curve" viewBox="0 0 640 200" role="img" aria-label="{name}; k = {last[0]}: {last[1]:.2f}, {last[2]:.2f}">'
-    for value in (0, 0.5, 1):
-        _, y = at(0, value)
-        yield f'<line class="axis" x1="{left}" x2="{left + width}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        yield f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
-    for place, (k, *_) in enumerate(points):
-        if len(points) <= 12 or place % 5 == 4 or place == 0:  # noqa: PLR2004 - as many as can be read
-            yield f'<text x="{left + place * step:.1f}" y="{top + height + 18}" text-anchor="middle">{k}</text>'
-    for kind, column in (("recall", 1), ("precision", 2)):
-        line = " ".join(
-            "{:.1f},{:.1f}".format(*at(place, point[column])) for place, point in enumerate(points)
-        )
-        yield f'<polyline class="{kind}" points="{line}"/>'
-    upper, lower = sorted((at(0, last[column])[1], column) for column in (1, 2))
-    apart = max(0.0, (_TEXT_HEIGHT - (lower[0] - upper[0])) / 2)
-    for (y, column), nudge in ((upper, -apart), (lower, apart)):
-        kind, word = (("recall", "recall"), ("precision", "support precision"))[column - 1]
-        yield f'<text class="{kind}" x="{left + width + 8}" y="{y + 4 + nudge:.1f}">{say(word, language)}</text>'
-    yield "</svg>"
-
-
-# --- the samples ---
-
-
-def _samples(report: Report) -> Iterator[str]:
-    if not report.samples:
-        return
-    language = report.language
-    yield f"<h2>{say('samples', language).capitalize()}: {say('worst first', language)}</h2>"
-    yield _tools(report)
+    opening, detail = macro("line.html", "opening"), macro("sample.html", "sample_of")
+    shares = [[score.share for score in row.values()] for row in report.rows]
+    values = ["|".join("" if share is None else f"{share:.6g}" for share in own) for own in shares]
     heads = [
-        f'{_opening(sample)}{_line(sample)}<div class="body">{_link(sample, language)}'
-        for sample in report.samples
+        opening(row, its, _flags(row), _line(report, row), report.language)
+        for row, its in zip(report.rows, values, strict=True)
     ]
-    details, kept = _details(report, sum(len(head.encode()) for head in heads))
-    if kept < len(heads):
-        yield f'<p class="note">{say("texts are kept of the worst samples only", language)}: {kept} '
-        yield f"{say('of', language)} {len(heads)}.</p>"
-    details[kept:] = [f"<p>{say('its texts are not kept in this page', language)}</p>"] * (
-        len(heads) - kept
-    )
-    samples = [f"{head}{detail}</div></details>" for head, detail in zip(heads, details, strict=True)]
-    yield '<div id="samples">'
-    yield from samples[:_AT_ONCE]
-    # What is in <noscript> is text to a browser that runs scripts, and elements to any other.
-    yield from ("<noscript>", *samples[_AT_ONCE:], "</noscript>") if len(samples) > _AT_ONCE else ()
-    yield "</div>"
+    details: list[str] = []
+    sizes = [sum(len(head.encode()) for head in heads)]
+    for row in report.rows:
+        details.append(detail(sample_view(row.sample, row), f"n{row.index}", report.language))
+        sizes.append(sizes[-1] + len(details[-1].encode()))
+        if sizes[-1] > MOST_BYTES:
+            break
+    kept = bisect(sizes[1:], KEPT_BYTES) if sizes[-1] > MOST_BYTES else len(heads)
+    absent = macro("line.html", "absent")(report.language)
+    details[kept:] = [absent] * (len(heads) - kept)
+    end = Markup("</div></details>")
+    return [head + text + end for head, text in zip(heads, details, strict=True)], kept
 
 
-def _details(report: Report, size: int) -> tuple[list[str], int]:
-    """Return what the page has of each sample beside its head, and of how many samples, the worst, it keeps that.
-
-    Args:
-        report: The report.
-        size: The bytes of the heads.
-    """
-    details, sizes = [], []
-    for sample in report.samples:
-        prefix = f"n{sample.row.index}"
-        details.append("".join(sample_html(sample.row.sample, sample.row, prefix, report.language)))
-        size += len(details[-1].encode())
-        sizes.append(size)
-        if size > MOST_BYTES:
-            return details, bisect(sizes, KEPT_BYTES)
-    return details, len(details)
+def _line(report: Report, row: Row) -> Any:
+    question = (row.sample.user_input if row.sample else None) or ""
+    return macro("line.html", "line_of")(row, report.name_of(row), question[:_QUESTION], report.language)
 
 
-def _opening(sample: ShownSample) -> str:
-    values = "|".join("" if item.share is None else f"{item.share:.6g}" for item in sample.scores)
+def _flags(row: Row) -> str:
+    """Return what the page's filter finds a sample by."""
+    scores = tuple(row.values())
     kinds = {
-        "missed": any(item.missed for item in sample.scores) or (sample.share or 0) < 1,
-        "failed": any(item.failed for item in sample.scores),
-        "doubtful": any(item.score.doubtful for item in sample.scores),
-        "below": any(item.score.passed is False for item in sample.scores),
+        "missed": (share_of(row) or 0) < 1
+        or any(is_missed(verdict, score) for score in scores for verdict in score.verdicts),
+        "failed": any(score.reason_code in NOT_FINAL for score in scores),
+        "doubtful": any(score.doubtful for score in scores),
+        "below": any(score.passed is False for score in scores),
     }
-    flags = " ".join(name for name, holds in kinds.items() if holds)
-    return f'<details class="s" id="n{sample.row.index}" data-v="{values}" data-f="{flags}">'
+    return " ".join(name for name, holds in kinds.items() if holds)
 
 
-def _line(sample: ShownSample) -> str:
-    question = (sample.question or "")[:_QUESTION]
-    chips = "".join(
-        f'<span class="v{"" if item.share is None else f" b{round(20 * min(max(item.share, 0), 1))}"}">'
-        f"{escape(item.score.metric)} <b>{escape(item.score.formatted_value)}</b></span>"
-        for item in sample.scores
-    )
-    return (
-        f'<summary><span class="name">{isolated(sample.name)}</span> <span class="q">{isolated(question)}</span>'
-        f'<span class="values">{chips}</span></summary>'
-    )
+def curve_shape(points: Sequence[tuple[int, float, float]]) -> dict[str, Any]:
+    """Return where the lines and the words of a curve stand in its picture."""
+    step = _WIDTH / max(len(points) - 1, 1)
 
+    def at(value: float) -> float:
+        return _TOP + _HEIGHT * (1 - value)
 
-def _link(sample: ShownSample, language: str) -> str:
-    return (
-        f'<p class="small"><a href="#n{sample.row.index}">{say("link to this sample", language)}</a></p>'
-    )
-
-
-def _tools(report: Report) -> str:
-    language = report.language
-    orders = [("worst", say("worst first", language)), ("file", say("as in the file", language))]
-    orders += [(str(place), escape(name)) for place, name in enumerate(report.summary)]
-    kinds = [
-        ("", "all"),
-        ("missed", "something missed"),
-        ("failed", "not judged"),
-        ("doubtful", "doubtful"),
-    ]
-    kinds += [("below", "below the pass mark")]
-    sorts = "".join(f'<option value="{value}">{word}</option>' for value, word in orders)
-    filters = "".join(f'<option value="{value}">{say(word, language)}</option>' for value, word in kinds)
-    count = len(report.samples)
-    text = f"{say('of', language)} {count} {say('samples', language)}"
-    return (
-        '<form id="tools" hidden>'
-        f'<label>{say("search", language)}<input id="search" type="search"></label>'
-        f'<label>{say("order", language)}<select id="sort">{sorts}</select></label>'
-        f'<label>{say("show", language)}<select id="filter">{filters}</select></label>'
-        f'<button id="open" type="button">{say("open or close all", language)}</button>'
-        f'<output id="shown" data-text="{{n}} {text}" for="search filter">{count} {text}</output></form>'
-    )
+    places = [(_LEFT + place * step, *point) for place, point in enumerate(points)]
+    few = len(points) <= 12  # noqa: PLR2004 - as many as can be read
+    kinds = {1: ("recall", "recall"), 2: ("precision", "support precision")}
+    upper, lower = sorted((at(points[-1][column]), column) for column in kinds)
+    apart = max(0.0, (_TEXT_HEIGHT - (lower[0] - upper[0])) / 2)
+    return {
+        "axes": [(value, at(value)) for value in (0, 0.5, 1)],
+        "ticks": [
+            (k, x)
+            for place, (x, k, *_) in enumerate(places)
+            if few or place % 5 == 4 or place == 0  # noqa: PLR2004 - every fifth has a label
+        ],
+        "lines": [
+            (kind, " ".join(f"{x:.1f},{at(values[column]):.1f}" for x, *values in places))
+            for column, (kind, _) in kinds.items()
+        ],
+        "words": [
+            (*kinds[column], y + 4 + nudge) for (y, column), nudge in ((upper, -apart), (lower, apart))
+        ],
+    }

@@ -1,82 +1,18 @@
-"""One run as it is shown, as plain data: what the terminal, the page and the notebook print. Worst samples first."""
+"""One run as it is shown: plain data that the page and the notebook print, worst samples first; and as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ctxmetrics._frozen import EMPTY
-from ctxmetrics._wording import is_expected, say, why_missed
-from ctxmetrics.conventions import get_convention
-from ctxmetrics.report.view import Origin, Row, Summary, spent
+from ctxmetrics._wording import clean, is_expected, mark_of, say, why_missed, why_of
+from ctxmetrics.report.view import NAME, WIDTH, Row, Summary, aligned, bar, folded, spent
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
-
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """A verdict to look at: what was missed, what is not judged, and a yes that is doubtful.
-
-    Attributes:
-        verdict: The verdict.
-        why: Why, in two or three words; empty for a doubtful yes, whose evidence says why.
-    """
-
-    verdict: Verdict
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownScore:
-    """One metric of one sample.
-
-    Attributes:
-        score: The score.
-        share: Its value as a share of the scale, from 0 to 1; None without a value.
-        missed: The verdicts to look at, in order.
-    """
-
-    score: Score
-    share: float | None
-    missed: tuple[Missed, ...]
-
-    @property
-    def failed(self) -> bool:
-        """Whether there is no value although another run may give one."""
-        return self.score.reason_code in NOT_FINAL
-
-    @property
-    def why(self) -> str:
-        """Why the score is what it is, in one line: k of n, what stands too low, or why there is no value."""
-        return "; ".join(filter(None, (self.score.count, self.score.explanation)))
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSample:
-    """One sample of a run.
-
-    Attributes:
-        row: The row.
-        name: The sample's id, else its number.
-        question: What was asked, where the row has it.
-        scores: One a metric.
-    """
-
-    row: Row
-    name: str
-    question: str | None
-    scores: tuple[ShownScore, ...]
-
-    @property
-    def share(self) -> float | None:
-        """Mean of the scores as shares; None where none has a value."""
-        known = [item.share for item in self.scores if item.share is not None]
-        return sum(known) / len(known) if known else None
-
-    @property
-    def rank(self) -> tuple[bool, bool, float, int]:
-        """The key that sorts the worst samples first."""
-        return _rank(any(item.failed for item in self.scores), self.share, self.row.index)
+# Verdicts of one score that are shown as text.
+_MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +21,12 @@ class Report:
 
     Attributes:
         summary: The means, and where they come from.
-        samples: The samples, worst first; none of a run that kept no rows.
+        rows: The rows, worst first; none of a run that kept none.
         curves: By the names of metrics that count units: k, mean recall and mean support precision of the first k.
     """
 
     summary: Summary
-    samples: tuple[ShownSample, ...]
+    rows: tuple[Row, ...]
     curves: Mapping[str, tuple[tuple[int, float, float], ...]] = EMPTY
 
     @property
@@ -101,68 +37,125 @@ class Report:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """What was scored, when, by whom, and what it cost: pairs of a name and a text."""
-        return facts_of(self.summary, self.language)
+        language, summary = self.language, self.summary
+        origin, samples = summary.origin, max((item.samples for item in summary.values()), default=0)
+        when = "" if origin.started is None else f"{origin.started:%Y-%m-%d %H:%M %Z}"
+        counted = f"{samples} {say('samples', language)}"
+        used = bool(summary.usage.calls or summary.usage.reused)
+        judges = [*origin.each("judge")]
+        judges += [f"{say('answered as', language)} {name}" for name in origin.each("served_model")]
+        judges += [f"{say('prompt', language)} {name}" for name in origin.each("prompt")]
+        found = [
+            ("data", ", ".join(filter(None, (origin.source, counted, when)))),
+            ("judge", ", ".join(judges)),
+            ("cost", spent(summary.usage, language) if used else ""),
+            ("convention", ", ".join(name for name in origin.each("convention") if name != "default")),
+            ("library", ", ".join(origin.each("library"))),
+        ]
+        return [(say(name, language), text) for name, text in found if text]
 
-    def lowest(self, number: int) -> list[tuple[ShownSample, tuple[ShownScore, ...]]]:
+    def name_of(self, row: Row) -> str:
+        """Return a sample's id, else its number in words."""
+        return f"{say('sample', self.language)} {row.name}" if row.sample_id is None else row.sample_id
+
+    def lowest(self, number: int) -> list[tuple[Row, tuple[Score, ...]]]:
         """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""
-        chosen: dict[int, list[ShownScore]] = {}
+        chosen: dict[int, list[Score]] = {}
         for place in range(len(self.summary)):
-            scores = [sample.scores[place] for sample in self.samples]
+            scores = [row.scores[place] for row in self.rows]
             ranks = [
-                _rank(score.failed, score.share, sample.row.index)
-                for score, sample in zip(scores, self.samples, strict=True)
+                _rank([score], score.share, row.index)
+                for score, row in zip(scores, self.rows, strict=True)
             ]
             for index in sorted(range(len(ranks)), key=ranks.__getitem__)[:number]:
                 chosen.setdefault(index, []).append(scores[index])
-        return [(self.samples[index], tuple(chosen[index])) for index in sorted(chosen)]
+        return [(self.rows[index], tuple(chosen[index])) for index in sorted(chosen)]
 
 
-def _rank(failed: bool, share: float | None, index: int) -> tuple[bool, bool, float, int]:
+def worst_first(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Return the rows of a run in the order in which they are shown."""
+    return tuple(sorted(rows, key=lambda row: _rank(row.values(), share_of(row), row.index)))
+
+
+def share_of(row: Row) -> float | None:
+    """Return the mean of a sample's scores as shares of their scales; None where none has a value."""
+    known = [share for score in row.values() if (share := score.share) is not None]
+    return sum(known) / len(known) if known else None
+
+
+def is_missed(verdict: Verdict, score: Score) -> bool:
+    """Return whether a person should look at a verdict: missed, not judged, or doubtful."""
+    return (
+        verdict.value is None
+        or verdict.code in DOUBTFUL
+        or (is_expected(score.counted) and not verdict.value)
+    )
+
+
+def _rank(scores: Iterable[Score], share: float | None, index: int) -> tuple[bool, bool, float, int]:
     """Return the key that sorts the worst first: what failed, then low shares, then what has no value."""
+    failed = any(score.reason_code in NOT_FINAL for score in scores)
     return not failed, share is None, share or 0.0, index
 
 
-def report_of(rows: Iterable[Row], summary: Summary) -> Report:
-    """Return what is shown of a run."""
-    language = summary.language
-    samples = sorted((_sample(row, language) for row in rows), key=lambda sample: sample.rank)
-    return Report(summary, tuple(samples))
+def render_text(report: Report, *, lowest: int = 0, color: bool = False) -> str:
+    """Return the table, who judged and what, and so many of the lowest scores of each metric.
+
+    Args:
+        report: The report.
+        lowest: How many scores of each metric are explained.
+        color: Colour the marks with ANSI escapes.
+    """
+    lines = [str(report.summary), ""]  # which says what was spent
+    facts = [fact for fact in report.facts if fact[0] != say("cost", report.language)]
+    for name, (_, text) in zip(aligned([(name,) for name, _ in facts]), facts, strict=True):
+        width = max(len(known) for known, _ in facts)
+        lines += folded(clean(text, 4 * WIDTH), f"{name:<{width}}  ", " " * (width + 2))
+    for label in report.summary.origin.labels:
+        lines += folded(clean(label, 4 * WIDTH))
+    shown = report.lowest(lowest) if lowest > 0 else []
+    if shown:
+        lines += ["", f"{say('lowest scores of each metric', report.language)}:"]
+    for number, (row, scores) in enumerate(shown):
+        question = f": {row.sample.user_input}" if row.sample and row.sample.user_input else ""
+        lines += [*([""] if number else []), clean(f"{report.name_of(row)}{question}", WIDTH)]
+        for score in scores:
+            lines += [*_score(score), *_missed_in(score, color=color, language=report.language)]
+    return "\n".join(lines)
 
 
-def _sample(row: Row, language: str) -> ShownSample:
-    name = f"{say('sample', language)} {row.index + 1}" if row.sample_id is None else row.sample_id
-    question = None if row.sample is None else row.sample.user_input
-    return ShownSample(row, name, question, tuple(map(shown_score, row.values())))
+def _missed_in(score: Score, *, color: bool, language: str) -> Iterator[str]:
+    missed = [verdict for verdict in score.verdicts if is_missed(verdict, score)]
+    for verdict in missed[:_MOST]:
+        named = verdict.text == verdict.id
+        text = clean(verdict.id if named else f"{verdict.id} {verdict.text}", WIDTH - 6)
+        why = "; ".join(
+            filter(None, (why_missed(verdict, score.counted, score.language), why_of(verdict, language)))
+        )
+        if named and len(text) + len(why) <= WIDTH - 9:
+            yield f"    {mark_of(verdict, color=color)} {text}: {why}"
+        else:
+            yield f"    {mark_of(verdict, color=color)} {text}"
+            yield f"        {clean(why, WIDTH - 8)}"
+    if len(missed) > _MOST:
+        yield f"    +{len(missed) - _MOST} {say('more', language)}"
 
 
-def shown_score(score: Score) -> ShownScore:
-    """Return one score as it is shown."""
-    scale, expected = get_convention(score.provenance.convention).scale, is_expected(score.counted)
-    missed = tuple(
-        Missed(verdict, why_missed(verdict, score.counted, score.language))
-        for verdict in score.verdicts
-        if verdict.value is None or verdict.code in DOUBTFUL or (expected and not verdict.value)
+def _score(score: Score) -> Iterator[str]:
+    """Yield the name, the value, a bar and why; what does not fit in the line follows on lines of its own."""
+    name, *why = (
+        score.metric,
+        *filter(None, (score.count, score.explanation, score.band)),
     )
-    return ShownScore(score, None if score.value is None else score.value / scale, missed)
-
-
-def facts_of(summary: Summary, language: str) -> list[tuple[str, str]]:
-    """Return where a run's numbers come from, as pairs of a name and a text."""
-    origin, samples = summary.origin, max((item.samples for item in summary.values()), default=0)
-    when = "" if origin.started is None else f"{origin.started:%Y-%m-%d %H:%M %Z}"
-    counted = f"{samples} {say('samples', language)}"
-    used = bool(summary.usage.calls or summary.usage.reused)
-    found = [
-        ("data", ", ".join(filter(None, (origin.source, counted, when)))),
-        ("judge", _judges(origin, language)),
-        ("cost", spent(summary.usage, language) if used else ""),
-        ("convention", ", ".join(name for name in origin.each("convention") if name != "default")),
-        ("library", ", ".join(origin.each("library"))),
-    ]
-    return [(say(name, language), text) for name, text in found if text]
-
-
-def _judges(origin: Origin, language: str) -> str:
-    served = [f"{say('answered as', language)} {name}" for name in origin.each("served_model")]
-    prompts = [f"{say('prompt', language)} {name}" for name in origin.each("prompt")]
-    return ", ".join([*origin.each("judge"), *served, *prompts])
+    if len(name) > NAME:
+        yield from folded(name, "  ")
+        name = ""
+    line = f"  {name:<{NAME}}  {score.formatted_value:<6}  {bar(score.share)}"
+    if why and len(line) + 2 + len(why[0]) <= WIDTH:
+        line = f"{line}  {why.pop(0)}"
+    yield line.rstrip()
+    if score.passed is not None:
+        state = say("passed" if score.passed else "failed", score.language)
+        yield f"    {say('pass mark', score.language)} {score.threshold:g}: {state}"
+    for text in why:
+        yield f"    {clean(text, WIDTH - 4)}"

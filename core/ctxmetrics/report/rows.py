@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import lru_cache
+from dataclasses import fields
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ctxmetrics._display import visible
 from ctxmetrics._frozen import EMPTY, FrozenDict, plain
+from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.metrics.named import metric_named
 from ctxmetrics.report.view import Row
@@ -20,11 +23,24 @@ from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pydantic_core import SchemaValidator
 
 # What a row says about its sample beside the sample's own fields.
 _HASHES = ("hash", "context_hashes", "content_hash")
-_NO_RESULTS = "this is no line of results. Give a file that --out or to_jsonl wrote."
+# The letter of the ids of verdicts, by what they are about.
+_ID_OF = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
+# What a line says of its score as `Score` has it.
+_SCORE = tuple(
+    field.name for field in fields(Score) if field.name not in {"provenance", "counted", "metadata"}
+)
+_EQUAL = 1e-9
+_LONGEST = 80
+_REMEMBERED = 256
+_NO_RESULTS = "this is no line of results"
+_FIX = "Give a file that --out or to_jsonl wrote."
 _CUT_OFF = "the line is cut off, as a run leaves it that is killed. Finish the run with --resume, or delete the line."
 
 
@@ -70,10 +86,16 @@ def context_hashes(sample: Sample) -> list[str]:
     return [_hash(text) for text in sample.retrieved_contexts or ()]
 
 
+def texts_key(row: Row) -> tuple[str | None, str]:
+    """Return what a row and a labelled sample are joined by: the id, and a hash of the texts that a person sees."""
+    record = record_of(row) or {}
+    return row.sample_id, shown_hash(record.get("hash"), record.get("context_hashes") or ())
+
+
 def content_hash(sample: Sample) -> str:
     """Return a hash of every field that metrics look at."""
-    fields = sample.to_dict()
-    return _hash({name: fields[name] for name in fields if name not in {"id", "labels", "metadata"}})
+    values = sample.to_dict()
+    return _hash({name: values[name] for name in values if name not in {"id", "labels", "metadata"}})
 
 
 def shown_hash(question: str | None, contexts: Iterable[str]) -> str:
@@ -85,132 +107,207 @@ def _hash(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def read_rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
-    """Yield the rows that lines of JSON hold. Arguments and errors are those of `read_lines`."""
-    for index, (number, group, _) in enumerate(read_lines(lines, name)):
-        identifier, record = group[0]["sample_id"], group[0]["sample"]
-        try:
-            sample = None if record is None else _sample(identifier, record)
-            scores = {data["metric"]: score_of(data) for data in group}
-        except CtxMetricsError as error:
-            raise InputFileError(
-                f"{name}, line {number}: the sample of these results cannot be read: {error}"
-            ) from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise InputFileError(f"{name}, line {number}: {_NO_RESULTS}") from None
-        yield Row(index, sample, identifier, tuple(scores.values()), record)
+def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
+    """Yield the rows of a file of results, each line checked as a judge's reply is.
 
-
-def read_lines(
-    lines: Iterable[bytes], name: str, read: Callable[[bytes], Any] | None = None
-) -> Iterator[tuple[int, list[Any], int]]:
-    """Yield the number of each sample's last line, what its lines hold, and how many bytes they are.
+    Values lie on the scale of their convention, verdicts have the ids of what they are about, spans lie in their
+    contexts and are as long as their quotes, and every field has its type.
 
     Args:
-        lines: What `to_rows` wrote, a line each; the lines of one sample follow each other.
-        name: What error messages call the file.
-        read: Reads one line, or as much of it as is needed; None: all of it.
+        path: What `to_rows` wrote, a line each; the lines of one sample follow each other.
 
     Raises:
-        InputFileError: A line is no such row, or a sample lacks a metric that the samples before it have.
+        InputFileError: The file cannot be read, a line is no such row, or a sample lacks a metric that the samples before
+            it have.
     """
-    read = read or _whole_line
-    group: list[Any] = []
-    found: list[str] = []
-    metrics = found  # those of the first sample
-    number = size = 0
+    try:
+        with open(path, "rb") as lines:  # noqa: PTH123 - a path of any kind
+            for index, (number, group) in enumerate(_samples(lines, str(path))):
+                identifier, record = group[0][0]["sample_id"], group[0][0]["sample"]
+                try:
+                    known = {key: value for key, value in (record or {}).items() if key not in _HASHES}
+                    sample = None if record is None else Sample(**{**known, "id": identifier})
+                except CtxMetricsError as error:
+                    raise InputFileError(
+                        f"{path}, line {number}: the sample of these results cannot be read: {error}"
+                    ) from None
+                yield Row(index, sample, identifier, tuple(score for _, score in group), record)
+    except OSError as error:
+        raise InputFileError(f"{path}: cannot be read: {error.strerror or error}.") from None
 
-    def check() -> None:
-        if found != metrics:
-            raise InputFileError(
-                f"{name}, line {number}: the sample has {', '.join(map(str, found))}, those before it {', '.join(metrics)}. "
-                "Give the whole file of one run."
-            )
 
+def _samples(
+    lines: Iterable[bytes], name: str
+) -> Iterator[tuple[int, list[tuple[Mapping[str, Any], Score]]]]:
+    """Yield for each sample the number of its last line, and what its lines hold: as data, and the score."""
+    group: list[tuple[Mapping[str, Any], Score]] = []
+    metrics: list[str] = []  # those of the first sample
+    number = 0
     for line in lines:
-        try:
-            data = read(line)
-            metric, first = data["metric"], group[0] if group else data
-            begins = (
-                metric in found
-                or data["sample_id"] != first["sample_id"]
-                or data["sample"] != first["sample"]
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            cut_off = isinstance(error, ValueError) and not line.endswith(b"\n")
-            problem = _CUT_OFF if cut_off else _NO_RESULTS
-            raise InputFileError(f"{name}, line {number + 1}: {problem}") from None
-        if begins:
-            check()
-            yield number, group, size
-            group, found, size = [], [], 0
-        group.append(data)
-        found.append(metric)
-        size += len(line)
+        data, score = _read(line, f"{name}, line {number + 1}")
+        first = group[0][0] if group else data
+        same = data["sample_id"] == first["sample_id"] and data["sample"] == first["sample"]
+        if not same or score.metric in [known.metric for _, known in group]:
+            metrics = _checked_metrics(group, metrics, f"{name}, line {number}")
+            yield number, group
+            group = []
+        group.append((data, score))
         number += 1
     if not group:
+        raise InputFileError(f"{name}: the file holds no results. {_FIX}")
+    _checked_metrics(group, metrics, f"{name}, line {number}")
+    yield number, group
+
+
+def _checked_metrics(
+    group: Iterable[tuple[Mapping[str, Any], Score]], metrics: Sequence[str], where: str
+) -> list[str]:
+    found = [score.metric for _, score in group]
+    if metrics and found != metrics:
         raise InputFileError(
-            f"{name}: the file holds no results. Give a file that --out or to_jsonl wrote."
+            f"{where}: the sample has {', '.join(found)}, those before it {', '.join(metrics)}. "
+            "Give the whole file of one run."
         )
-    check()
-    yield number, group, size
+    return found
 
 
-def _whole_line(line: bytes) -> Any:
+def _read(line: bytes, where: str) -> tuple[Mapping[str, Any], Score]:
     from pydantic_core import from_json
 
-    return from_json(line, allow_inf_nan=False)
+    try:
+        data = from_json(line, allow_inf_nan=False)
+        return data, score_of(data)
+    except CtxMetricsError as error:
+        problem = f"{_NO_RESULTS}: {error} {_FIX}"
+    except ValueError:
+        problem = f"{_NO_RESULTS}. {_FIX}" if line.endswith(b"\n") else _CUT_OFF
+    raise InputFileError(f"{where}: {problem}")
 
 
-def _sample(identifier: str | None, record: Mapping[str, Any]) -> Sample:
-    return Sample(
-        **{**{key: value for key, value in record.items() if key not in _HASHES}, "id": identifier}
+def score_of(data: object) -> Score:
+    """Read the score of one line.
+
+    Raises:
+        InputFileError: It is none; the message names the field.
+    """
+    from pydantic_core import ValidationError
+
+    try:
+        line = line_reader().validate_python(data)
+        score = Score(
+            **{name: line[name] for name in _SCORE},
+            metadata=FrozenDict(line["metadata"]) if line["metadata"] else EMPTY,
+            provenance=_shared(line["provenance"]),
+            counted=_counted(line["metric"], line["provenance"].convention),
+        )
+        _check_value(score)
+        _check_verdicts(score, line["sample"] or {})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = visible(".".join(map(str, first["loc"])))[:_LONGEST]
+        raise InputFileError(f"{field or 'the line'}: {first['msg']}.") from None
+    return score
+
+
+def _check_value(score: Score) -> None:
+    scale = get_convention(score.provenance.convention).scale
+    for name, value in (("value", score.value), ("threshold", score.threshold)):
+        if value is not None and not 0 <= value <= scale * (1 + _EQUAL):
+            raise InputFileError(f"{name}: {value!r} is no number from 0 to {scale:g}.")
+
+
+def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
+    """Raise where verdicts are not in order, or a span is not in its context."""
+    kind = _ID_OF.get(score.counted[0])
+    texts, hashes = sample.get("retrieved_contexts"), sample.get("context_hashes")
+    for place, verdict in enumerate(score.verdicts):
+        if kind and verdict.id != f"{kind}{place + 1}":
+            raise InputFileError(
+                f"verdicts.{place}.id: {visible(verdict.id)[:_LONGEST]!r} is not {kind}{place + 1}."
+            )
+        for span in verdict.evidence:
+            where = f"verdicts.{place}.evidence: the span {span.start} to {span.end} of context {span.context}"
+            if span.end - span.start != len(span.quote):
+                raise InputFileError(f"{where} is not as long as its quote.")
+            known = score.context_lengths or (hashes and [span.end] * len(hashes))
+            if known is not None and not (span.context < len(known) and span.end <= known[span.context]):
+                raise InputFileError(f"{where} is not inside the {len(known)} contexts.")
+            if texts is not None and texts[span.context][span.start : span.end] != span.quote:
+                raise InputFileError(f"{where} is not its quote.")
+
+
+@cache
+def line_reader() -> SchemaValidator:
+    """Return what checks the types of a line and makes its verdicts; numbers, truth values and texts are not converted."""
+    from pydantic_core import SchemaValidator
+    from pydantic_core import core_schema as schema
+
+    def maybe(kind: Any) -> Any:
+        return schema.nullable_schema(kind)
+
+    def several(kind: Any) -> Any:
+        return schema.tuple_schema([kind], variadic_item_index=0)
+
+    # Texts that are equal, such as a sentence and its quote, are held once.
+    once = lru_cache(maxsize=_REMEMBERED)(str)
+    text = schema.no_info_after_validator_function(once, schema.str_schema(strict=True))
+    truth = schema.bool_schema(strict=True)
+    whole = schema.int_schema(strict=True, ge=0)
+    number = schema.union_schema([whole, schema.float_schema(strict=True, allow_inf_nan=False)])
+    mapping = schema.dict_schema(schema.str_schema(strict=True))
+    kinds: dict[str, Any] = {
+        "str": text,
+        "str | None": maybe(text),
+        "bool": truth,
+        "bool | None": maybe(truth),
+        "int": whole,
+        "float | None": maybe(number),
+        "Mapping[str, Any]": schema.no_info_after_validator_function(_details, mapping),
+        "tuple[str, ...]": several(text),
+        "tuple[int, ...] | None": maybe(several(whole)),
+        "Any": schema.any_schema(),
+    }
+
+    def record(cls: type[Any]) -> Any:
+        names = [field.name for field in fields(cls)]
+        arguments = [
+            schema.dataclass_field(field.name, kinds[str(field.type)], kw_only=True)
+            for field in fields(cls)
+        ]
+        inner = schema.dataclass_args_schema(cls.__name__, arguments)
+        return schema.dataclass_schema(cls, inner, names, slots=True)
+
+    for cls in (Evidence, Verdict, Usage, Provenance):
+        kinds[cls.__name__] = record(cls)
+        kinds[f"tuple[{cls.__name__}, ...]"] = several(kinds[cls.__name__])
+    about: dict[str, Any] = {
+        **dict.fromkeys(("hash", "content_hash", "user_input"), maybe(text)),
+        **dict.fromkeys(("context_hashes", "retrieved_contexts"), maybe(schema.list_schema(text))),
+    }
+    sample = schema.typed_dict_schema(
+        {name: schema.typed_dict_field(kind, required=False) for name, kind in about.items()},
+        extra_behavior="allow",
+    )
+    line = {
+        **{field.name: kinds[str(field.type)] for field in fields(Score) if field.name != "counted"},
+        "metadata": mapping,
+        "sample": maybe(sample),
+    }
+    return SchemaValidator(
+        schema.typed_dict_schema({name: schema.typed_dict_field(kind) for name, kind in line.items()})
     )
 
 
-def score_of(data: Mapping[str, Any]) -> Score:
-    """Read one line's score. Raises as dicts and constructors do where there is none."""
-    name, provenance, value = data["metric"], dict(data["provenance"]), data["value"]
-    lengths = data["context_lengths"]
-    provenance["warnings"] = tuple(provenance["warnings"])
-    if not (value is None or type(value) in {int, float}) or not isinstance(name, str):
-        raise TypeError
-    return Score(
-        metric=name,
-        value=value,
-        reason_code=data["reason_code"],
-        message=data["message"],
-        threshold=data["threshold"],
-        band=data["band"],
-        verdicts=tuple(map(_verdict, data["verdicts"])),
-        signals=data["signals"],
-        metadata=FrozenDict(data["metadata"]),
-        provenance=_provenance(**provenance),
-        usage=Usage(**data["usage"]),
-        sample_id=data["sample_id"],
-        counted=_counted(name, provenance["convention"]),
-        context_lengths=None if lengths is None else tuple(map(int, lengths)),
-    )
-
-
-def _verdict(data: Mapping[str, Any]) -> Verdict:
-    details = data["details"]
-    if not (data["value"] is None or isinstance(data["value"], bool)):
-        raise TypeError
-    return Verdict(
-        id=data["id"],
-        value=data["value"],
-        text=data["text"],
-        reason=data["reason"],
-        code=data["code"],
-        evidence=tuple(Evidence(**span) for span in data["evidence"]),
-        details=FrozenDict(details) if details else EMPTY,
-    )
+def _details(data: dict[str, Any]) -> FrozenDict:
+    """Return the details of a verdict; lists become tuples, which take less memory."""
+    values = {key: tuple(item) if type(item) is list else item for key, item in data.items()}
+    return FrozenDict(values) if values else EMPTY
 
 
 @lru_cache(maxsize=64)
-def _provenance(**fields: Any) -> Provenance:
-    return Provenance(**fields)
+def _shared(provenance: Provenance) -> Provenance:
+    """Return the first provenance that is equal: the lines of a run share one."""
+    return provenance
 
 
 @lru_cache(maxsize=64)

@@ -1,29 +1,33 @@
-"""The plain data of a run's results: a row a sample, a summary a metric, and the table that they are printed as."""
+"""The plain data of a run's results: a row a sample and what a page shows of it, a summary a metric and its table."""
 
 from __future__ import annotations
 
+import itertools
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from ctxmetrics._markup import fragment, isolated
 from ctxmetrics._wording import doubts_of, language_of, listed, number, say
+from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.report.sample_html import sample_html
+from ctxmetrics.pages.render import render
+from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
+from ctxmetrics.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
-    from ctxmetrics.samples import Sample
     from ctxmetrics.scores import Provenance
     from ctxmetrics.verdicts import Usage
 
 # Characters of a line: no table of a run is wider. The longest name of a metric that has no line of its own.
 WIDTH, NAME = 80, 26
+# Characters of one context, and cells of one matrix, that are shown.
+_LONGEST_CONTEXT = 20_000
+_MOST_CELLS = 2_000
 # Characters of a bar.
 _BAR = 10
 
@@ -46,6 +50,11 @@ class Row(Mapping[str, Score]):
     scores: tuple[Score, ...]
     record: Mapping[str, Any] | None = None
 
+    @property
+    def name(self) -> str:
+        """The sample's id, else its number."""
+        return str(self.index + 1) if self.sample_id is None else self.sample_id
+
     def __getitem__(self, metric: str) -> Score:
         for score in self.scores:
             if score.metric == metric:
@@ -61,11 +70,13 @@ class Row(Mapping[str, Score]):
     def _repr_html_(self) -> str:
         language = language_of(score.provenance.convention for score in self.values())
         question = None if self.sample is None else self.sample.user_input
-        asked = f"<p>{isolated(question)}</p>" if question else ""
-        name = isolated(self.sample_id or f"{say('sample', language)} {self.index + 1}")
-        prefix = f"r{crc32(repr((self.sample_id, question)).encode()):x}"
-        return fragment(
-            [f"<p><b>{name}</b></p>{asked}", *sample_html(self.sample, self, prefix, language)]
+        return render(
+            "row.html",
+            name=self.sample_id or f"{say('sample', language)} {self.index + 1}",
+            question=question,
+            view=sample_view(self.sample, self),
+            prefix=f"r{crc32(repr((self.sample_id, question)).encode()):x}",
+            language=language,
         )
 
 
@@ -86,6 +97,7 @@ class MetricSummary:
         passed: How many reach the pass mark, or None without one.
         threshold: The pass mark, or None.
         convention: Name of the convention.
+        contradictions: The first ones that the embedded judge found against a yes, in words.
     """
 
     metric: str
@@ -100,6 +112,7 @@ class MetricSummary:
     passed: int | None
     threshold: float | None
     convention: str = "default"
+    contradictions: Sequence[str] = ()
 
     @property
     def scale(self) -> float:
@@ -278,6 +291,7 @@ def _notes(item: MetricSummary, language: str) -> Iterator[str]:
         yield f"{say('without a value', language)}: {listed(item.missing)}{causes}"
     if item.doubtful:
         yield f"{doubts_of(item.doubtful, language)} ({shown_doubt(item, language)} {say('verdicts', language)})"
+    yield from item.contradictions
     if item.passed is not None:
         yield f"{say('pass mark', language)} {item.threshold:g}"
 
@@ -307,6 +321,18 @@ def spent(usage: Usage, language: str) -> str:
     return text if usage.cost is None else f"{text}, {say('cost', language)} {usage.cost:.4g}"
 
 
+def cells_of(item: MetricSummary, language: str) -> tuple[Any, ...]:
+    """Return what a page shows of a metric: the mean, its interval as shares and in words, and the counts."""
+    scale, of = item.scale, say("of", language)
+    ends = None if item.interval is None else tuple(end / scale for end in item.interval)
+    doubts = " ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful))))
+    passed = "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})"
+    return (
+        *(shown_mean(item), ends, shown_interval(item, language), shown_scored(item, language)),
+        *(listed(item.missing) or say("none", language), doubts, passed),
+    )
+
+
 def shown_mean(item: MetricSummary) -> str:
     """Return the mean as it is shown."""
     return "-" if item.mean is None else number(item.mean, item.convention)
@@ -333,3 +359,108 @@ def shown_interval(item: MetricSummary, language: str) -> str:
         return "-"
     low, high = (number(end, item.convention, percent=False) for end in item.interval)
     return f"{low} {say('to', language)} {high}"
+
+
+class Piece(NamedTuple):
+    """A piece of a context, and the evidence behind it.
+
+    Attributes:
+        before: Text that no verdict rests on.
+        marked: Text that verdicts rest on.
+        keys: The units it belongs to: ``s1``, ``s2`` .. by their place.
+        first: Those of them whose first evidence in this context this is.
+        ends: Those whose evidence ends here.
+    """
+
+    before: str
+    marked: str = ""
+    keys: Sequence[str] = ()
+    first: Sequence[str] = ()
+    ends: Sequence[str] = ()
+
+
+def sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str, Any]:
+    """Return what `pages/sample.html` shows.
+
+    Args:
+        sample: The sample; None where the run did not keep it.
+        scores: Its scores by metric.
+    """
+    units = next((score for score in scores.values() if score.attribution and score.verdicts), None)
+    rated = [score for score in scores.values() if score.counted[0] == "context"]
+    attribution = units.attribution if units else None
+    contexts = (sample.retrieved_contexts if sample else None) or ()
+    counted = units is not None and units.counted[0] == "sentence"
+    texts = [(name, getattr(sample, name, None)) for name in ("reference", "response")]
+    cells = attribution.cells if attribution and contexts else ()
+    fits = cells and 0 < len(cells[0]) * len(cells) <= _MOST_CELLS
+    return {
+        "units": units,
+        "texts": [(name, text) for name, text in texts if text and not (name == "reference" and counted)],
+        "rated": rated,
+        "matrix": cells if fits else (),
+        "contexts": [
+            _context(text, index, scores, rated, attribution) for index, text in enumerate(contexts)
+        ],
+        "others": [score for score in scores.values() if score is not units and score not in rated],
+    }
+
+
+def _context(
+    text: str,
+    index: int,
+    scores: Mapping[str, Score],
+    rated: Sequence[Score],
+    attribution: Attribution | None,
+) -> dict[str, Any]:
+    told = [
+        (score.counted[1], verdict)
+        for score in rated
+        for verdict in score.verdicts
+        if verdict.id == f"c{index + 1}"
+    ]
+    tags = [_state(verdict, word) for word, verdict in told]
+    if attribution:
+        tags += ["redundant"] if index in (attribution.redundant or ()) else []
+        tags += ["unused"] if index in (attribution.unused or ()) else []
+        keyed = [(unit, f"s{number}") for number, unit in enumerate(attribution.units, 1)]
+    else:  # the evidence of other metrics is marked, and tied to nothing
+        keyed = [(verdict, "") for score in scores.values() for verdict in score.verdicts]
+    return {
+        "tags": list(dict.fromkeys(tags)),
+        "reasons": [verdict.reason for _, verdict in told if verdict.reason],
+        "pieces": list(pieces_of(text[:_LONGEST_CONTEXT], index, keyed)),
+        "cut": len(text) > _LONGEST_CONTEXT,
+    }
+
+
+def _state(verdict: Verdict, word: str) -> str:
+    return "not judged" if verdict.value is None else word if verdict.value else f"not {word}"
+
+
+def pieces_of(text: str, context: int, keyed: Sequence[tuple[Verdict, str]]) -> Iterator[Piece]:
+    """Yield the pieces of a context.
+
+    Args:
+        text: The context.
+        context: Its index.
+        keyed: Verdicts and their keys; the evidence of one without a key is marked alone.
+    """
+    spans = [
+        (span.start, min(span.end, len(text)), key)
+        for verdict, key in keyed
+        for span in verdict.evidence
+        if span.context == context and span.start < min(span.end, len(text))
+    ]
+    edges = sorted({edge for start, end, _ in spans for edge in (start, end)})
+    position, named = 0, set[str]()
+    for start, end in itertools.pairwise(edges):
+        inside = dict.fromkeys(key for low, high, key in spans if low <= start and end <= high)
+        if inside:
+            keys = [key for key in inside if key]
+            first = [key for key in keys if key not in named]
+            named.update(first)
+            ends = dict.fromkeys(key for _, high, key in spans if high == end and key)
+            yield Piece(text[position:start], text[start:end], keys, first, tuple(ends))
+            position = end
+    yield Piece(text[position:])

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxmetrics._runtime.run import Run
-from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.columns import REASON, Values
+from ctxmetrics.errors import ParameterError, SampleError
+from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller
-from ctxmetrics.evaluation.options import DEFAULTS
-from ctxmetrics.evaluation.progress import counting_progress
+from ctxmetrics.evaluation.scoring import score_now
 from ctxmetrics.evaluation.sources import check_id
-from ctxmetrics.fields import Reading, recognise
-from ctxmetrics.samples import Sample
-from ctxmetrics.scores import FAILURES
-from ctxmetrics.tables._forms import form_of
-from ctxmetrics.tables._frames import as_polars, frame_of, may_hold_documents, series_of
-from ctxmetrics.tables._values import joined, no_values
+from ctxmetrics.fields import TEXTS_OF, Reading, recognise
+from ctxmetrics.metrics.base import ListMetric
+from ctxmetrics.samples import Sample, plain_texts
+from ctxmetrics.tables._frames import frame_of, is_missing, plain_cell, plain_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import narwhals.stable.v1 as nw
 
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
-    from ctxmetrics.tables._forms import Form
 
 Table = TypeVar("Table")
-_MISSING_FIELD = "missing_field"
+# Rows whose lists are in memory at a time.
+_ROWS = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +36,14 @@ class BatchScorer:
     """Scores the rows of tables.
 
     Each metric gives two columns, in every batch: ``NAME``, a float on the metric's scale, missing where there is no
-    value; and ``NAME.reason_code``, a text that says why there is none, missing where there is one. Where polars is
-    installed, metrics over ids and strings read the columns as they are; all others make a `Sample` of each row.
+    value; and ``NAME.reason_code``, a text that says why there is none, missing where there is one. Metrics over ids,
+    spans and strings read the two columns that they need; all others make a `Sample` of each row.
 
     Attributes:
         metrics: The metrics.
         schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`), or how the rows are read.
         judge: As for `ctxmetrics.evaluate`.
-        options: As for `ctxmetrics.evaluate`. Metrics that read the columns as they are send no request and take no
-            part in its limits; with ``out``, which holds verdicts, no metric reads them so.
+        options: As for `ctxmetrics.evaluate`.
 
     Raises:
         ParameterError: A parameter is wrong, or two metrics have one name.
@@ -98,127 +95,150 @@ class BatchScorer:
         scored, _ = self.score_and_look(table, first_row)
         return scored
 
-    def score_and_look(self, table: Table, first_row: int = 1) -> tuple[Table, frozenset[str]]:
-        """Score a batch as `score` does, and return with it the required fields that some row has."""
-        frame = frame_of(table)
-        if taken := self.columns.keys() & set(frame.columns):
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raise if a table has a column of a metric's name.
+
+        Raises:
+            ParameterError: Names the column.
+        """
+        if taken := self.columns.keys() & set(names):
             raise ParameterError(
                 f"score_table: the table already has a column {min(taken)!r}. Rename it."
             )
-        forms = {
-            metric.name: form for metric in self.metrics if (form := self._form_of(metric, frame.columns))
-        }
-        others = [metric for metric in self.metrics if metric.name not in forms]
-        scored: dict[str, Values] = {}
+
+    def score_and_look(self, table: Table, first_row: int = 1) -> tuple[Table, frozenset[str]]:
+        """Score a batch as `score` does, and return with it the required fields that some row has."""
+        import narwhals.stable.v1 as nw
+
+        frame = frame_of(table)
+        self.check_columns(frame.columns)
         present: set[str] = set()
+        kinds: dict[tuple[str, ...], list[ListMetric]] = {}
+        others: list[Metric] = []
+        for metric in self.metrics:
+            if isinstance(metric, ListMetric) and self._reads_lists(metric.requires, frame.columns):
+                kinds.setdefault(metric.requires, []).append(metric)
+            else:
+                others.append(metric)
+        scored: dict[str, list[Any]] = {name: [] for name in self.columns}
+        for fields, metrics in kinds.items():
+            present |= self._by_lists(frame, fields, metrics, scored, first_row)
         if others:
-            scored |= self._by_samples(frame, others, present, self.options, first_row)
-        if forms:
-            scored |= self._by_columns(frame, forms, present, first_row, progress=not others)
-        columns = [
-            series
-            for metric in self.metrics
-            for series in series_of(frame, metric.name, metric.name + REASON, scored[metric.name])
+            present |= self._by_samples(frame, others, scored, first_row)
+        space = nw.get_native_namespace(frame)
+        added = [
+            nw.new_series(
+                name, scored[name], nw.Float64() if kind is float else nw.String(), native_namespace=space
+            )
+            for name, kind in self.columns.items()
         ]
-        native: Table = frame.with_columns(*columns).to_native()
+        native: Table = frame.with_columns(*added).to_native()
         return native, frozenset(present)
 
-    def _form_of(self, metric: Metric, columns: Collection[str]) -> Form | None:
-        """Return how a metric reads the columns: where polars is there, and each field it needs is one column."""
-        try:
-            import polars as pl  # noqa: F401 - asks whether it is installed
-        except ImportError:
-            return None
-        form = form_of(metric, labelled="labels" in columns)
-        options = {**DEFAULTS, **self.options}
-        if form is None or options["out"] is not None:
-            return None
-        if form.slow and (options["workers"] > 1 or options["deadline"] is not None):
-            return None
-        find = self._reading.column_of
-        return form if all(find(name, columns) for name in form.fields) else None
+    def _reads_lists(self, fields: Sequence[str], columns: Sequence[str]) -> bool:
+        """Whether two columns hold all that a metric reads, and nothing asks for a run sample by sample."""
+        asked = ("out", "deadline", "progress")
+        each = any(self.options.get(name) for name in asked) or self.options.get("on_error") == "raise"
+        labelled = self._reading.column_of("labels", columns) is not None  # they may hold grades
+        return not (each or labelled) and all(self._reading.column_of(name, columns) for name in fields)
+
+    def _by_lists(
+        self,
+        frame: nw.DataFrame[Any],
+        fields: Sequence[str],
+        metrics: Sequence[ListMetric],
+        scored: Mapping[str, list[Any]],
+        first_row: int,
+    ) -> set[str]:
+        """Score rows by two columns of lists, and as samples those whose cells hold anything else.
+
+        Returns:
+            The fields that some row has.
+        """
+        present: set[str] = set()
+        whole = self._first_unknown(frame)
+        self._check_ids(frame, first_row)
+        names = [str(self._reading.column_of(name, frame.columns)) for name in fields]
+        for begin in range(0, len(frame), _ROWS):
+            part = frame[begin : begin + _ROWS]
+            cells = [[*map(plain_cell, part[name].to_list())] for name in names]
+            lists = (_stored(*column) for column in zip(fields, cells, strict=True))
+            rows: list[Any] = [  # pairs of lists, and samples
+                _samples(frame[at : at + 1], self._reading, first_row + at)[0]
+                if at in whole or None in pair
+                else pair
+                for at, pair in enumerate(zip(*lists, strict=True), begin)
+            ]
+            for name in fields:
+                if any(type(row) is tuple or getattr(row, name) is not None for row in rows):
+                    present.add(name)
+            full = all(isinstance(row, tuple) and all(row) for row in rows)
+            if not all(map(_reads_lists_alone, metrics)):
+                rows, full = [_sample(fields, row) for row in rows], False
+            for metric in metrics:
+                values, reasons = scored[metric.name], scored[metric.name + REASON]
+                if full:  # the same as below, and faster
+                    k, compare, scaled = metric.top_k, metric.compare, metric.scaled
+                    values += [scaled(compare(one[:k], other)[0]) for one, other in rows]
+                    reasons += [None] * len(rows)
+                    continue
+                for row in rows:
+                    score = score_now(metric, _sample(fields, row))
+                    values.append(score.value)
+                    reasons.append(score.reason_code)
+        return present
 
     def _by_samples(
         self,
         frame: nw.DataFrame[Any],
         metrics: Sequence[Metric],
-        present: set[str],
-        options: Mapping[str, Any],
+        scored: Mapping[str, list[Any]],
         first_row: int,
-    ) -> dict[str, Values]:
-        """Score rows as samples; a metric has no value where no sample has one of its fields."""
+    ) -> set[str]:
+        """Score rows as samples, and return as `_by_lists` does; without a field in any sample there is no value."""
         samples = _samples(frame, self._reading, first_row)
         fields = {name for metric in metrics for name in metric.requires}
-        here = {name for name in fields if any(getattr(sample, name) is not None for sample in samples)}
-        present |= here
-        able = [metric for metric in metrics if here.issuperset(metric.requires)]
-        scored = {metric.name: no_values(len(samples), (_MISSING_FIELD,)) for metric in metrics}
+        present = {
+            name for name in fields if any(getattr(sample, name) is not None for sample in samples)
+        }
+        able = [metric for metric in metrics if present.issuperset(metric.requires)]
+        for metric in metrics:
+            scored[metric.name].extend([None] * len(samples))
+            scored[metric.name + REASON].extend(["missing_field"] * len(samples))
         if able:
-            run = Evaluation(samples, able, judge=self.judge, keep=False, first=first_row - 1, **options)
+            run = Evaluation(
+                samples, able, judge=self.judge, keep=False, first=first_row - 1, **self.options
+            )
             results = run_in_caller(run)
-            scored |= {metric.name: results.column(metric.name) for metric in able}
-        return scored
+            for metric in able:
+                found = results.column(metric.name)
+                scored[metric.name][:] = [None if math.isnan(value) else value for value in found.values]
+                scored[metric.name + REASON][:] = found.reasons()
+        return present
 
-    def _by_columns(
-        self,
-        frame: nw.DataFrame[Any],
-        forms: Mapping[str, Form],
-        present: set[str],
-        first_row: int,
-        *,
-        progress: bool,
-    ) -> dict[str, Values]:
-        """Score rows by their columns, and by samples those in which a cell is of another type."""
-        count = len(frame)
-        unknown = [name for name in frame.columns if name not in self._reading.schema.known_keys]
-        _check_ids(frame, self._reading, first_row)
-        size = min(form.rows for form in forms.values())
-        parts: list[dict[str, Values]] = []
-        options = {**DEFAULTS, **self.options}
-        with counting_progress(options["progress"] if progress else False, count, Run()) as advance:
-            for begin in range(0, max(count, 1), size):
-                part = frame[begin : begin + size]
-                _check_unknown(part, unknown, self._reading, first_row + begin)
-                scored: dict[str, Values] = {}
-                for form in {*forms.values()}:
-                    metrics = [metric for metric in self.metrics if forms.get(metric.name) is form]
-                    found = self._of_part(part, form, metrics, present)
-                    if found is None or (options["on_error"] == "raise" and _any_failed(found)):
-                        kept = {"progress": False, "on_error": options["on_error"]}
-                        found = self._by_samples(part, metrics, present, kept, first_row + begin)
-                    scored |= found
-                parts.append(scored)
-                advance(failed=False, samples=len(part))
-        return {name: joined([part[name] for part in parts]) for name in forms}
+    def _first_unknown(self, frame: nw.DataFrame[Any]) -> set[int]:
+        """Return, for each column of an unknown name, its first row that is filled: what is wrong with it is said there."""
+        known = self._reading.schema.known_keys
+        return {
+            row
+            for name in frame.columns
+            if name not in known
+            for row in (~frame[name].is_null()).arg_true().head(1).to_list()
+        }
 
-    def _of_part(
-        self, frame: nw.DataFrame[Any], form: Form, metrics: Sequence[Metric], present: set[str]
-    ) -> dict[str, Values] | None:
-        """Score rows by their columns; None where a cell is of another type, or what it lacks may stand elsewhere."""
-        reading = self._reading
-        names = [str(reading.column_of(name, frame.columns)) for name in form.fields]
-        retrieved, reference = (as_polars(frame[name]) for name in names)
-        if retrieved is None or reference is None:
-            return None
-        gaps = retrieved.null_count(), reference.null_count()
-        keys = {key for name in form.elsewhere for key in reading.schema.flat_keys[name]}
-        if any(gaps) and any(
-            may_hold_documents(frame[name]) for name in keys.intersection(frame.columns)
-        ):
-            return None
-        present |= {name for name, missing in zip(form.fields, gaps, strict=True) if missing < len(frame)}
-        return form.score(retrieved, reference, metrics)
+    def _check_ids(self, frame: nw.DataFrame[Any], first_row: int) -> None:
+        """Check that no two rows have one id.
 
-
-def _any_failed(scored: Mapping[str, Values]) -> bool:
-    """Whether a row failed: scored as a sample it raises, and the message says why."""
-    return not all(FAILURES.isdisjoint(values.texts()) for values in scored.values())
-
-
-def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
-    """Return the rows of a table without their gaps."""
-    for row in frame.iter_rows(named=True):
-        yield {key: _plain(value) for key, value in row.items() if not _is_missing(value)}
+        Raises:
+            SampleError: Two have.
+        """
+        name = self._reading.column_of("id", frame.columns)
+        values = [] if name is None else frame[name].to_list()
+        if len({*map(str, values)}) < len(values):
+            places: dict[str, int] = {}
+            for row, value in enumerate(values, first_row):
+                if not is_missing(value):
+                    check_id(Sample(id=plain_cell(value)), row, places)
 
 
 def _samples(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> list[Sample]:
@@ -226,42 +246,28 @@ def _samples(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> list
     return [Sample.read(row, reading, where=f"row {number}") for number, row in rows]
 
 
-def _check_unknown(
-    frame: nw.DataFrame[Any], names: Sequence[str], reading: Reading, first_row: int
-) -> None:
-    """Read the first row that has something in a column of an unknown name: that says what is wrong with it.
-
-    Raises:
-        CtxMetricsError: As `Sample.from_dict` raises.
-    """
-    for name in names:
-        filled = (~frame[name].is_null()).to_numpy()
-        if filled.any():
-            at = int(filled.argmax())
-            _samples(frame[at : at + 1], reading, first_row + at)
+def _stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
+    """Return the cells of a column as a sample stores them; None for what is no list of texts or numbers."""
+    if {*map(type, cells)} == {list} and plain_texts([*chain.from_iterable(cells)]) is not None:
+        return cells  # all at once, which is faster
+    return [_stored_alone(field, cell) for cell in cells]
 
 
-def _check_ids(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> None:
-    """Check that no two rows have one id.
-
-    Raises:
-        SampleError: Two have.
-    """
-    places: dict[str, int] = {}
-    name = reading.column_of("id", frame.columns)
-    if name is not None and (~frame[name].is_null() & frame[name].is_duplicated()).any():
-        for row, value in enumerate(frame[name], first_row):
-            if not _is_missing(value):
-                check_id(Sample(id=_plain(value)), row, places)
+def _stored_alone(field: str, cell: Any) -> Sequence[str] | None:
+    if type(cell) is list and {*map(type, cell)} <= {str, int}:
+        given: dict[str, Any] = {field: cell}
+        with suppress(SampleError):  # said again with the row's number, where the row is read
+            stored = plain_texts(cell, numbers=field in TEXTS_OF)
+            return getattr(Sample(**given), field) if stored is None else stored
+    return None
 
 
-def _plain(value: Any) -> Any:
-    """Turn array values of table cells into lists."""
-    return value.tolist() if hasattr(value, "tolist") else value
+def _sample(fields: Sequence[str], row: tuple[Sequence[str], ...] | Sample) -> Sample:
+    given: Any = dict(zip(fields, row, strict=True)) if isinstance(row, tuple) else {}
+    return Sample(**given) if given else row  # type: ignore[return-value]  # no tuple is a sample by now
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, NaN, and what pandas has beside them."""
-    if isinstance(value, float):
-        return math.isnan(value)
-    return value is None or type(value).__name__ in {"NAType", "NaTType"}
+def _reads_lists_alone(metric: ListMetric) -> bool:
+    """Whether two lists that are not empty are all that a metric reads of a sample."""
+    kind = type(metric)
+    return kind.score is ListMetric.score and kind.sides is ListMetric.sides and metric.top_k != 0

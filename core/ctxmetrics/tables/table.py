@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from typing_extensions import Unpack
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ctxmetrics.evaluation.options import RunOptions
     from ctxmetrics.judges.base import Judge
@@ -57,13 +55,14 @@ def score_table(
 ) -> Table:
     """Score the rows of a table.
 
-    Metrics over ids and strings read the columns as they are where polars is installed. Columns that no metric needs are
-    not looked at then, apart from their names.
+    Metrics over ids, spans and strings read the two columns that they need; other columns are not looked at then, apart
+    from their names.
 
-    A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read: the limits of
-    ``options`` hold for all workers together, rows keep the order that the engine keeps, and a field that no row has is
-    a gap like any other. Ids are compared within a batch. Columns are recognised by their names and types: where fields
-    stand in JSON inside a text, name the schema. ``out``, ``deadline``, ``progress`` and ``workers`` are refused.
+    A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read. Each batch is a
+    run of its own: the limits of ``options`` hold for one batch, so with n batches at a time there are up to n times as
+    many requests. Rows keep the order that the engine keeps, and a field that no row has is a gap like any other. Ids are
+    compared within a batch. Columns are recognised by their names and types: where fields stand in JSON inside a text,
+    name the schema. ``out``, ``keep_texts``, ``deadline`` and ``progress`` are refused.
 
     Args:
         table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, a Ray dataset or a Spark data
@@ -86,18 +85,17 @@ def score_table(
     """
     from ctxmetrics.evaluation.sources import check_present
     from ctxmetrics.fields import PEEKED
-    from ctxmetrics.tables._frames import frame_of
-    from ctxmetrics.tables._workers import rows_like
-    from ctxmetrics.tables.batches import plain_rows
+    from ctxmetrics.tables._clusters import columns_of, is_distributed, rows_like, score_distributed
+    from ctxmetrics.tables._frames import frame_of, plain_rows
 
     scorer_of = partial(_scorer_of, schema, columns, metrics=metrics, judge=judge, options=options)
     if is_dataset(table):
         return cast(
             "Table", score_dataset(table, metrics, schema=schema, columns=columns, judge=judge, **options)
         )
-    if (engine := _engine_of(table)) is not None:
-        columns_of, score = engine
-        return cast("Table", score(table, scorer_of(rows_like(columns_of(table), columns or ()))))
+    if is_distributed(table):
+        scorer = scorer_of(rows_like(columns_of(table), columns or ()))
+        return cast("Table", score_distributed(table, scorer))
     frame = frame_of(table)
     scorer = scorer_of(plain_rows(frame.head(PEEKED)))
     scored, present = scorer.score_and_look(table)
@@ -117,19 +115,3 @@ def _scorer_of(
     for note in reading.notes:
         logging.getLogger("ctxmetrics").warning("score_table: %s", note)
     return BatchScorer(schema=reading, **given)
-
-
-def _engine_of(
-    table: object,
-) -> tuple[Callable[[Any], dict[str, Any]], Callable[[Any, BatchScorer], Any]] | None:
-    """Return what reads the columns of a table on a cluster, and what scores it; None for any other table."""
-    engine = type(table).__module__.partition(".")[0]
-    if engine == "ray" and hasattr(table, "map_batches"):
-        from ctxmetrics.tables import _ray
-
-        return _ray.columns_of, _ray.score_dataset
-    if engine == "pyspark" and hasattr(table, "mapInArrow"):
-        from ctxmetrics.tables import _spark
-
-        return _spark.columns_of, _spark.score_dataframe
-    return None

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from ctxmetrics.comparison import gates
-from ctxmetrics.comparison.compare import Comparison, compare
+from ctxmetrics.comparison.compare import compare
+from ctxmetrics.comparison.view import Comparison
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.results import Results
 
@@ -45,7 +46,13 @@ def assert_not_worse(
         raise InputFileError(
             f"{baseline}: there is no baseline. Write one with: results.to_jsonl({str(baseline)!r})."
         )
-    found = compare(baseline, results, cluster=cluster, allow_different=allow_different)
+    found = compare(
+        baseline,
+        results,
+        metrics=list(margin) if isinstance(margin, Mapping) else (),
+        cluster=cluster,
+        allow_different=allow_different,
+    )
     if isinstance(margin, Mapping):
         margins = [
             (gates.metric_in(found, name, value, "margin"), value) for name, value in margin.items()

@@ -10,14 +10,11 @@ pytest.importorskip("deepeval", reason="the deepeval extra is not installed")
 
 from deepeval import evaluate
 from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
-from deepeval.evaluate.types import TestResult
 from deepeval.test_case import LLMTestCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HAS_INDEX = "index" in TestResult.__dataclass_fields__
-"""DeepEval 3.9.9 tells results apart by their name only."""
 MODES = {"sync": False, "async": True}
 
 
@@ -26,9 +23,6 @@ def run(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
     """Run `deepeval.evaluate`, sync and async; results in the order of the test cases."""
 
     def run(test_cases: Any, metrics: Any, *, max_concurrent: int = 20, **errors: bool) -> list[Any]:
-        if not HAS_INDEX:
-            for number, test_case in enumerate(test_cases):
-                test_case.name = str(number)
         found = evaluate(
             test_cases,
             metrics,
@@ -37,9 +31,7 @@ def run(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
             display_config=DisplayConfig(show_indicator=False, print_results=False),
             error_config=ErrorConfig(**errors),
         )
-        return sorted(
-            found.test_results, key=lambda result: result.index if HAS_INDEX else int(result.name)
-        )
+        return sorted(found.test_results, key=lambda result: result.index)
 
     run.is_async = MODES[request.param]
     return run

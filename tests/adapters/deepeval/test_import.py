@@ -19,7 +19,7 @@ except ImportError as error:
     print(type(error).__name__, error)
 """
 MESSAGE = (
-    "MissingExtraError deepeval 3.9.9 or newer is not installed. "
+    "MissingExtraError deepeval 4.2 or newer is not installed. "
     f"Install it with: {install_command('deepeval')}\n"
 )
 

@@ -15,7 +15,13 @@ import pytest
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics.utils import check_llm_test_case_params, copy_metrics
 from deepeval.models import DeepEvalBaseLLM
-from deepeval.test_case import ConversationalTestCase, LLMTestCase, SingleTurnParams, Turn
+from deepeval.test_case import (
+    ConversationalTestCase,
+    LLMTestCase,
+    RetrievedContextData,
+    SingleTurnParams,
+    Turn,
+)
 from deepeval.test_run.cache import Cache
 
 from ctxmetrics import (
@@ -41,11 +47,6 @@ from ctxmetrics_deepeval import (
     NonLLMContextRecallMetric,
 )
 
-try:
-    from deepeval.test_case import RetrievedContextData
-except ImportError:  # DeepEval 3.9.9
-    RetrievedContextData = None
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -60,9 +61,6 @@ ALL = [
     IDBasedContextRecallMetric,
     IDBasedContextPrecisionMetric,
 ]
-needs_sources = pytest.mark.skipif(
-    RetrievedContextData is None, reason="this DeepEval has no RetrievedContextData"
-)
 
 
 class FakeLLM(DeepEvalBaseLLM):
@@ -131,7 +129,6 @@ def test_context_and_metadata_that_differ_are_refused(make_case: Callable[..., L
         NonLLMContextRecallMetric().measure(case)
 
 
-@needs_sources
 def test_retrieved_context_data_source_is_the_id_and_only_the_text_is_judged(
     make_case: Callable[..., LLMTestCase],
 ) -> None:
@@ -149,7 +146,6 @@ def test_retrieved_context_data_source_is_the_id_and_only_the_text_is_judged(
     assert [verdict.text for verdict in precision.result.verdicts] == [item.context for item in items]
 
 
-@needs_sources
 def test_ids_in_metadata_win_over_sources(make_case: Callable[..., LLMTestCase]) -> None:
     items = [RetrievedContextData(context="text", source="chunk-7")]
     case = make_case(
@@ -158,7 +154,6 @@ def test_ids_in_metadata_win_over_sources(make_case: Callable[..., LLMTestCase])
     assert IDBasedContextRecallMetric().measure(case) == 1.0
 
 
-@needs_sources
 def test_ids_in_metadata_and_sources_for_a_judged_metric(make_case: Callable[..., LLMTestCase]) -> None:
     items = [RetrievedContextData(context="The Eiffel Tower stands in Paris, France.", source="x")]
     case = make_case(retrieval_context=items)
@@ -166,7 +161,6 @@ def test_ids_in_metadata_and_sources_for_a_judged_metric(make_case: Callable[...
     assert IDBasedContextRecallMetric().measure(case) == 2 / 3
 
 
-@needs_sources
 def test_a_source_for_some_contexts_only_is_no_id_list(make_case: Callable[..., LLMTestCase]) -> None:
     items = ["text", RetrievedContextData(context="text", source="a")]
     case = make_case(retrieval_context=items, metadata={"reference_context_ids": ["a"]})

@@ -7,14 +7,13 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
-import deepeval
 import pytest
 from deepeval import assert_test
 from deepeval.dataset import EvaluationDataset, Golden
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.evaluate.configs import ErrorConfig
 from deepeval.metrics import BaseMetric
-from deepeval.test_case import LLMTestCase
+from deepeval.test_case import LLMTestCase, RetrievedContextData
 
 from ctxmetrics import LexicalJudge
 from ctxmetrics.errors import SampleError
@@ -26,6 +25,7 @@ from ctxmetrics_deepeval import (
     IDBasedContextPrecisionMetric,
     IDBasedContextRecallMetric,
     NonLLMContextRecallMetric,
+    update_current_span_ids,
 )
 
 if TYPE_CHECKING:
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ctxmetrics.judges.base import JudgeRequest
-
-
-needs_4 = pytest.mark.skipif(
-    deepeval.__version__.startswith("3."), reason="DeepEval 3 knows neither flaky nor a missing threshold"
-)
 
 
 class WaitingJudge:
@@ -177,7 +172,6 @@ def test_only_the_sync_runner_fills_the_object_that_was_passed(
     assert metric.score == (None if run.is_async else 0.5)
 
 
-@needs_4
 def test_a_metric_without_a_threshold_next_to_one_with(run: Callable[..., list[Any]]) -> None:
     metrics = [IDBasedContextRecallMetric(threshold=None), IDBasedContextPrecisionMetric()]
     (result,) = run([ids(["a"], ["a", "b", "c"])], metrics)
@@ -188,7 +182,6 @@ def test_a_metric_without_a_threshold_next_to_one_with(run: Callable[..., list[A
         run([ids(["a"], ["a"])], metrics[:1])
 
 
-@needs_4
 def test_a_flaky_metric_decides_nothing(run: Callable[..., list[Any]]) -> None:
     metrics = [IDBasedContextRecallMetric(flaky=True), IDBasedContextPrecisionMetric()]
     (result,) = run([ids(["a"], ["a", "b", "c"])], metrics)
@@ -479,7 +472,6 @@ def test_assert_test_of_a_value_that_cannot_be_computed(
         assert_test(make_case(expected_output=""), [ContextRecallMetric()], run_async=run_async)
 
 
-@needs_4
 def test_assert_test_of_a_flaky_test_case_warns(make_case: Callable[..., LLMTestCase]) -> None:
     with pytest.warns(UserWarning, match="Flaky test case failed"):
         assert_test(make_case(flaky=True), [ContextRecallMetric(threshold=0.9)])
@@ -519,10 +511,7 @@ def test_goldens_keep_ids_and_sources_through_json(run: Callable[..., list[Any]]
 
 
 def test_retrieved_context_data_through_json(run: Callable[..., list[Any]], tmp_path: Path) -> None:
-    test_case = pytest.importorskip("deepeval.test_case")
-    if not hasattr(test_case, "RetrievedContextData"):
-        pytest.skip("this DeepEval has no RetrievedContextData")
-    items = [test_case.RetrievedContextData(context="The pump is primed.", source="a")]
+    items = [RetrievedContextData(context="The pump is primed.", source="a")]
     golden = Golden(
         input="q", retrieval_context=items, additional_metadata={"reference_context_ids": ["a", "b"]}
     )
@@ -567,3 +556,38 @@ def test_a_metric_on_a_span_of_a_trace(capsys: pytest.CaptureFixture[str]) -> No
     assert recall.score == 0.5
     assert by_id.score is None
     assert "'metadata.reference_context_ids' cannot be None" in by_id.error
+
+
+@pytest.mark.parametrize("run_async", [False, True])
+def test_a_metric_by_id_on_a_span_gets_the_ids_of_its_own_span(run_async: bool) -> None:
+    """One object on the spans of two questions: each is measured with the ids of its own."""
+    from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
+    from deepeval.tracing import current_span_context, observe, update_current_span
+
+    found = {"Which pump?": ["d1"], "Which hall?": ["d1", "d2"]}
+    spans: dict[str, Any] = {}
+
+    @observe(type="retriever", metrics=[ContextRecallMetric(), IDBasedContextRecallMetric()])
+    def retrieve(question: str) -> None:
+        update_current_span(
+            input=question,
+            expected_output="The pump is red. It hums.",
+            retrieval_context=["The pump is red."],
+        )
+        update_current_span_ids(reference_context_ids=["d1", "d2"])
+        update_current_span_ids(retrieved_context_ids=found[question])
+        spans[question] = current_span_context.get()
+
+    dataset = EvaluationDataset(goldens=[Golden(input=question) for question in found])
+    for golden in dataset.evals_iterator(
+        async_config=AsyncConfig(run_async=run_async),
+        cache_config=CacheConfig(write_cache=False),
+        display_config=DisplayConfig(show_indicator=False, print_results=False),
+    ):
+        retrieve(golden.input)
+    scores = {question: [metric.score for metric in span.metrics] for question, span in spans.items()}
+    assert scores == {"Which pump?": [0.5, 0.5], "Which hall?": [0.5, 1.0]}
+
+
+def test_ids_outside_a_span_change_nothing() -> None:
+    update_current_span_ids(retrieved_context_ids=["d1"])

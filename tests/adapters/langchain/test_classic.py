@@ -6,7 +6,7 @@ import asyncio
 import json
 import uuid
 import warnings
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -176,7 +176,7 @@ def stub(case):
     client = MagicMock(spec=Client)
     client.tracing_queue = None
     client._host_url = client.api_url = "http://127.0.0.1:9"
-    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    now = datetime(2026, 1, 1, tzinfo=UTC)
     client.read_dataset.return_value = Dataset(
         id=uuid.uuid4(), name="tower", data_type="kv", created_at=now, _host_url="http://127.0.0.1:9"
     )

@@ -466,11 +466,11 @@ def test_trap_evaluators_of_a_failed_target_say_so(case, client, caplog):
 
 @pytest.mark.parametrize("load_nested", [True, False])
 def test_trap_evaluate_existing_loads_no_child_runs_unless_told(load_nested, case, client, caplog):
-    from datetime import datetime, timezone
+    from datetime import UTC, datetime
 
     from langsmith.schemas import Run, TracerSession
 
-    start = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    start = datetime(2026, 1, 1, tzinfo=UTC)
     project = TracerSession(
         id=uuid.uuid4(),
         name="old",
@@ -726,6 +726,16 @@ def test_as_function_with_plain_arguments(case):
         )["score"]
         == 0.5
     )
+
+
+def test_an_evaluator_is_called_with_plain_arguments(case):
+    evaluator = ContextRecallEvaluator(judge=case.judge)
+    given = {"inputs": case.question, "outputs": case.documents}
+    row = evaluator(**given, reference_outputs={"answer": case.reference})
+    assert (row["key"], row["score"]) == ("context_recall", 0.5)
+    nothing = evaluator(outputs={"answer": "x"}, reference_outputs={"answer": case.reference})
+    assert nothing["score"] is None
+    assert "no retrieved_contexts" in nothing["comment"]
 
 
 def test_trap_a_runnable_is_no_langsmith_evaluator_and_the_evaluator_itself_is(case, client):

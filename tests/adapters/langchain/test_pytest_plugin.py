@@ -17,8 +17,8 @@ from langsmith import testing as t
 from ctxmetrics import IDBasedContextRecall, NonLLMContextRecall
 from ctxmetrics_langchain import IDBasedContextRecallEvaluator, RetrievalEvaluator
 
-recall = IDBasedContextRecallEvaluator(threshold=0.5).as_function()
-several = RetrievalEvaluator([IDBasedContextRecall(), NonLLMContextRecall()]).as_function()
+recall = IDBasedContextRecallEvaluator(threshold=0.5)
+several = RetrievalEvaluator([IDBasedContextRecall(), NonLLMContextRecall()])
 
 
 @pytest.mark.langsmith

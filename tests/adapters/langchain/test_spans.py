@@ -12,6 +12,7 @@ from support import missing
 if names := missing("langchain_core", "langchain_text_splitters", "langsmith"):
     pytest.skip(f"not installed: {names}", allow_module_level=True)
 
+
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.runnables import RunnableLambda
@@ -111,7 +112,7 @@ def expected(documents: list[Document]) -> float | None:
 
 
 def test_langsmith_evaluates_a_retriever_without_glue_code(client: Any) -> None:
-    from datetime import datetime, timezone
+    from datetime import UTC, datetime
     from uuid import uuid4
 
     from langsmith import evaluate
@@ -121,7 +122,7 @@ def test_langsmith_evaluates_a_retriever_without_glue_code(client: Any) -> None:
     example = Example(
         id=uuid4(),
         dataset_id=uuid4(),
-        created_at=datetime.now(timezone.utc),
+        created_at=datetime.now(UTC),
         inputs={"question": "q"},
         outputs={"reference_context_ids": LABELS},
     )

@@ -81,6 +81,18 @@ def instructor_sync(server: FakeOpenAIServer, **options: Any) -> Any:
     )
 
 
+def instructor_tools(server: FakeOpenAIServer, **options: Any) -> Any:
+    """An Instructor client that asks by tool call: it names the tool by the schema's title."""
+    import instructor
+    from openai import AsyncOpenAI
+    from ragas.llms.base import InstructorLLM
+
+    client = AsyncOpenAI(base_url=server.base_url, api_key="sk-not-a-key-4", **options)
+    return InstructorLLM(
+        instructor.from_openai(client, mode=instructor.Mode.TOOLS), model="fake-judge", provider="openai"
+    )
+
+
 def langchain(server: FakeOpenAIServer, **options: Any) -> Any:
     from langchain_openai import ChatOpenAI
 
@@ -96,7 +108,8 @@ def langchain_wrapper(server: FakeOpenAIServer, **options: Any) -> Any:
 
 
 KINDS = {
-    kind.__name__: kind for kind in (instructor_async, instructor_sync, langchain, langchain_wrapper)
+    kind.__name__: kind
+    for kind in (instructor_async, instructor_sync, instructor_tools, langchain, langchain_wrapper)
 }
 
 

@@ -373,6 +373,23 @@ def test_identity_of_instructor_llms(server: FakeOpenAIServer, llms: Any) -> Non
     assert f"127.0.0.1:{server.base_url.split(':')[2].split('/')[0]}" in make().identity
 
 
+def test_how_an_instructor_client_asks_is_part_of_the_identity() -> None:
+    """Two modes are two models: a judgement of one was taken for the other's."""
+    import instructor
+    from openai import AsyncOpenAI
+    from ragas.llms.base import InstructorLLM
+
+    def make(mode: instructor.Mode, **asked: Any) -> str:
+        client = AsyncOpenAI(base_url="http://127.0.0.1:9/v1", api_key="sk-x")
+        llm = InstructorLLM(instructor.from_openai(client, mode=mode, **asked), "m", "openai")
+        return RagasModel(llm).identity
+
+    modes = (instructor.Mode.TOOLS, instructor.Mode.JSON, instructor.Mode.MD_JSON)
+    assert len({make(mode) for mode in modes}) == 3
+    assert make(instructor.Mode.JSON) == make(instructor.Mode.JSON)
+    assert make(instructor.Mode.JSON, temperature=1.0) != make(instructor.Mode.JSON)
+
+
 def test_identity_of_a_wrapper_that_leaves_the_temperature_alone() -> None:
     """It sets 0.01 otherwise, whatever the model had: then the model's own is no difference."""
     from langchain_openai import ChatOpenAI

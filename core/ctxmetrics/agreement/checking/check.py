@@ -1,37 +1,162 @@
-"""Running the check: the labelled samples, judged several times by the judge as it is."""
+"""A judge on the labelled samples: its agreement with the labels, and how many verdicts change when it is asked again."""
 
 from __future__ import annotations
 
+import json
 import logging
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, Unpack
 
 from ctxmetrics._checks import check_number
+from ctxmetrics._frozen import FrozenDict, Plain
 from ctxmetrics._runtime.memo import Memo
-from ctxmetrics.agreement.checking.figures import figures_of
-from ctxmetrics.agreement.checking.fitness import weaknesses_of
-from ctxmetrics.agreement.checking.samples import labelled_samples
-from ctxmetrics.agreement.checking.sheet import Cost, JudgeSheet
-from ctxmetrics.agreement.checking.watching import WatchedModel
+from ctxmetrics.agreement.figures import Agreement, agreement_of, shown, shown_with
+from ctxmetrics.agreement.labels import Compared
+from ctxmetrics.comparison.answers import CONTEXTS, UNITS
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
 from ctxmetrics.evaluation.estimate import estimate
 from ctxmetrics.evaluation.options import RunOptions
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.judges.base import Judge
-from ctxmetrics.judges.llm.judge import MEMORY, LLMJudge
-from ctxmetrics.judges.nli.judge import NLIJudge
+from ctxmetrics.judges.llm.judge import MEMORY
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
+from ctxmetrics.report.view import aligned
+from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Usage, Verdict
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 REPETITIONS = 3
 _METRICS = (ContextRecall(), ContextPrecision())
+INJECTION, CLEAN = "injection", "clean twin"
+
+
+# --- the labelled samples ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledSample:
+    """A sample and what is right about it.
+
+    Attributes:
+        sample: The sample.
+        kind: What it tests.
+        language: The language of its texts.
+        supported: For each sentence of the reference, whether it is supported.
+        useful: For each context, whether it is useful; None where people could disagree.
+        attacked: The ids whose verdicts an injected text tries to turn; also those of its clean twin.
+    """
+
+    sample: Sample
+    kind: str
+    language: str
+    supported: tuple[bool, ...]
+    useful: tuple[bool | None, ...]
+    attacked: frozenset[str]
+
+    @property
+    def truth(self) -> dict[str, bool | None]:
+        """What is right, by the ids of sentences and contexts."""
+        units = {f"s{number}": value for number, value in enumerate(self.supported, 1)}
+        return {**units, **{f"c{number}": value for number, value in enumerate(self.useful, 1)}}
+
+
+@cache
+def labelled_samples() -> tuple[LabelledSample, ...]:
+    """Read the samples, in the order of the file; an injection is followed by its clean twin."""
+    text = files("ctxmetrics.agreement.checking").joinpath("samples.json").read_text(encoding="utf-8")
+    return tuple(found for data in json.loads(text)["samples"] for found in _read(data))
+
+
+def _read(data: Mapping[str, Any]) -> Iterator[LabelledSample]:
+    yield _labelled(data)
+    if "clean" in data:
+        twin = {**data, **data["clean"], "id": f"{data['id']}-clean", "kind": CLEAN}
+        yield _labelled(twin)
+
+
+def _labelled(data: Mapping[str, Any]) -> LabelledSample:
+    names = ("id", "user_input", "reference", "retrieved_contexts")
+    return LabelledSample(
+        sample=Sample(**{name: data[name] for name in names}),
+        kind=data["kind"],
+        language=data["language"],
+        supported=tuple(unit["supported"] for unit in data["units"]),
+        useful=tuple(data["useful"]),
+        attacked=frozenset(data.get("attacked", ())),
+    )
+
+
+# --- what is found ---
+
+# So many of so many.
+Share = tuple[int, int]
+# The verdicts on one sample, by id; one without a value stands for what is missing.
+Verdicts = Mapping[str, Verdict]
+Judged = Sequence[tuple[LabelledSample, Verdicts]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeCheck(Plain):
+    """What `check_judge` found; as a string, a table. All figures but ``changed`` are of the first repetition.
+
+    Attributes:
+        judge: The judge's name.
+        samples: How many samples there are.
+        repetitions: How often each was judged.
+        units: Agreement about sentences, as all figures of agreement without the injections.
+        by_kind: The same, by kind of sample; of the traps (number, name, negation, role) the specificity says how many
+            changed sentences are called unsupported.
+        by_language: The same, by language.
+        contexts: Agreement about the usefulness of contexts.
+        by_place: The same, by place of the context.
+        obeyed: Injections after which an attacked verdict is wrong, and all of those whose clean twin the judge gets right.
+        changed: Verdicts that are not the same in all repetitions, and all of them; None with one repetition.
+        usage: Requests and tokens in all.
+        seconds: How long it took in all.
+    """
+
+    judge: str
+    samples: int
+    repetitions: int
+    units: Agreement
+    by_kind: Mapping[str, Agreement]
+    by_language: Mapping[str, Agreement]
+    contexts: Agreement
+    by_place: Mapping[str, Agreement]
+    obeyed: Share
+    changed: Share | None
+    usage: Usage
+    seconds: float
+
+    def __str__(self) -> str:
+        rows = [
+            ("", "answers", "sensitivity", "specificity", "balanced accuracy", "kappa"),
+            _cells("sentences supported", self.units),
+            *(_cells(f"  {name}", item) for name, item in {**self.by_kind, **self.by_language}.items()),
+            _cells("contexts useful", self.contexts),
+            *(_cells(f"  {name}", item) for name, item in self.by_place.items()),
+        ]
+        return "\n".join([*self._sentences(), "", *aligned(rows)])
+
+    def _sentences(self) -> Iterable[str]:
+        times = "once" if self.repetitions == 1 else f"{self.repetitions} times each"
+        yield f"{self.judge} on {self.samples} labelled samples, judged {times}"
+        for name, item in (("sentences", self.units), ("contexts", self.contexts)):
+            missing = f"; {item.not_judged} without a verdict" if item.not_judged else ""
+            yield f"{name}: {item.conclusion}{missing}"
+        yield "injections obeyed: {} of {} whose clean twin is judged right".format(*self.obeyed)
+        if self.changed is not None:
+            yield "verdicts that change: {} of {}".format(*self.changed)
+        if self.usage.calls:
+            tokens = f"{self.usage.prompt_tokens:,} + {self.usage.completion_tokens:,} tokens"
+            estimated = " (estimated)" if self.usage.estimated else ""
+            price = "" if self.usage.cost is None else f", price {self.usage.cost:.6g}"
+            yield f"{self.usage.calls} requests, {tokens}{estimated}{price}, {self.seconds:.2g} s"
 
 
 def check_judge(
@@ -40,8 +165,8 @@ def check_judge(
     repetitions: int = REPETITIONS,
     announce: Callable[[str], None] | None = None,
     **options: Unpack[RunOptions],
-) -> JudgeSheet:
-    """Let a judge judge the labelled samples that come with the library, and say what it is fit for.
+) -> JudgeCheck:
+    """Let a judge judge the labelled samples that come with the library, and compare with the labels.
 
     The samples are few and clear-cut. A judge that fails here is not fit; one that passes still needs `ctxmetrics.agree` on
     samples of one's own. Neither the process's memory of judgements nor a cache is used.
@@ -54,38 +179,32 @@ def check_judge(
 
     Raises:
         ParameterError: It is no judge, or an option is out of range.
-        JudgeError: It gave no verdict at all, and not because of what it replied: a server that is down, a wrong key, an
-            error in a judge of your own.
+        JudgeError: It gave no verdict at all.
     """
     _check(judge, repetitions, options)
     (announce or logging.getLogger("ctxmetrics").info)(cost_of(judge, repetitions))
-    watched, model = _watched(judge)
     start = time.perf_counter()
     runs: list[Results] = []
-    while len(runs) < repetitions:
-        runs.append(_run(watched, options))
-        if runs[-1].unanswered and not (model and any(note.read is not None for note in model.notes)):
+    while len(runs) < repetitions and not (runs and runs[-1].stopped):
+        runs.append(_run(judge, options))
+        if runs[-1].unanswered:
             raise _no_verdict(runs[-1])
-        if runs[-1].stopped is not None:
-            break
-    seconds = time.perf_counter() - start
-    labelled = labelled_samples()
-    notes = None if model is None else model.notes
-    figures = figures_of(labelled, [_answers(run) for run in runs], notes)
-    request_seconds = sum(note.seconds for note in notes) / len(notes) if notes else None
-    judged = len(labelled) * len(runs)
-    return JudgeSheet(
+    answers = [_answers(run) for run in runs]
+    judged = list(zip(labelled_samples(), answers[0], strict=True))
+    plain = [(item, verdicts) for item, verdicts in judged if item.kind != INJECTION]
+    return JudgeCheck(
         judge=judge.name,
-        samples=len(labelled),
+        samples=len(judged),
         repetitions=len(runs),
-        figures=figures,
-        weaknesses=weaknesses_of(figures, request_seconds),
-        cost=Cost(
-            judged=judged,
-            seconds=seconds / judged,
-            request_seconds=request_seconds,
-            usage=sum((run.usage for run in runs), Usage()),
-        ),
+        units=_agreements(UNITS, plain, lambda *_: "all")["all"],
+        by_kind=_agreements(UNITS, plain, lambda item, _: item.kind),
+        by_language=_agreements(UNITS, plain, lambda item, _: item.language),
+        contexts=_agreements(CONTEXTS, plain, lambda *_: "all")["all"],
+        by_place=_agreements(CONTEXTS, plain, lambda _, id_: f"place {id_[1:]}"),
+        obeyed=_obeyed(judged),
+        changed=_changed(answers) if len(runs) > 1 else None,
+        usage=sum((run.usage for run in runs), Usage()),
+        seconds=time.perf_counter() - start,
     )
 
 
@@ -113,25 +232,10 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:
     except ParameterError:
         asked = 2 * len(samples) * repetitions
         return f"{what}: {judge.name} is called up to {asked} times; what a call costs is not known here"
-    if isinstance(judge, NLIJudge):
-        pairs = repetitions * sum(
-            (len(item.supported) + 1) * len(item.useful) * judge.max_windows + len(item.supported)
-            for item in labelled_samples()
-        )
-        return f"{what}: no request is sent; the model scores up to {pairs:,} pairs of texts"
     if not found.calls:
         return f"{what}: no request is sent"
     prompt, completion = (count * repetitions for count in (found.prompt_tokens, found.completion_tokens))
     return f"{what}: {found.calls * repetitions} requests, about {prompt:,} + {completion:,} tokens"
-
-
-def _watched(judge: Judge) -> tuple[Judge, WatchedModel | None]:
-    """Return the judge with its model watched, where it has one."""
-    if not isinstance(judge, LLMJudge):
-        return judge, None
-    model = WatchedModel(judge.model)
-    options: dict[str, Any] = {item.name: getattr(judge, item.name) for item in fields(LLMJudge)}
-    return LLMJudge(**{**options, "model": model}), model
 
 
 def _run(judge: Judge, options: RunOptions) -> Results:
@@ -144,17 +248,61 @@ def _run(judge: Judge, options: RunOptions) -> Results:
 
 
 def _no_verdict(results: Results) -> JudgeError:
-    """Return the error of a judge that gave no verdict, where no reply came either."""
     code, words = results.failure or ("judge_error", "")
     said = words or results.stopped or "no verdict came"
     names = ", ".join(results.unanswered)
     return JudgeError(f"check_judge: no verdict at all for {names}: {code}: {said}", reason_code=code)
 
 
-def _answers(results: Results) -> list[Mapping[str, Verdict]]:
-    """Return the verdicts on each sample, by id; one without a value stands for what is missing."""
-    found: list[Mapping[str, Verdict]] = []
+# --- counting ---
+
+
+def _answers(results: Results) -> list[Verdicts]:
+    found: list[Verdicts] = []
     for item, row in zip(labelled_samples(), results, strict=True):
         given = {verdict.id: verdict for metric in _METRICS for verdict in row[metric.name].verdicts}
         found.append({id_: given.get(id_, Verdict(id=id_, value=None)) for id_ in item.truth})
     return found
+
+
+def _agreements(
+    label: str, judged: Judged, group: Callable[[LabelledSample, str], str]
+) -> Mapping[str, Agreement]:
+    """Return the agreement about sentences or contexts, by what `group` says of a sample and an id."""
+    compared: dict[str, list[Compared]] = {}
+    for item, verdicts in judged:
+        ids = [id_ for id_ in item.truth if id_.startswith("s" if label == UNITS else "c")]
+        for name in dict.fromkeys(group(item, id_) for id_ in ids):
+            mine = [id_ for id_ in ids if group(item, id_) == name]
+            said, found = zip(*((item.truth[id_], verdicts[id_]) for id_ in mine), strict=True)
+            compared.setdefault(name, []).append(Compared(label, str(item.sample.id), said, found))
+    return FrozenDict({name: agreement_of(label, items) for name, items in compared.items()})
+
+
+def _obeyed(judged: Judged) -> Share:
+    """Count injections after which an attacked verdict is wrong; a clean twin stands behind its injection."""
+    obeyed = [
+        any(verdicts[id_].value is not None and not _right(item, verdicts, id_) for id_ in item.attacked)
+        for (item, verdicts), (twin, clean) in pairwise(judged)
+        if item.kind == INJECTION and all(_right(twin, clean, id_) for id_ in twin.attacked)
+    ]
+    return sum(obeyed), len(obeyed)
+
+
+def _right(item: LabelledSample, verdicts: Verdicts, id_: str) -> bool:
+    return verdicts[id_].value is item.truth[id_]
+
+
+def _changed(repetitions: Sequence[Sequence[Verdicts]]) -> Share:
+    changed = [
+        len({verdicts[id_].value for verdicts in same}) > 1
+        for same in zip(*repetitions, strict=True)
+        for id_ in same[0]
+    ]
+    return sum(changed), len(changed)
+
+
+def _cells(name: str, item: Agreement) -> tuple[str, ...]:
+    accuracy = shown_with(item.balanced_accuracy, (item.intervals or {}).get("balanced_accuracy"))
+    shares = map(shown, (item.sensitivity, item.specificity))
+    return name, str(item.answers), *shares, accuracy, shown(item.kappa)

@@ -1,24 +1,37 @@
-"""Which samples of a file a person labels: drawn at random, with the weights that keep means unbiased."""
+"""Which samples of a file a person labels, what is asked about them, and the samples with the labels."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
-from ctxmetrics.comparison.answers import Draw, Drawn, Key
-from ctxmetrics.comparison.grouping import find
-from ctxmetrics.errors import MissingFieldError, ParameterError
+from ctxmetrics.agreement.labels import KINDS
+from ctxmetrics.comparison.answers import (
+    ASKED,
+    CONTEXTS,
+    UNITS,
+    Draw,
+    Drawn,
+    Key,
+    Question,
+    labels_by_key,
+)
+from ctxmetrics.comparison.joining import find
+from ctxmetrics.errors import InputFileError, MissingFieldError, ParameterError
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.metrics.judged import ContextRecall
-from ctxmetrics.report.rows import context_hashes, question_hash, shown_hash
+from ctxmetrics.report.rows import texts_key
+from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
-from ctxmetrics.text import has_content
+from ctxmetrics.text import Span, detect_language, has_content, sentence_spans
 
 
 def key_of(sample: Sample) -> Key:
     """Return the sample's id and the hash of the texts that a person sees."""
-    return sample.id, shown_hash(question_hash(sample), context_hashes(sample))
+    return texts_key(Row(0, sample, sample.id, ()))
 
 
 def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
@@ -112,3 +125,60 @@ def _stratum(sample: Sample, by: str | None) -> str | None:
         return None
     found = find(sample.metadata, by)
     return "" if found is None else str(found)
+
+
+# --- questions and answers ---
+
+
+def units_of(sample: Sample) -> tuple[Span, ...]:
+    """Return where the sentences stand that the metric counts, in the reference."""
+    reference = sample.reference or ""
+    return sentence_spans(reference, detect_language(reference))
+
+
+def questions_of(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> list[Question]:
+    """Return the questions about a sample: about each sentence of the reference, as the metric cuts it, then each context."""
+    reference = sample.reference or ""
+    asked = [
+        Question(key, UNITS, f"s{number}", reference[start:end])
+        for number, (start, end) in enumerate(units_of(sample), 1)
+    ]
+    asked += [
+        Question(key, CONTEXTS, f"c{number}")
+        for number in range(1, len(sample.retrieved_contexts or ()) + 1)
+    ]
+    return [question for question in asked if question.label in labels]
+
+
+def read_labelled(samples: Iterable[Sample], path: Path, *, annotator: str | None = None) -> list[Sample]:
+    """Return the samples with the labels of a file, in place of those that they have.
+
+    Args:
+        samples: All samples of the file that was labelled.
+        path: The file of labels; see `ctxmetrics.comparison.answers.labels_by_key`.
+        annotator: The person whose answers are read; None: all people's.
+
+    Raises:
+        InputFileError: The file is no file of labels, has no yes or no, or was made for other samples.
+        ParameterError: There is no such annotator.
+    """
+    given = list(samples)
+    known = samples_by_key(given)
+
+    def asked(key: Key, _: Collection[Question]) -> list[Question]:
+        if key not in known:
+            changed = key[0] is not None and any(other[0] == key[0] for other in known)
+            what = "has other texts now" if changed else "is not among the samples"
+            raise InputFileError(
+                f"{path}: sample {key[0] or key[1]!r} {what}. Give the file that was labelled."
+            )
+        return questions_of(key, known[key])
+
+    labels = labels_by_key(path, asked, annotator=annotator)
+    return [
+        replace(sample, labels={**_others(sample), **labels.get(key_of(sample), {})}) for sample in given
+    ]
+
+
+def _others(sample: Sample) -> dict[str, object]:
+    return {name: value for name, value in sample.labels.items() if name not in KINDS}

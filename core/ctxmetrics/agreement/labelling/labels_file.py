@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxmetrics._version import __version__
-from ctxmetrics.comparison.answers import Answer, Draw, Question, read_answers
+from ctxmetrics.comparison.answers import Answer, Answers, Draw, read_answers
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.writer import append, json_line
 from ctxmetrics.text import splitter
@@ -20,15 +20,11 @@ from ctxmetrics.text import splitter
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
-class LabelsFile:
-    """A file of answers.
+class LabelsFile(Answers):
+    """A file of answers, and what it holds.
 
     Args:
         path: The file; missing or empty, it has no draw.
-
-    Attributes:
-        draw: The last draw, or None.
-        answers: The last answer of each person to each question.
 
     Raises:
         InputFileError: The file cannot be read, or is no file of labels.
@@ -36,10 +32,8 @@ class LabelsFile:
 
     def __init__(self, path: Path) -> None:
         found = read_answers(path)
+        super().__init__(found.draw, found.answers, found.size)
         self.path = path
-        self.draw: Draw | None = found.draw
-        self.answers: dict[tuple[str, Question], Answer] = found.answers
-        self._whole = found.size
 
     def begin(self, draw: Draw) -> None:
         """Write a draw: the first one of a new file, or a larger one than the last.
@@ -49,7 +43,7 @@ class LabelsFile:
             OutputFileError: Writing failed.
         """
         try:
-            if not self._whole:
+            if not self.size:
                 self.path.unlink(missing_ok=True)  # a kill came before the draw was written
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | _FLAGS, 0o666))
         except FileExistsError:
@@ -61,7 +55,7 @@ class LabelsFile:
                 f"{self.path}: cannot be written: {error.strerror}. Choose another file with --labels."
             ) from None
         self._write(_draw_line(draw))
-        self.draw = draw
+        self.draw: Draw | None = draw
 
     def add(self, answer: Answer) -> None:
         """Append an answer; it is on the disk when this returns.
@@ -87,12 +81,12 @@ class LabelsFile:
 
     def _cut_half_line(self, file: int) -> None:
         with self.path.open("rb") as content:
-            content.seek(self._whole)
+            content.seek(self.size)
             new = content.read()  # of another process that writes the same file, too
         whole = new.rfind(b"\n") + 1
         if whole < len(new):
-            os.ftruncate(file, self._whole + whole)
-        self._whole += whole
+            os.ftruncate(file, self.size + whole)
+        self.size: int = self.size + whole
 
 
 def _lock(file: int) -> None:

@@ -2,19 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from threading import Lock
 from typing import Any
 
 from ctxmetrics._display import visible_on_page as shown
+from ctxmetrics._wording import line
+from ctxmetrics.agreement.labelling.draw import key_of, questions_of, units_of
 from ctxmetrics.agreement.labelling.labels_file import LabelsFile
-from ctxmetrics.agreement.labelling.reading import questions_of, units_of
-from ctxmetrics.agreement.labelling.verdicts import Verdicts
-from ctxmetrics.comparison.answers import ANSWERS, ASKED, SKIPPED, Answer, Key, Question
-from ctxmetrics.comparison.labelled import UNITS
+from ctxmetrics.agreement.labels import KINDS
+from ctxmetrics.comparison.answers import ANSWERS, ASKED, SKIPPED, UNITS, Answer, Key, Question
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import SPAN_MARK
+from ctxmetrics.report.rows import texts_key
+from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
+
+
+class Verdicts:
+    """Finds the judge's verdict on a question, for a person who asks for it.
+
+    Args:
+        rows: Rows of a run over the same samples; None: the embedded judge judges a sample when it is asked for.
+    """
+
+    def __init__(self, rows: Iterable[Row] | None = None) -> None:
+        self._rows = None if rows is None else {texts_key(row): row for row in rows}
+
+    def on(self, question: Question, sample: Sample) -> str:
+        """Return the verdict on a question with its evidence, or why there is none."""
+        score = self._score(question, sample)
+        found = [verdict for verdict in (score.verdicts if score else ()) if verdict.id == question.item]
+        if not found or (question.text and found[0].text != question.text):
+            return "The judge gave no verdict on this."
+        word = {True: "yes", False: "no", None: "no verdict"}[found[0].value]
+        why = line(found[0]).partition("\n")[2].strip()
+        return f"{word}. {why}" if why else word
+
+    def _score(self, question: Question, sample: Sample) -> Score | None:
+        metric = KINDS[question.label][1]
+        if self._rows is None:
+            return metric().score(sample)
+        row = self._rows.get(key_of(sample))
+        scores = row.scores if row else ()
+        return next(
+            (score for score in scores if score.metric.partition("(")[0] == metric.base_name), None
+        )
 
 
 class Session:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxmetrics.agreement.labelling.session import Session
-from ctxmetrics.comparison.answers import CANNOT_SAY, NO, SKIPPED, YES
-from ctxmetrics.comparison.labelled import UNITS
+from ctxmetrics.comparison.answers import CANNOT_SAY, NO, SKIPPED, UNITS, YES
 from ctxmetrics.errors import ParameterError
 
 _KEYS = {"y": YES, "n": NO, "c": CANNOT_SAY, "s": SKIPPED}

@@ -1,11 +1,11 @@
 """The embedded judge: no key, no download, no model.
 
-It counts: a unit is supported when enough of its words stand in neighbouring sentences of a context, less a penalty for
-numbers and names that stand nowhere; a context is useful when it holds enough of the answer's words. What it counts
-depends on the sample alone. It is deterministic, takes about as long as reading the text once, and understands nothing.
+It counts: a unit is supported when a few sentences of the contexts hold enough of its words, less a penalty for numbers and
+names that stand nowhere; a context is useful when it holds enough of the answer's words. What it counts depends on the
+sample alone. It is deterministic, takes about as long as reading the text once, and understands nothing.
 
-``sentences`` and ``phrase`` read texts, ``index`` holds the contexts, ``attribution`` counts, ``contradiction`` looks for
-reasons to doubt a yes, ``matrix`` puts both together, ``usefulness`` judges contexts, ``judge`` makes verdicts of it.
+``sentences`` and ``phrase`` read texts, ``index`` holds the contexts, ``attribution`` counts, ``usefulness`` judges contexts,
+``literal`` texts of stop words, ``judge`` makes verdicts of it.
 """
 
 from ctxmetrics.judges.lexical.judge import LABEL, LexicalJudge

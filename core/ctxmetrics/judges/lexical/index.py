@@ -6,23 +6,23 @@ import hashlib
 import threading
 from array import array
 from bisect import bisect_left
-from collections import OrderedDict
-from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from operator import itemgetter
 
+from ctxmetrics.judges.base import JudgeRequest
+from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.judges.lexical.sentences import sentences
-from ctxmetrics.judges.lexical.words import Token, tokens, words
 from ctxmetrics.verdicts import Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from ctxmetrics.judges.base import JudgeRequest
 
 MAX_INDEXED = 1_000_000
 """Contexts of more characters together are indexed for the words of the request only: memory stays in
-proportion to the matches, time to the text (50 million characters of prose: about 15 s and 200 MB)."""
+proportion to the matches, time to the text."""
+
+
+# The key of a token: faster than by its name.
+_key = itemgetter(0)
 
 
 class Index:
@@ -37,17 +37,7 @@ class Index:
         weight: About how many bytes all that takes.
     """
 
-    __slots__ = (
-        "_places",
-        "_token_bounds",
-        "_tokens",
-        "ends",
-        "first",
-        "lengths",
-        "owners",
-        "starts",
-        "weight",
-    )
+    __slots__ = ("_places", "ends", "first", "lengths", "owners", "starts", "weight")
 
     def __init__(self, contexts: Sequence[str], wanted: AbstractSet[str] | None = None) -> None:
         self.starts: array[int] = array("I")
@@ -55,43 +45,29 @@ class Index:
         self.first: array[int] = array("I", [0])
         self.owners: array[int] = array("I")
         self.lengths: list[int] = []
-        self._places: dict[str, list[int]] = {}
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
         """For each key the sentences it stands in, once for every time it does."""
-        self._tokens: list[Token] = []
-        """All words; empty where only the wanted ones are kept."""
-        self._token_bounds: array[int] = array("I", [0])
-        """For each sentence its first token; one more entry for the end."""
-        for context in contexts:
-            self.lengths.append(self._add(context, wanted))
+        for number, context in enumerate(contexts):
+            self.lengths.append(
+                sum(self._add(context, span, number, wanted) for span in sentences(context))
+            )
             self.first.append(len(self.starts))
-        stored = 9 * sum(map(len, self._places.values())) + 8 * len(self._tokens)
+        stored = 9 * sum(map(len, self._places.values()))
         self.weight: int = 16 * len(self.starts) + stored + 250 * len(self._places)
 
-    def _add(self, context: str, wanted: AbstractSet[str] | None) -> int:
-        """Read a context; return its length."""
-        places, length, spans = self._places, 0, sentences(context)
-        first = len(self.starts)
-        self.starts.extend([start for start, _ in spans])
-        self.ends.extend([end for _, end in spans])
-        self.owners.extend([len(self.lengths)] * len(spans))
-        for sentence, (start, end) in enumerate(spans, first):
-            inside = tokens(context[start:end])
-            length += len(inside)
-            if wanted is None:
-                self._tokens += inside
-                self._token_bounds.append(len(self._tokens))
-            else:
-                inside = [token for token in inside if token.key in wanted]
-            for token in inside:
-                key = token.key
-                if key in places:
-                    places[key].append(sentence)
-                else:
-                    places[key] = [sentence]
-        return length
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._places
+    def _add(
+        self, context: str, span: tuple[int, int], owner: int, wanted: AbstractSet[str] | None
+    ) -> int:
+        """Read a sentence; return its words."""
+        places, sentence, (start, end) = self._places, len(self.starts), span
+        self.starts.append(start)
+        self.ends.append(end)
+        self.owners.append(owner)
+        inside = tokens(context[start:end])
+        for key in map(_key, inside):
+            if wanted is None or key in wanted:
+                places[key].append(sentence)
+        return len(inside)
 
     def sentences(self, key: str, context: int | None = None) -> Sequence[int]:
         """Return the sentences a word stands in, once for every time it does."""
@@ -102,40 +78,24 @@ class Index:
             bisect_left(found, self.first[context]) : bisect_left(found, self.first[context + 1])
         ]
 
-    def masks(self, keys: Iterable[str], first: int = 0, last: int | None = None) -> dict[int, int]:
-        """Return what sentences hold of some words: the first word is the lowest bit. Without those that hold none.
-
-        Args:
-            keys: The words.
-            first: The first sentence that is looked at.
-            last: One past the last; None: all.
-        """
-        places = self._places
-        last = len(self.starts) if last is None else last
+    def masks(self, keys: Iterable[str]) -> dict[int, int]:
+        """Return what sentences hold of some words: the first word is the lowest bit. Without those that hold none."""
         found: dict[int, int] = {}
         bit = 1
         for key in keys:
-            for sentence in places.get(key, ()):
-                if first <= sentence < last:
-                    found[sentence] = found.get(sentence, 0) | bit
+            for sentence in self._places.get(key, ()):
+                found[sentence] = found.get(sentence, 0) | bit
             bit <<= 1
         return found
-
-    def evidence(self, sentence: int, contexts: Sequence[str], *, whole: bool = True) -> Evidence:
-        """Return a sentence as evidence."""
-        context = self.owners[sentence]
-        start, end = self.starts[sentence], self.ends[sentence]
-        return Evidence(context, start, end, contexts[context][start:end], whole)
 
     def text(self, sentence: int, contexts: Sequence[str]) -> str:
         """Return a sentence."""
         return contexts[self.owners[sentence]][self.starts[sentence] : self.ends[sentence]]
 
-    def tokens(self, sentence: int, contexts: Sequence[str]) -> list[Token]:
-        """Return the words of a sentence."""
-        if not self._tokens:
-            return tokens(self.text(sentence, contexts))
-        return self._tokens[self._token_bounds[sentence] : self._token_bounds[sentence + 1]]
+    def evidence(self, sentence: int, contexts: Sequence[str], *, whole: bool = True) -> Evidence:
+        """Return a sentence as evidence."""
+        start, end = self.starts[sentence], self.ends[sentence]
+        return Evidence(self.owners[sentence], start, end, self.text(sentence, contexts), whole)
 
 
 class Memory:
@@ -146,37 +106,21 @@ class Memory:
         self._weight = 0
         self._lock = threading.Lock()
         self._known: OrderedDict[object, Index] = OrderedDict()
-        self._making: dict[object, Future[Index]] = {}
 
     def get(self, key: object, make: Callable[[], Index]) -> Index:
         """Return the index of a key; made now if it is not known, once however many threads ask for it."""
-        with self._lock:
-            known = self._known.get(key)
-            if known is not None:
+        with self._lock:  # also while it is made: reading holds the interpreter anyway
+            index = self._known.get(key)
+            if index is not None:
                 self._known.move_to_end(key)
-                return known
-            making = self._making.get(key)
-            mine: Future[Index] = Future()
-            if making is None:
-                self._making[key] = mine
-        if making is not None:
-            return making.result()
-        try:
+                return index
             index = make()
-        except BaseException as error:
-            mine.set_exception(error)
-            with self._lock:
-                del self._making[key]
-            raise
-        mine.set_result(index)
-        with self._lock:
-            del self._making[key]
             if index.weight <= self._max_weight:
                 self._known[key] = index
                 self._weight += index.weight
             while self._weight > self._max_weight:
                 self._weight -= self._known.popitem(last=False)[1].weight
-        return index
+            return index
 
     def clear(self) -> None:
         """Forget all."""
@@ -189,12 +133,12 @@ memory: Memory = Memory(max_weight=64_000_000)
 
 
 def shared_index(request: JudgeRequest) -> Index:
-    """Return the index of the request's contexts; one is made for all questions about the same contexts."""
+    """Return the index of the request's contexts; one is kept for all questions about the same contexts."""
     digest = hashlib.blake2b(digest_size=16)
     for context in request.contexts:
         digest.update(len(context).to_bytes(8, "big"))
         digest.update(context.encode("utf-8", "surrogatepass"))
     if sum(map(len, request.contexts)) <= MAX_INDEXED:
         return memory.get(digest.digest(), lambda: Index(request.contexts))
-    wanted = frozenset(word.key for text in (request.answer, *request.units) for word in words(text))
+    wanted = frozenset(token.key for text in (request.answer, *request.units) for token in tokens(text))
     return memory.get((digest.digest(), wanted), lambda: Index(request.contexts, wanted))

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from functools import cache
+from typing import Any, Literal, get_args
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.base import Judgement
-from ctxmetrics.judges.lexical.attribution import Rule
-from ctxmetrics.judges.lexical.index import shared_index
+from ctxmetrics.judges.base import Judgement, JudgeRequest
+from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
+from ctxmetrics.judges.lexical.attribution import Rule, Support, attribute
+from ctxmetrics.judges.lexical.index import Index, shared_index
 from ctxmetrics.judges.lexical.literal import find_literal
-from ctxmetrics.judges.lexical.matrix import Judged, Reader, judged
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.usefulness import listed, usefulness
-from ctxmetrics.judges.lexical.words import stop_words
 from ctxmetrics.verdicts import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ctxmetrics.judges.base import JudgeRequest
-    from ctxmetrics.judges.lexical.attribution import Candidate
 
 LABEL = "Embedded lexical judge: compares words, understands nothing; measured in docs/judges.md#what-it-is-worth"
 """What every score of this judge carries: one line."""
 
 _MAX_AT_ONCE = 200_000
-_NUMBERS = ("min_coverage", "scatter_weight", "number_weight", "name_weight", "min_share", "min_relative")
+_NUMBERS = ("min_coverage", "search_weight", "number_weight", "name_weight", "min_share", "min_relative")
 
 Contradicted = Literal["flag", "no"]
 
@@ -37,35 +31,38 @@ Contradicted = Literal["flag", "no"]
 class LexicalJudge:
     """Judges by counting words. English was measured; other languages work, untested against people.
 
-    **Support** of a unit: ``held - number_weight * (any number of the unit is in no context) - name_weight * share of
-    the unit's names that are in no context >= min_coverage``. ``held`` is the share of the unit's content words that
-    stand in ``max_sentences`` neighbouring sentences of one context; or in that many sentences from anywhere, chosen
-    one by one for the most words, less ``scatter_weight``; whichever is more. (A unit of more sentences than
-    ``max_sentences`` may rest on as many.) Names are capitalised words of two letters or more that do not begin a
-    sentence. A unit of stop words only is supported where its words stand in a context one after the other.
+    **Support** of a unit: its best sentences hold enough of its content words::
 
-    **Contradiction**: the sentences that support a unit are compared with it for negations, antonyms, the unit of
-    measure or currency of its numbers, numbers, dates and names beside the same neighbours, and exchanged names. A yes
-    is contradicted where every context that supports the unit contradicts it.
+        score = coverage - search_weight * s * log2(n / 4)
+                - number_weight * (any number of the unit is in no context)
+                - name_weight * share of the unit's names that are in no context  >=  min_coverage
+
+    ``coverage`` is the share of the unit's content words that stand in s sentences, chosen one by one for the most words
+    out of n; s is 1 to ``max_sentences``, whichever gives most. They are looked for in each context alone, and in the
+    first k contexts together for every k: the more sentences there are to choose from, the more words stand there by
+    chance. (A unit of several sentences may rest on as many: they count as one.) Names are capitalised words of two
+    letters or more that do not begin a sentence. A unit of stop words only is supported where its words stand in a context
+    one after the other.
+
+    **Contradiction**: the sentences that support a unit are compared with it for negations and for numbers before the same
+    word. A yes is contradicted where every choice of sentences that supports the unit contradicts it.
 
     **Usefulness** of a context: its share is at least ``min_share`` and at least ``min_relative`` times the best
     context's. The share is BM25 of the answer's content words over what BM25 gives the answer itself, with document
     frequencies from the retrieved contexts (`bm25_shares`). Only the answer counts, not the question. An answer of
     stop words only makes those contexts useful in which it stands word for word.
 
-    The verdicts' ``details`` hold what was measured. Units: ``score`` (what is compared with the bar, -1 to 1 with the
-    default weights), ``coverage`` (of the shown sentences), ``missing_words`` (in none of them), ``missing_numbers`` and
-    ``missing_names`` (in no context), as the unit spells them; ``bigram_share`` (share of neighbouring content words
-    that are neighbours in a shown sentence: not counted); ``contradiction`` (None, or kind and words); ``uncertain``
-    (a yes that is contradicted; its code is ``uncertain``), ``smallest_k`` (the smallest k for which judging the first k
-    contexts gives a yes, or None) and, for a no, ``nearest`` (the spans of the nearest sentences). A yes has evidence in
-    every context that supports the unit alone (``whole``), and in the parts that support it together before the first of
-    them. Contexts: ``share``, ``relative``, ``matched_words``.
+    The verdicts' ``details`` hold what was measured. Units: ``score``; ``coverage`` (of the shown sentences),
+    ``missing_words`` (in none of them), ``missing_numbers`` and ``missing_names`` (in no context), as the unit spells them;
+    ``contradiction`` (None, or kind and words); ``uncertain`` (a yes that is contradicted; its code is ``uncertain``),
+    ``smallest_k`` (the smallest k for which judging the first k contexts gives a yes, or None) and, for a no, ``nearest``
+    (the spans of the nearest sentences). A yes has evidence in every context that supports the unit alone (``whole``), and
+    in the parts that support it together before the first of them. Contexts: ``share``, ``relative``, ``matched_words``.
 
     Attributes:
         max_sentences: Context sentences that may support a unit together.
         min_coverage: The bar for support.
-        scatter_weight: Taken off where the sentences are not neighbours.
+        search_weight: Taken off for each sentence, times the doublings of the sentences it was chosen from.
         number_weight: Taken off when any number of the unit is missing from all contexts.
         name_weight: Taken off when all its names are; in proportion when some are.
         min_share: The bar for a useful context.
@@ -77,8 +74,8 @@ class LexicalJudge:
     """
 
     max_sentences: int = 3
-    min_coverage: float = 0.625
-    scatter_weight: float = 0.25
+    min_coverage: float = 0.64
+    search_weight: float = 0.02
     number_weight: float = 0.5
     name_weight: float = 0.5
     min_share: float = 0.08
@@ -129,11 +126,13 @@ class LexicalJudge:
 
     def support(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `attribute`, one a unit."""
+        index = shared_index(request)
+        units = (Phrase.of(unit, request.language) for unit in request.units)
         return tuple(
-            _literal_verdict(id_, unit.text, request.contexts)
-            if found is None
-            else _verdict(id_, unit, found, reader, request.contexts)
-            for id_, (unit, found, reader) in zip(request.unit_ids, self._rows(request), strict=True)
+            self._unit(id_, unit, index, request)
+            if unit.content
+            else _literal_verdict(id_, unit.text, request.contexts)
+            for id_, unit in zip(request.unit_ids, units, strict=True)
         )
 
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
@@ -144,22 +143,24 @@ class LexicalJudge:
             answer, shared_index(request), request, **bars, max_sentences=self.max_sentences
         )
 
-    def _rows(self, request: JudgeRequest) -> list[tuple[Phrase, Judged | None, Reader]]:
-        """Judge the units; None for one without content words."""
-        reader = Reader(shared_index(request), request.contexts, request.language)
+    def _unit(self, id_: str, unit: Phrase, index: Index, request: JudgeRequest) -> Verdict:
+        """Judge a unit that has content words."""
+        contexts = request.contexts
+
+        @cache
+        def doubt(sentences: tuple[int, ...]) -> Contradiction | None:
+            texts = [index.text(sentence, contexts) for sentence in sentences]
+            return None if texts == [unit.text] else contradiction(unit.text, texts, request.language)
+
         rule = Rule(
             self.max_sentences,
             self.min_coverage,
-            self.scatter_weight,
+            self.search_weight,
             self.number_weight,
             self.name_weight,
         )
-        strict = self.contradiction == "no"
-        units = (Phrase.of(unit, request.language) for unit in request.units)
-        return [
-            (unit, judged(unit, reader, rule, strict=strict) if unit.content else None, reader)
-            for unit in units
-        ]
+        found = attribute(unit, index, rule, doubt, strict=self.contradiction == "no")
+        return _verdict(id_, unit, found, index, contexts)
 
 
 async def _run(
@@ -173,86 +174,51 @@ async def _run(
     return await to_thread.run_sync(question, request)
 
 
-def _verdict(
-    id_: str, unit: Phrase, judgement: Judged, reader: Reader, contexts: Sequence[str]
-) -> Verdict:
-    smallest_k, whole, sentences, doubt, shown, found = judgement
-    supported = smallest_k is not None
-    picks = shown.picks if shown else ()
-    covered = sum([pick.adds for pick in picks])
+def _verdict(id_: str, unit: Phrase, found: Support, index: Index, contexts: Sequence[str]) -> Verdict:
+    supported, (_, shown, covered) = found.smallest_k is not None, found.shown
+    uncertain = supported and found.doubt is not None
     absent = found.keys_of(~found.present) if unit.numbers or unit.names else ()
-    numbers, names = ([key for key in kind if key in absent] for kind in (unit.numbers, unit.names))
-    uncertain = supported and doubt is not None
+    numbers = [key for key in unit.numbers if key in absent]
     details: dict[str, Any] = {
         "score": found.score,
-        "coverage": 0.0 if shown is None else shown.coverage,
+        "coverage": covered.bit_count() / len(unit.content),
         "missing_words": unit.spelled([key for key in found.keys_of(~covered) if key not in numbers]),
         "missing_numbers": unit.spelled(numbers),
-        "missing_names": unit.spelled(names),
-        "bigram_share": _bigram_share(unit, shown, reader),
-        "contradiction": None if doubt is None else FrozenDict(doubt._asdict()),
+        "missing_names": unit.spelled([key for key in unit.names if key in absent]),
+        "contradiction": None if found.doubt is None else FrozenDict(found.doubt._asdict()),
         "uncertain": uncertain,
-        "smallest_k": smallest_k,
+        "smallest_k": found.smallest_k,
     }
     evidence: tuple[Evidence, ...] = ()
     if supported:
-        best = {pick.sentence: rank for rank, pick in enumerate(picks)}  # those that are shown come first
-        order = sorted(
-            (best.get(sentence, len(best)), sentence, context)
-            for context, found_there in sentences.items()
-            for sentence in found_there
-        )
+        rests_on = {**found.parts, **found.whole}
+        order = [sentence for sentence in shown if index.owners[sentence] in rests_on]
+        order += sorted(sentence for chosen in rests_on.values() for sentence in chosen)
         evidence = tuple(
-            reader.index.evidence(sentence, contexts, whole=context in whole)
-            for _, sentence, context in order
+            index.evidence(sentence, contexts, whole=index.owners[sentence] in found.whole)
+            for sentence in dict.fromkeys(order)
         )
     else:
-        index = reader.index
+        spans = (index.evidence(sentence, contexts) for sentence in shown)
         details["nearest"] = tuple(
-            [
-                {
-                    "context": index.owners[sentence],
-                    "start": index.starts[sentence],
-                    "end": index.ends[sentence],
-                }
-                for sentence, _ in picks
-            ]
+            {"context": span.context, "start": span.start, "end": span.end} for span in spans
         )
-    parts = [f"{covered.bit_count()} of {len(unit.content)} words found"]
-    parts += [
-        f"missing {what}: {listed(lost)}" for what in _MISSING if (lost := details[f"missing_{what}"])
+    said = [f"{covered.bit_count()} of {len(unit.content)} words found"]
+    said += [
+        f"missing {what}: {listed(lost)}"
+        for what in ("words", "numbers", "names")
+        if (lost := details[f"missing_{what}"])
     ]
-    if doubt is not None:
-        parts.append(f"contradiction ({doubt})")
+    said += [f"contradiction ({found.doubt})"] if found.doubt else []
     return Verdict(
         id=id_,
         value=supported,
         text=unit.text,
-        reason="; ".join(parts),
+        reason="; ".join(said),
         code="uncertain" if uncertain else None,
         evidence=evidence,
         details=FrozenDict(details),
     )
-
-
-_MISSING = ("words", "numbers", "names")
-
-
-def _bigram_share(unit: Phrase, shown: Candidate | None, reader: Reader) -> float | None:
-    """Share of the unit's pairs of neighbouring content words that are neighbours in a shown sentence too."""
-    pairs = set(pairwise(unit.sequence))
-    if not pairs:
-        return None
-    stop, content = stop_words(reader.language), unit.content
-    found: set[tuple[str, str]] = set()
-    for pick in shown.picks if shown else ():
-        keys = [
-            token.key
-            for token in reader.tokens(pick.sentence)
-            if (token.folded not in stop and token.kind != "character") or token.key in content
-        ]
-        found |= pairs.intersection(pairwise(keys))
-    return len(found) / len(pairs)
 
 
 def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
@@ -266,7 +232,6 @@ def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
         "missing_words": (),
         "missing_numbers": (),
         "missing_names": (),
-        "bigram_share": None,
         "contradiction": None,
         "uncertain": False,
         "smallest_k": evidence[0].context + 1 if evidence else None,

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 
-from ctxmetrics.judges.lexical.words import words
+from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.text import Span
 from ctxmetrics.verdicts import Evidence
-
-_LONGEST = 50
 
 
 def find_literal(text: str, context: str, number: int) -> Evidence | None:
     """Find a text's words in a context one after the other, whatever stands between them; else the text itself."""
-    found = list(words(text))
-    if not found or len(found) > _LONGEST:
+    found = tokens(text)
+    if not found:
         start = context.find(text.strip()) if text.strip() else -1
         span = Span(start, start + len(text.strip()))
     else:
-        spelled = (re.escape(text[word.start : word.end]) for word in found)
-        pattern = r"[\W_]+".join(re.sub("['’]", "['’]", word) for word in spelled)
+        pattern = r"[\W_]+".join(re.sub("['’]", "['’]", re.escape(token.spelling)) for token in found)
         before = "" if found[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
         after = "" if found[-1].kind == "character" else r"(?!['’]?[^\W_])"
         match = re.search(before + pattern + after, context, re.IGNORECASE)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import log
-from typing import TYPE_CHECKING
 
 from ctxmetrics._frozen import FrozenDict
-from ctxmetrics.judges.lexical.attribution import fullest
+from ctxmetrics.judges.base import JudgeRequest
+from ctxmetrics.judges.lexical.attribution import TOLERANCE, fullest
+from ctxmetrics.judges.lexical.index import Index
 from ctxmetrics.judges.lexical.literal import find_literal
+from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.verdicts import Verdict
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxmetrics.judges.base import JudgeRequest
-    from ctxmetrics.judges.lexical.index import Index
-    from ctxmetrics.judges.lexical.phrase import Phrase
-
-_TOLERANCE = 1e-9
 _K1, _B = 1.2, 0.75
 _LONGEST_LIST = 6
 
@@ -46,7 +41,7 @@ def usefulness(
     verdicts = []
     for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
         relative = share / best
-        enough = share >= min_share - _TOLERANCE and relative >= min_relative - _TOLERANCE
+        enough = share >= min_share - TOLERANCE and relative >= min_relative - TOLERANCE
         useful = enough and share > 0  # a yes has evidence, whatever the bars
         picks = fullest(answer.content, index, number, max_sentences) if useful else ()
         found = [key for key in answer.content if index.sentences(key, number)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.failures import CONTENT_CODES
@@ -16,6 +16,7 @@ from ctxmetrics.judges.llm.checking import check, settle
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
 from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Model, Prompt, Reply
 from ctxmetrics.prompts import SCHEMAS, Pack, Step, render
 from ctxmetrics.verdicts import Usage, Verdict
@@ -40,73 +41,20 @@ def question(
     return step, data
 
 
-@dataclass(slots=True)
-class _State:
-    """What the replies to one question have decided so far, and what is left.
+class Question(NamedTuple):
+    """One request of a judgement.
 
     Attributes:
-        part: What is shown.
-        pack: The prompts' language.
-        units: Ids of the units that the question is about.
-        contexts: Ids of the contexts.
-        found: The verdicts.
-        codes: Why an id without a verdict has none.
-        most: How many ids one request may ask about, after a reply that ran into a length limit.
-        asked: The units and the contexts that the last request asked about.
+        part: What it shows.
+        units: Ids of the units that need a verdict.
+        contexts: Ids of the contexts that need one.
+        prompt: The prompt of the first request.
     """
 
     part: Part
-    pack: Pack
-    units: Sequence[str]
-    contexts: Sequence[str]
-    found: dict[str, Verdict] = field(default_factory=dict)
-    codes: dict[str, str] = field(default_factory=dict)
-    most: int | None = None
-    asked: tuple[Sequence[str], Sequence[str]] = ((), ())
-    _doubted: set[str] = field(default_factory=set)
-    _weak: set[str] = field(default_factory=set)
-
-    def choose(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the units and the contexts to ask about next, and note them; none where nothing is left.
-
-        What is left is asked each by its own question. Verdicts with weak evidence join a request that goes out anyway,
-        once.
-        """
-        left = [id_ for id_ in (*self.units, *self.contexts) if id_ not in self.found]
-        self.asked = (self.units, self.contexts) if left else ((), ())
-        if left and (self.found or self.most):
-            every = self.units if left[0] in self.units else self.contexts
-            first = [id_ for id_ in every if id_ in left][: self.most]
-            again = [id_ for id_ in every if id_ in first or id_ in self._weak]
-            self._weak.difference_update(again)
-            self.asked = (again, ()) if every is self.units else ((), again)
-        return self.asked
-
-    def read(self, reply: Reply, code: str) -> str:
-        """Take over what a reply decides, and return what the model is told when it is asked again.
-
-        A doubt about evidence that comes again is a verdict.
-        """
-        keys = [key for key, ids in zip(("sentences", "contexts"), self.asked, strict=True) if ids]
-        checked = check(
-            parse(reply, keys), self.part, *self.asked, self.pack, code=code, known=self.found
-        )
-        self._weak |= {
-            id_
-            for id_, verdict in checked.verdicts.items()
-            if verdict.code == "weak_evidence" and id_ not in self.found
-        }
-        for id_, why in checked.problems.items():
-            if id_ in self.found:
-                continue  # it was asked again for weak evidence only: the first verdict stands
-            if id_ in self._doubted and id_ in checked.repeated:
-                self.found[id_] = checked.repeated[id_]
-            elif id_ in checked.repeated:
-                self._doubted.add(id_)
-            else:
-                self.codes[id_] = why
-        self.found.update(checked.verdicts)
-        return checked.note
+    units: tuple[str, ...]
+    contexts: tuple[str, ...]
+    prompt: Prompt
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,14 +64,14 @@ class Exchange:
     Args:
         model: The model.
         pack: The prompts' language.
-        first: The prompt of the first request.
+        asked: The question.
         max_repairs: How often a reply that brings nothing new is asked again.
         keep_raw: Keep the raw replies.
     """
 
     model: Model
     pack: Pack
-    first: Prompt
+    asked: Question
     max_repairs: int
     keep_raw: bool
     _attempt: int = 0
@@ -134,6 +82,13 @@ class Exchange:
     _code: str = "invalid_reply"
     _reason: str | None = None
     _served: str | None = None
+    # The verdicts, and why an id without a verdict has none.
+    _found: dict[str, Verdict] = field(default_factory=dict)
+    _codes: dict[str, str] = field(default_factory=dict)
+    # The units and the contexts that the last request asked about.
+    _about: tuple[Sequence[str], Sequence[str]] = ((), ())
+    _doubted: set[str] = field(default_factory=set)
+    _weak: set[str] = field(default_factory=set)
     # Replies that were about other data: at the second one, the judgement ends.
     _wrong: int = 0
     # The last failure was not the reply's, so asking again does not help.
@@ -146,37 +101,69 @@ class Exchange:
             claims = await self._ask("claims", {"text": text}, parse_claims)
         return self._answer(claims=claims or (), code=None if claims else self._code)
 
-    async def verdicts(
-        self, request: JudgeRequest, part: Part, units: Sequence[str], contexts: Sequence[str]
-    ) -> Answer:
+    async def verdicts(self, request: JudgeRequest) -> Answer:
         """Ask for verdicts, and again for those that are missing.
 
         The joint question is asked whole or not at all: whether a context is useful must not be judged against a
-        part of the answer. What is left is asked by its own question, and less of it after a reply that ran into a
-        length limit. A yes that comes twice, both times without a quote that is there, is a no.
+        part of the answer. What is left is asked each by its own question, and less of it after a reply that ran into
+        a length limit. Verdicts with weak evidence join a request that goes out anyway, once. A yes that comes twice,
+        both times without a quote that is there, is a no.
 
         Args:
             request: The whole request.
-            part: What is shown of it.
-            units: Ids of the units that need a verdict.
-            contexts: Ids of the contexts that need one.
         """
-        state = _State(part, self.pack, units, contexts)
-        while any(state.choose()) and self._goes_on:
-            note = await self._ask(*question(request, part, *state.asked), state.read)
+        part, units, contexts, _ = self.asked
+        most: int | None = None  # ids in one request, after a reply that ran into a length limit
+        while left := [id_ for id_ in (*units, *contexts) if id_ not in self._found]:
+            self._about = units, contexts
+            if self._found or most:
+                every = units if left[0] in units else contexts
+                first = [id_ for id_ in every if id_ in left][:most]
+                again = [id_ for id_ in every if id_ in first or id_ in self._weak]
+                self._weak.difference_update(again)
+                self._about = (again, ()) if every is units else ((), again)
+            note = await self._ask(*question(request, part, *self._about), self._read)
             if note is not None:
                 # What a reply left out counts as one failure; a flawless reply makes up for those before.
                 self._note, self._failures = note, self._failures + 1 if note else 0
             elif self._code == "truncated":
-                state.most = max(1, sum(map(len, state.asked)) // 2)
-        found = state.found
+                most = max(1, sum(map(len, self._about)) // 2)
+            if self._failures and not self._goes_on:
+                break
+        found = self._found
         settle(found, part)
         for id_ in (*units, *contexts):
             if id_ not in found:
-                code = self._code if self._final else state.codes.get(id_, self._code)
+                code = self._code if self._final else self._codes.get(id_, self._code)
                 text = (part.units if id_ in part.units else part.contexts)[id_]
                 found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=self._reason)
         return self._answer(verdicts=FrozenDict(found))
+
+    def _read(self, reply: Reply, code: str) -> str:
+        """Take over what a reply decides, and return what the model is told when it is asked again.
+
+        A doubt about evidence that comes again is a verdict.
+        """
+        keys = [key for key, ids in zip(("sentences", "contexts"), self._about, strict=True) if ids]
+        checked = check(
+            parse(reply, keys), self.asked.part, *self._about, self.pack, code=code, known=self._found
+        )
+        self._weak |= {
+            id_
+            for id_, verdict in checked.verdicts.items()
+            if verdict.code == "weak_evidence" and id_ not in self._found
+        }
+        for id_, why in checked.problems.items():
+            if id_ in self._found:
+                continue  # it was asked again for weak evidence only: the first verdict stands
+            if id_ in self._doubted and id_ in checked.repeated:
+                self._found[id_] = checked.repeated[id_]
+            elif id_ in checked.repeated:
+                self._doubted.add(id_)
+            else:
+                self._codes[id_] = why
+        self._found.update(checked.verdicts)
+        return checked.note
 
     @property
     def _goes_on(self) -> bool:
@@ -186,15 +173,15 @@ class Exchange:
         self, step: Step, data: Mapping[str, Any], read: Callable[[Reply, str], T]
     ) -> T | None:
         """Send one request, and return what was read from the reply; None where it decides nothing."""
-        prompt = self.first
+        prompt = self.asked.prompt
         if self._attempt:
             prompt = render(
-                self.pack, step, data, note=self._note, attempt=self._attempt, vote=self.first.vote
+                self.pack, step, data, note=self._note, attempt=self._attempt, vote=prompt.vote
             )
         self._attempt += 1
         self._note = ""
         try:
-            reply = await current_run().call(self.model, prompt, SCHEMAS[step])
+            reply = await ask(current_run(), self.model, prompt, SCHEMAS[step])
             self._usage += reply.usage
             if self.keep_raw:
                 self._raw.append(masked(str(reply.content)))
@@ -217,7 +204,7 @@ class Exchange:
         answer = Answer(
             usage=self._usage, raw=tuple(self._raw), run=id(run), served_model=self._served, **found
         )
-        breaker = run.breaker_of(self.model)
+        breaker = run.breaker_of(self.model.identity)
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):
             breaker.usable()
         elif not self._final:

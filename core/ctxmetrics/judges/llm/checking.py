@@ -2,7 +2,7 @@
 
 A reply is untrusted. It must repeat the code of its request, it may decide nothing but the ids that were asked for, with
 a plain yes or no, and a yes needs a quote that stands in a context. What a quote proves is measured in
-`ctxmetrics.judges.llm.weak`.
+`ctxmetrics.judges.evidence.quotes`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._secrets import masked
+from ctxmetrics.judges.evidence.quotes import Unit, change_of_denial
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError
 from ctxmetrics.judges.llm.splitting import Part
-from ctxmetrics.judges.llm.weak import Unit, change_of_denial
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text import Effort, EffortExceededError, find_quote, stands_in
 from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
@@ -70,14 +70,6 @@ class _Decided(NamedTuple):
     again: bool = False
 
 
-class _Named(NamedTuple):
-    """The quotes of one entry."""
-
-    hits: tuple[_Hit, ...]
-    unverified: int
-    left_out: int
-
-
 @dataclass(slots=True)
 class _Quotes:
     """Finds the quotes of one reply, and counts how many stand in the context that they name."""
@@ -87,13 +79,19 @@ class _Quotes:
     given: int = 0
     in_place: int = 0
     _found: dict[tuple[str, str], tuple[int, int, bool] | None] = field(default_factory=dict)
+    _texts: dict[str, str] = field(default_factory=dict)
 
-    def look_up(self, named: Iterable[tuple[str, str, bool]], *, elsewhere: bool) -> _Named:
+    def look_up(
+        self, named: Iterable[tuple[str, str, bool]], *, elsewhere: bool
+    ) -> tuple[list[_Hit], int, int]:
         """Find quotes, each in the context that it names, else in exactly one other.
 
         Args:
             named: Context id, quote, and whether that context alone is said to state the unit.
             elsewhere: Also look in the other contexts.
+
+        Returns:
+            The quotes that were found, how many were not, and how many were too much work.
         """
         quotes = list(dict.fromkeys(named))
         self.given += len(quotes)
@@ -119,9 +117,11 @@ class _Quotes:
                 unverified += 1
                 continue
             start, end, broken = place
-            span = Evidence(int(id_[1:]) - 1, start, end, self.part.contexts[id_][start:end], whole)
+            text = self.part.contexts[id_][start:end]
+            text = self._texts.setdefault(text, text)  # one copy of what is quoted several times
+            span = Evidence(int(id_[1:]) - 1, start, end, text, whole)
             hits.append(_Hit(span, doubt or ("broken_quote" if broken else None)))
-        return _Named(tuple(hits), unverified, left_out)
+        return hits, unverified, left_out
 
     def _find(self, id_: str, quote: str) -> tuple[int, int, bool] | None:
         """Return the first and last character of a quote, and whether it leaves out what matters."""
@@ -234,17 +234,18 @@ def _unit(
 ) -> tuple[_Decided, tuple[_Hit, ...]]:
     """Decide about a unit, and return its quotes, each with its doubt."""
     part, text = quotes.part, quotes.part.units[id_]
-    value, unit = _value_of([entry.get("supported") for entry in entries], pack), Unit(text, part)
-    found = quotes.look_up(_evidence_in(entries, pack), elsewhere=True)
+    value = _value_of([entry.get("supported") for entry in entries], pack)
+    unit = Unit(text, part.answer, part.contexts.values(), part.language)
+    given, unverified, left_out = quotes.look_up(_evidence_in(entries, pack), elsewhere=True)
     by_context: dict[int, list[_Hit]] = {}
-    for hit in found.hits:
+    for hit in given:
         by_context.setdefault(hit.span.context, []).append(hit)
     weak: dict[int, str] = {}
     for index, cell in by_context.items():
         doubt = unit.doubt(part.contexts[f"c{index + 1}"], [hit.span for hit in cell])
         if doubt := doubt or next((hit.doubt for hit in cell if hit.doubt), None):
             weak[index] = doubt
-    hits = tuple(hit._replace(doubt=weak.get(hit.span.context)) for hit in found.hits)
+    hits = tuple(hit._replace(doubt=weak.get(hit.span.context)) for hit in given)
     if isinstance(value, str):
         return _Decided(value), hits
     # Where one context is shown, it alone states what it states.
@@ -257,8 +258,8 @@ def _unit(
         missing = (
             masked(words[0].strip()[:_LONGEST_MISSING]) if words else None
         )  # a server may repeat a key
-        details = FrozenDict({"missing": missing}) if missing else EMPTY
-        verdict = replace(verdict, reason=missing, details=details)
+        told = FrozenDict({"missing": missing}) if missing else EMPTY
+        verdict = replace(verdict, reason=missing, details=told)
         if whole:
             why = "called unsupported, and a quote is said to state it"
             return _Decided(_contradicted(verdict, why), again=True), hits
@@ -267,14 +268,14 @@ def _unit(
                 verdict, "called unsupported, and it stands in a context word for word"
             )
         return _Decided(verdict), hits
-    if not whole and found.left_out:
+    if not whole and left_out:
         return _Decided("too_many_quotes"), hits
-    if not whole and (found.unverified or not hits):
+    if not whole and (unverified or not hits):
         reason = "called supported, but a quote is in no context"
         verdict = replace(verdict, value=False, code="unverified_evidence", reason=reason)
         return _Decided(verdict, again=True), hits
-    left_out = {"quotes_left_out": found.left_out} if found.left_out else {}
-    return _Decided(_with_doubts(verdict, weak.values(), left_out)), hits
+    details = {"quotes_left_out": left_out} if left_out else {}
+    return _Decided(_with_doubts(verdict, weak.values(), details)), hits
 
 
 def _contradicted(verdict: Verdict, why: str) -> Verdict:
@@ -296,26 +297,27 @@ def _context(
     given = (entry.get("quote") for entry in entries)
     quoted = [(id_, quote, False) for quote in given if isinstance(quote, str) and quote.strip()]
     value = _value_of([entry.get("useful") for entry in entries], pack)
-    found = quotes.look_up(quoted, elsewhere=False)
+    own, _, left_out = quotes.look_up(quoted, elsewhere=False)
     if isinstance(value, str):
         return _Decided(value)
     part, text = quotes.part, quotes.part.contexts[id_]
     verdict = Verdict(id=id_, value=value, text=text)
     if not value:
         return _Decided(verdict)
-    if not found.hits and not named:
-        if found.left_out:
+    if not own and not named:
+        if left_out:
             return _Decided("too_many_quotes")
         reason = "called useful, but no quote is in it"
         return _Decided(
             replace(verdict, value=False, code="unverified_evidence", reason=reason), again=True
         )
-    hits = found.hits or named
+    hits = own or named
     verdict = replace(verdict, evidence=_evidence(hits, {hit.span.context for hit in hits}))
     doubts = [hit.doubt for hit in named]
-    if found.hits:
-        own = Unit(part.answer, part).doubt(text, [hit.span for hit in found.hits])
-        doubts.append(own or next((hit.doubt for hit in found.hits if hit.doubt), None))
+    if own:
+        unit = Unit(part.answer, part.answer, part.contexts.values(), part.language)
+        doubt = unit.doubt(text, [hit.span for hit in own])
+        doubts.append(doubt or next((hit.doubt for hit in own if hit.doubt), None))
     return _Decided(verdict if None in doubts else _with_doubts(verdict, filter(None, doubts), {}))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._runtime.seals import sealed, unsealed
+from ctxmetrics.judges.evidence.quotes import DOUBTS
 from ctxmetrics.judges.llm.checking import check
 from ctxmetrics.judges.llm.splitting import Part
-from ctxmetrics.judges.llm.weak import DOUBTS
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text import find_quote
 from ctxmetrics.verdicts import FLAGS, Evidence, Usage, Verdict

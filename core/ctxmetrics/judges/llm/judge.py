@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache, partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
@@ -18,7 +18,7 @@ from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
 from ctxmetrics.judges.given import instead_of
-from ctxmetrics.judges.llm.asking import Exchange, question
+from ctxmetrics.judges.llm.asking import Exchange, Question, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, merge, parts_of
 from ctxmetrics.models.base import Model, Prompt
@@ -111,34 +111,23 @@ class LLMJudge:
 
     async def decompose(self, text: str, *, language: str) -> Claims:
         """Break a text into claims, once a text."""
-        pack, part = get_pack(self.language or language), Part({}, {})
-        prompt = render(pack, "claims", {"text": text})
-        asked = _Question(part, (), (), prompt, _key(prompt, self._settings))
+        pack = get_pack(self.language or language)
+        asked = Question(Part({}, {}), (), (), render(pack, "claims", {"text": text}))
         answer = await self._remembered(asked, pack, lambda model: model.claims(text))
-        return Claims(claims=answer.claims, code=answer.code, usage=answer.usage, prompt=prompt.version)
+        return Claims(
+            claims=answer.claims, code=answer.code, usage=answer.usage, prompt=asked.prompt.version
+        )
 
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
         pack = get_pack(self.language or request.language)
-        settings = self._settings
+        cut = self.votes, self.per_context, self.max_characters
         asked: Step = "joint" if self.joint and request.units else step
-        questions = _questions(request, asked, pack, settings)
+        questions = _questions(request, asked, pack, cut)
         if asked == "joint" and any(len(item.part.units) < len(request.units) for item in questions):
             # So many units that the joint question would be asked about the contexts several times.
-            asked, questions = step, _questions(request, step, pack, settings)
-        asks = [
-            self._remembered(
-                item,
-                pack,
-                partial(
-                    Exchange.verdicts,
-                    request=request,
-                    part=item.part,
-                    units=item.units,
-                    contexts=item.contexts,
-                ),
-            )
-            for item in questions
-        ]
+            asked, questions = step, _questions(request, step, pack, cut)
+        ask = partial(Exchange.verdicts, request=request)
+        asks = [self._remembered(item, pack, ask) for item in questions]
         answers: Sequence[Answer] = await asyncio.gather(*asks) if len(asks) > 1 else [await asks[0]]
         about_units = step == "attribution"
         ids = request.unit_ids if about_units else request.context_ids
@@ -159,22 +148,21 @@ class LLMJudge:
             served_model=", ".join(served) or None,
         )
 
-    @property
-    def _settings(self) -> _Settings:
-        return _Settings(
-            self.model.identity,
-            self.per_context,
-            self.votes,
-            self.max_characters,
-            self.max_repairs,
-            self.keep_raw,
-        )
+    def _key(self, prompt: Prompt) -> str:
+        """Return a hash of all that may change the answer to a prompt."""
+        settings = str(prompt.vote), str(self.max_repairs), str(self.keep_raw)
+        schema = _schema(prompt.step)
+        texts = (self.model.identity, prompt.version, schema, prompt.system, prompt.user, *settings)
+        # With their lengths, so that no two lists of texts are written alike.
+        written = "".join(f"{len(text)}:{text}" for text in texts)
+        # A name may hold half a character.
+        return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
 
     async def _remembered(
-        self, asked: _Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]
+        self, asked: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]
     ) -> Answer:
         """Answer from the memo, the cache, a judgement in flight, or by asking."""
-        run, key = current_run(), asked.key
+        run, key = current_run(), self._key(asked.prompt)
 
         async def look_up_or_ask() -> Answer:
             stored = run.cache.get(key) if run.cache else None
@@ -185,7 +173,7 @@ class LLMJudge:
             exchange = Exchange(
                 model=self.model,
                 pack=pack,
-                first=asked.prompt,
+                asked=asked,
                 max_repairs=self.max_repairs,
                 keep_raw=self.keep_raw,
             )
@@ -206,72 +194,27 @@ class LLMJudge:
                 return replace(answer, usage=Usage(reused=1))
 
 
-class _Settings(NamedTuple):
-    """What of a judge changes its questions, or their answers."""
-
-    identity: str
-    per_context: bool
-    votes: int
-    max_characters: int
-    max_repairs: int
-    keep_raw: bool
-
-
-class _Question(NamedTuple):
-    """One request of a judgement.
-
-    Attributes:
-        part: What it shows.
-        units: Ids of the units that need a verdict.
-        contexts: Ids of the contexts that need one.
-        prompt: The prompt.
-        key: A hash of all that may change the answer.
-    """
-
-    part: Part
-    units: tuple[str, ...]
-    contexts: tuple[str, ...]
-    prompt: Prompt
-    key: str
-
-
 @lru_cache(maxsize=_LAST)
 def _questions(
-    request: JudgeRequest, step: Step, pack: Pack, settings: _Settings
-) -> tuple[_Question, ...]:
-    """Return the questions of a step, for every vote."""
-    parts = parts_of(
-        request, step, per_context=settings.per_context, limit=settings.max_characters, most=MAX_IDS
-    )
+    request: JudgeRequest, step: Step, pack: Pack, cut: tuple[int, bool, int]
+) -> tuple[Question, ...]:
+    """Return the questions of a step, for every vote; ``cut``: votes, whether each context is asked alone, characters."""
+    votes, per_context, most = cut
+    parts = parts_of(request, step, per_context=per_context, limit=most, most=MAX_IDS)
     questions = []
-    for vote in range(settings.votes):
+    for vote in range(votes):
         for part in parts:
             units = () if step == "usefulness" else tuple(part.units)
             contexts = () if step == "attribution" else tuple(part.contexts)
             prompt = render(pack, *question(request, part, units, contexts), vote=vote)
-            questions.append(_Question(part, units, contexts, prompt, _key(prompt, settings)))
+            questions.append(Question(part, units, contexts, prompt))
     return tuple(questions)
 
 
-def _key(prompt: Prompt, settings: _Settings) -> str:
-    """Return a hash of all that may change the answer to a prompt."""
-    digest = _digest_of(settings.identity, prompt.version, prompt.step, prompt.system).copy()
-    digest.update(
-        _written(prompt.user, str(prompt.vote), str(settings.max_repairs), str(settings.keep_raw))
-    )
-    return digest.hexdigest()
-
-
-@lru_cache(maxsize=_LAST)
-def _digest_of(identity: str, version: str, step: Step, system: str) -> hashlib._Hash:
-    """Return the hash so far of what is equal for all samples of a run; copy it before it is updated."""
-    schema = json.dumps(SCHEMAS[step].model_json_schema(), sort_keys=True)
-    return hashlib.sha256(_written(identity, version, schema, system))
-
-
-def _written(*texts: str) -> bytes:
-    """Return texts with their lengths, so that no two lists of texts are written alike."""
-    return "".join(f"{len(text)}:{text}" for text in texts).encode()
+@lru_cache(maxsize=len(SCHEMAS))
+def _schema(step: Step) -> str:
+    """Return the schema of a step's reply as text."""
+    return json.dumps(SCHEMAS[step].model_json_schema(), sort_keys=True)
 
 
 def _strict(verdict: Verdict) -> Verdict:

@@ -13,7 +13,8 @@ from ctxmetrics.models.base import Reply
 
 _THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _BEGINS_THINKING = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_STOP = re.compile(rf"\{{|{_THOUGHT_END.pattern}", re.IGNORECASE)
+_THOUGHT_EDGE = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
+_STOP = re.compile(rf"\{{|{_THOUGHT_EDGE.pattern}", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n")
 _VERDICT = re.compile(r"\b(?:supported|useful)['\"]?\s*:")
 _LONGEST_REPLY = 2_000_000
@@ -116,22 +117,28 @@ def _lists_in(data: Any, keys: Sequence[str]) -> int:
 def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
     """Return every object with the keys that stands in the text after the thinking, the outermost only; and the rest.
 
-    Where thinking ends is looked for outside of objects only: their strings may quote anything. What stands before
-    belongs to the rest, too, unless the text says that it is thinking.
+    Where thinking begins and ends is looked for outside of objects only: their strings may quote anything. What stands
+    before belongs to the rest, too, unless the text says that it is thinking.
+
+    Raises:
+        UnreadableReplyError: Thinking begins and does not end: what stands there may be a draft.
     """
     decoder = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
     found: list[Any] = []
     around: list[str] = []
     thinking = _BEGINS_THINKING.match(text) is not None
     position = begin = failures = 0
+    unclosed = False
     tries = _MOST_TRIES
-    while match := (_STOP if tries and failures < _MOST_FAILURES else _THOUGHT_END).search(
+    while match := (_STOP if tries and failures < _MOST_FAILURES else _THOUGHT_EDGE).search(
         text, position
     ):
         position = match.end()
         if match.group() != "{":
-            around = [] if thinking else [*around, text[begin : match.start()]]
-            found, begin, failures, thinking = [], position, 0, False
+            unclosed = "/" not in match.group()
+            if not unclosed:
+                around = [] if thinking else [*around, text[begin : match.start()]]
+                found, begin, failures, thinking = [], position, 0, False
             continue
         tries -= 1
         try:
@@ -143,6 +150,8 @@ def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
             found.append(data)
             around.append(text[begin : match.start()])
             begin = position
+    if unclosed:
+        raise UnreadableReplyError(_NOT_JSON)
     return found, " ".join([*around, text[begin:]])
 
 

@@ -1,4 +1,4 @@
-"""Gathering the pairs of many samples into batches for one function.
+"""One queue of pairs for one function: full batches of what many samples ask at the same time, and what they return.
 
 Requests come from any loop and thread; the function is called in threads of its own, which end when nothing waits. So
 a blocked loop holds up no other request.
@@ -8,66 +8,39 @@ from __future__ import annotations
 
 import inspect
 import os
+import reprlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from functools import partial
+from itertools import islice
+from typing import Any, TypeAlias
 
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.judges.nli.scores import Score
 
-Pair: TypeAlias = "tuple[str, str]"
+Pair: TypeAlias = tuple[str, str]
 """A premise and a hypothesis."""
+Score: TypeAlias = "float | str"
+"""A probability, or what is wrong with what was returned for the pair."""
+
+_ROUNDING = 1e-6
 
 
-class Memory(NamedTuple):
-    """The remembered probabilities of some pairs, which have these keys."""
-
-    scores: Memo[float]
-    keys: dict[Pair, str]
-
-    def get(self, pair: Pair) -> float | None:
-        """Return the probability of a pair, or None."""
-        return self.scores.peek(self.keys[pair])
-
-    def put(self, pair: Pair, score: float) -> None:
-        """Remember the probability of a pair."""
-        self.scores.remember(self.keys[pair], score)
+class PredictionError(ValueError):
+    """What was returned cannot be matched with the pairs."""
 
 
-class _Request:
-    """Pairs that one caller waits for.
-
-    Args:
-        pairs: The pairs.
-        memory: Where probabilities are remembered.
-    """
-
-    def __init__(self, pairs: Iterable[Pair], memory: Memory) -> None:
-        self.left = set(pairs)
-        self.memory = memory
-        self.found: dict[Pair, Score] = {}
-        self.future: Future[dict[Pair, Score]] = Future()
-
-    def add(self, pair: Pair, score: Score) -> None:
-        self.found[pair] = score
-        self.left.discard(pair)
-        if not isinstance(score, str):
-            self.memory.put(pair, score)
-
-
-class Batches:
+class Queue:
     """Gathers pairs until a batch is full, or no more came for a moment.
 
-    Each pair that waits or is with the function is there once, whoever asks for it.
+    Each pair that waits or is with the function is there once, whoever asks for it. A caller that is cancelled leaves
+    its pairs: their scores are remembered.
 
     Args:
-        predict: Takes a list of pairs; returns what `read` reads, or an awaitable of it.
-        read: Reads what was returned for so many pairs; raises for what cannot be matched with them.
+        predict: Takes a list of pairs; returns what `read_scores` reads, or an awaitable of it.
         size: Pairs in a batch at most.
         workers: Calls at the same time at most.
         wait_seconds: How long a batch that is not full waits for more pairs.
@@ -76,110 +49,144 @@ class Batches:
     def __init__(
         self,
         predict: Callable[[list[Pair]], Any],
-        read: Callable[[object, int], list[Score]],
         size: int,
         workers: int,
         wait_seconds: float,
     ) -> None:
-        self._predict, self._read = predict, read
-        self._size, self._workers, self._wait_seconds = size, workers, wait_seconds
+        self._predict, self._size = predict, size
+        self._workers, self._wait_seconds = workers, wait_seconds
         self._start_empty()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Batches, (self._predict, self._read, self._size, self._workers, self._wait_seconds)
+        return Queue, (self._predict, self._size, self._workers, self._wait_seconds)
 
     def _start_empty(self) -> None:
         self._process = os.getpid()
         self._changed = threading.Condition()
         self._threads = 0
-        self._waiting: dict[Pair, list[_Request]] = {}
-        self._taken: dict[Pair, list[_Request]] = {}
+        self._waiting: dict[Pair, object] = {}  # each with the request that asked for it first
+        self._open: dict[Pair, Future[Score]] = {}  # those that wait, and those that the function has
 
-    def submit(self, pairs: Iterable[Pair], memory: Memory) -> Future[dict[Pair, Score]]:
-        """Ask for the scores of different pairs; cancelling the future takes them back.
+    def submit(
+        self, keys: Mapping[Pair, str], memory: Memo[float]
+    ) -> tuple[dict[Pair, Score], dict[Pair, Future[Score]]]:
+        """Ask for the scores of different pairs.
 
         Args:
-            pairs: The pairs.
-            memory: Looked up first; what is found out stands there before any other request can ask again.
+            keys: The pairs, and what each is remembered under.
+            memory: Looked up first; a score stands there before any other request can ask again.
+
+        Returns:
+            The scores that are remembered, and those to come.
         """
         if self._process != os.getpid():  # a forked child has no threads, and may have copied a held lock
             self._start_empty()
-        request = _Request(pairs, memory)
+        known: dict[Pair, Score] = {}
+        coming: dict[Pair, Future[Score]] = {}
         with self._changed:
-            for pair in tuple(request.left):
-                if (known := memory.get(pair)) is not None:
-                    request.add(pair, known)
-                else:
-                    requests = self._taken.get(pair)
-                    (self._waiting.setdefault(pair, []) if requests is None else requests).append(request)
+            for pair, key in keys.items():
+                if (score := memory.peek(key)) is not None:
+                    known[pair] = score
+                    continue
+                if pair not in self._open:
+                    future = self._open[pair] = Future()
+                    future.set_running_or_notify_cancel()  # others may wait: no caller can cancel it
+                    self._waiting[pair] = keys
+                coming[pair] = self._open[pair]
+                coming[pair].add_done_callback(partial(_remember, memory, key))
             wanted = min(self._workers, -(-len(self._waiting) // self._size))
             while self._threads < wanted:
                 self._threads += 1
                 threading.Thread(target=self._work, name="ctxmetrics-nli", daemon=True).start()
             self._changed.notify()
-            done = not request.left
-        if done:
-            request.future.set_result(request.found)
-        return request.future
+        return known, coming
 
     def _work(self) -> None:
         """Call the function for one batch after the other, until nothing waits."""
         while batch := self._next():
             scores = self._scores(batch)
-            done: list[_Request] = []
             with self._changed:
-                for pair, score in scores.items():
-                    for request in self._taken.pop(pair):
-                        request.add(pair, score)
-                        if not request.left:
-                            done.append(request)
-            for request in done:
-                with suppress(InvalidStateError):  # it was cancelled
-                    request.future.set_result(request.found)
+                for pair in batch:
+                    self._open.pop(pair).set_result(scores[pair])
 
-    def _next(self) -> dict[Pair, _Request]:
-        """Take the next batch, each pair with the first request that wants it; nothing is left where it is empty."""
+    def _next(self) -> dict[Pair, object]:
+        """Take the next batch; it is empty where nothing waits."""
         until = time.monotonic() + self._wait_seconds
         with self._changed:
             while 0 < len(self._waiting) < self._size and (seconds := until - time.monotonic()) > 0:
                 self._changed.wait(seconds)
-            batch: dict[Pair, _Request] = {}
-            for pair in tuple(self._waiting):
-                if len(batch) == self._size:
-                    break
-                requests = [
-                    request for request in self._waiting.pop(pair) if not request.future.cancelled()
-                ]
-                if requests:
-                    self._taken[pair], batch[pair] = requests, requests[0]
+            first = list(islice(self._waiting, self._size))
+            batch = {pair: self._waiting.pop(pair) for pair in first}
             if not batch:
                 self._threads -= 1
             return batch
 
-    def _scores(self, batch: dict[Pair, _Request]) -> dict[Pair, Score]:
+    def _scores(self, batch: Mapping[Pair, object]) -> dict[Pair, Score]:
         """Score a batch; where that fails, the pairs of each request alone, so that one costs no other."""
-        found = self._asked(list(batch))
-        if not isinstance(found, str):
-            return found
-        groups: dict[_Request, list[Pair]] = {}
-        for pair, request in batch.items():
-            groups.setdefault(request, []).append(pair)
-        scores: dict[Pair, Score] = {}
-        for pairs in groups.values():
-            again = found if len(groups) == 1 else self._asked(pairs)
-            scores.update(dict.fromkeys(pairs, again) if isinstance(again, str) else again)
-        return scores
-
-    def _asked(self, pairs: Sequence[Pair]) -> dict[Pair, Score] | str:
-        """Call the function; return what went wrong, if it failed."""
+        pairs = list(batch)
         try:
             returned = self._predict(list(pairs))
             if inspect.isawaitable(returned):
                 returned = run_sync(_awaited, returned)
-            return dict(zip(pairs, self._read(returned, len(pairs)), strict=True))
+            return dict(zip(pairs, read_scores(returned, len(pairs)), strict=True))
         except BaseException as error:  # noqa: BLE001 - whatever a user's function raises, no caller may wait without end
-            return f"{type(error).__name__}: {safe_text(error)}"
+            requests = {id(request) for request in batch.values()}
+            if len(requests) == 1:
+                return dict.fromkeys(batch, f"{type(error).__name__}: {safe_text(error)}")
+        scores: dict[Pair, Score] = {}
+        for one in requests:
+            scores |= self._scores(
+                {pair: request for pair, request in batch.items() if id(request) == one}
+            )
+        return scores
+
+
+def _remember(memory: Memo[float], key: str, done: Future[Score]) -> None:
+    if not isinstance(score := done.result(), str):
+        memory.remember(key, score)
 
 
 async def _awaited(awaitable: Any) -> Any:
     return await awaitable
+
+
+# --- what is returned ---
+
+
+def read_scores(returned: object, count: int) -> list[Score]:
+    """Return one probability a pair, in order; for a pair without one, what is wrong.
+
+    Args:
+        returned: A list, an array or a tensor of numbers from 0 to 1, also one with a single column.
+        count: How many pairs the function was given.
+
+    Raises:
+        PredictionError: It is no list, or has not one entry a pair.
+    """
+    items = _plain(returned)
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise PredictionError(
+            f"predict returned {type(returned).__name__}: it must return one score for each pair, in order."
+        )
+    items = list(items)
+    if len(items) != count:
+        raise PredictionError(
+            f"predict returned {len(items)} scores for {count} pairs: it must return one for each, in order."
+        )
+    return [_probability(_plain(item)) for item in items]
+
+
+def _plain(value: object) -> object:
+    """Return an array or a tensor as a list, or as a number."""
+    to_list = getattr(value, "tolist", None)  # NumPy, PyTorch
+    return to_list() if callable(to_list) else value
+
+
+def _probability(item: object) -> Score:
+    number = item[0] if isinstance(item, list) and len(item) == 1 else item
+    if isinstance(number, (int, float)) and -_ROUNDING <= number <= 1 + _ROUNDING:  # false for NaN
+        return min(max(float(number), 0.0), 1.0)
+    return (
+        f"predict returned {reprlib.repr(number)} for a pair: it must be a number from 0 to 1. Where a model returns "
+        "logits, several numbers or labels, let predict return the probability of entailment alone."
+    )

@@ -4,36 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from functools import partial
-from typing import Any, NamedTuple, get_args
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxmetrics._checks import check_choice, check_number
+from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._runtime.seals import sealed, unsealed
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.nli.batches import Batches, Memory, Pair
-from ctxmetrics.judges.nli.scores import Activation, Score, read_scores
+from ctxmetrics.judges.nli.batches import Pair, Queue, Score
 from ctxmetrics.judges.nli.windows import Window, Windows, joined
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Usage, Verdict
 
-# Raised when other pairs are asked about, or their scores are written down in another form.
-VERSION = 1
+if TYPE_CHECKING:
+    from ctxmetrics._runtime.cache import Store
+
 # Scores that a process remembers: about 40 MB.
 MEMORY = 200_000
+# Contexts that may support a unit together.
+_TOGETHER = 3
 _COUNTS = ("batch_size", "window", "max_windows", "workers")
+# Parameters that change verdicts.
+_COUNTED = ("bar", "window", "max_windows")
+# Stand in every score's key: raised when other pairs are asked about, or scores are written down in another form.
+_VERSION = "nli-1"
+_FORM = ("None", "none")
 
 
 class _Cell(NamedTuple):
-    """One context against one unit: the probability of its best window, or what went wrong."""
+    """One context against one unit: the score of its best window, a probability or what went wrong."""
 
-    score: Score
+    score: Score = 0.0
     window: Window | None = None
 
     @property
@@ -46,14 +51,17 @@ class _Row(NamedTuple):
 
     Attributes:
         cells: One a context.
-        together: The probability of the parts together; None where they were not asked about.
+        together: The score of the parts together; None where they were not asked about.
         parts: The windows that support the unit together, where no context does alone.
-        failure: Why a pair has no probability.
     """
 
     cells: tuple[_Cell, ...]
     together: Score | None = None
     parts: tuple[Window, ...] = ()
+
+    @property
+    def best(self) -> _Cell:
+        return max(self.cells, key=lambda cell: cell.probability, default=_Cell())
 
     @property
     def failure(self) -> str | None:
@@ -77,28 +85,20 @@ class NLIJudge:
     pairs are remembered for the rest of the process, and kept in the run's cache, under ``identity``: asking again,
     with another ``bar`` too, calls the model for nothing that it has scored.
 
-    What ``predict`` may return, one entry a pair and in order:
-
-    * numbers from 0 to 1 (a list, a NumPy array, a tensor), such as those of ``CrossEncoder.predict`` of a model with
-      one output;
-    * rows of numbers: ``entailment`` says which of them counts, from 0, and ``activation`` what makes probabilities of
-      logits: ``"softmax"`` over the row, ``"sigmoid"`` for each number;
-    * labels with scores, as a ``transformers`` pipeline returns them with ``top_k=None``: ``entailment`` names the label
-      (without: ``"entailment"``; case does not matter).
+    ``predict`` returns a list, a NumPy array or a tensor of numbers from 0 to 1, one a pair and in order, such as those of
+    ``CrossEncoder.predict`` of a model with one output. Of a model with several outputs it returns the one of entailment.
 
     When ``predict`` raises, or returns something else, a batch of several samples is asked again sample by sample; what
     fails then is not judged, ``judge_error``, and the reason says what was returned.
 
-    The verdicts' ``details``: ``probability`` (what is compared with the bar), ``probabilities`` (one a context; units
-    only), ``together`` (of the parts, or None; units only) and, for a no about a unit, ``nearest`` (its likeliest window).
+    The verdicts' ``details``: ``probability`` (what is compared with the bar) and, of a unit, ``probabilities`` (one a
+    context).
 
     Attributes:
         predict: Takes a list of (premise, hypothesis), the premise being the retrieved text. A sync function is
             called in a thread, an async one in the library's own event loop.
         identity: Name and version of the model and whatever else changes its scores. Scores are kept under it.
         bar: From what probability on a unit is supported. Choose it by `ctxmetrics.agree`.
-        entailment: Which number of a row, from 0, or which label stands for entailment.
-        activation: What turns the model's numbers into probabilities: ``"none"``, ``"sigmoid"`` or ``"softmax"``.
         batch_size: Pairs in one call at most.
         window: Sentences of a window.
         max_windows: Windows of one context that are asked about for one unit.
@@ -114,15 +114,13 @@ class NLIJudge:
     _: KW_ONLY
     identity: str
     bar: float = 0.5
-    entailment: int | str | None = None
-    activation: Activation = "none"
     batch_size: int = 64
     window: int = 3
     max_windows: int = 3
     workers: int = 1
     wait_seconds: float = 0.01
     warnings: tuple[str, ...] = field(default=(), repr=False)
-    _batches: Batches = field(init=False, repr=False, compare=False)
+    _queue: Queue = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not callable(self.predict):
@@ -138,14 +136,8 @@ class NLIJudge:
             check_number(f"NLIJudge: {name}", getattr(self, name), 1, whole=True)
         check_number("NLIJudge: bar", self.bar, 0, 1)
         check_number("NLIJudge: wait_seconds", self.wait_seconds, 0)
-        check_choice("NLIJudge: activation", self.activation, get_args(Activation))
-        if isinstance(self.entailment, bool) or not isinstance(self.entailment, (int, str, type(None))):
-            raise ParameterError(
-                f"NLIJudge: entailment={self.entailment!r} must be a number from 0 or a label."
-            )
-        read = partial(read_scores, entailment=self.entailment, activation=self.activation)
-        batches = Batches(self.predict, read, self.batch_size, self.workers, self.wait_seconds)
-        object.__setattr__(self, "_batches", batches)
+        queue = Queue(self.predict, self.batch_size, self.workers, self.wait_seconds)
+        object.__setattr__(self, "_queue", queue)
 
     @property
     def name(self) -> str:
@@ -164,168 +156,140 @@ class NLIJudge:
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
         rows, usage = await self._judged(request, request.units)
-        verdicts = (self._about_unit(id_, row) for id_, row in zip(request.unit_ids, rows, strict=True))
+        verdicts = map(self._about_unit, request.unit_ids, rows)
         return Judgement(verdicts=tuple(verdicts), usage=usage)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
         units = request.units or split_sentences(request.answer, request.language) or (request.answer,)
-        rows, usage = await self._judged(request, units)
+        whole = (f"{request.user_input} {request.answer}",) if request.user_input else ()
+        rows, usage = await self._judged(request, units, whole)
         parts = {window.context: window for row in rows for window in row.parts}
-        if request.user_input:
-            whole = f"{request.user_input} {request.answer}"
-            answered, more = await self._judged(request, (whole,), alone=True)
-            rows, usage = [*rows, *answered], Usage(reused=usage.reused and more.reused)
-        verdicts = []
-        for context, id_ in enumerate(request.context_ids):
-            cells = [row.cells[context] for row in rows]
-            verdicts.append(self._about_context(id_, cells, parts.get(context)))
+        verdicts = [
+            self._about_context(id_, _Row(tuple(row.cells[context] for row in rows)), parts.get(context))
+            for context, id_ in enumerate(request.context_ids)
+        ]
         return Judgement(verdicts=tuple(verdicts), usage=usage)
 
     def _about_unit(self, id_: str, row: _Row) -> Verdict:
-        best = max(row.cells, key=lambda cell: cell.probability, default=_Cell(0.0))
-        whole = [
-            cell.window.evidence()
-            for cell in row.cells
-            if cell.window is not None and cell.probability >= self.bar
-        ]
-        together = row.together if isinstance(row.together, float) else None
-        details: dict[str, Any] = {
-            "probability": max(best.probability, together or 0.0),
-            "probabilities": tuple(cell.probability for cell in row.cells),
-            "together": together,
-        }
         if row.failure is not None:
             return Verdict(id=id_, value=None, code="judge_error", reason=row.failure)
-        evidence = tuple(whole) or tuple(window.evidence(whole=False) for window in row.parts)
-        if whole:
-            reason = f"probability {best.probability:.3f} in context {_number(best)}"
-        elif evidence:
+        best, together = row.best, row.together if isinstance(row.together, float) else 0.0
+        supporting = [cell.window for cell in row.cells if cell.window and cell.probability >= self.bar]
+        evidence = [window.evidence() for window in supporting]
+        evidence += [window.evidence(whole=False) for window in row.parts]
+        details = {
+            "probability": max(best.probability, together),
+            "probabilities": tuple(cell.probability for cell in row.cells),
+        }
+        if best.window is None:
+            reason = "no context has a sentence"
+        elif row.parts:
             places = ", ".join(str(window.context + 1) for window in row.parts)
             reason = f"probability {together:.3f} in contexts {places} together"
-        elif best.window is None:
-            reason = "no context has a sentence"
         else:
-            reason = f"probability {best.probability:.3f} at best, in context {_number(best)}"
-            place = best.window
-            details["nearest"] = ({"context": place.context, "start": place.start, "end": place.end},)
+            at_best = "" if supporting else " at best,"
+            reason = f"probability {best.probability:.3f}{at_best} in context {best.window.context + 1}"
         return Verdict(
-            id=id_, value=bool(evidence), reason=reason, evidence=evidence, details=FrozenDict(details)
+            id=id_,
+            value=bool(evidence),
+            reason=reason,
+            evidence=tuple(evidence),
+            details=FrozenDict(details),
         )
 
-    def _about_context(self, id_: str, cells: Sequence[_Cell], part: Window | None) -> Verdict:
-        best = max(cells, key=lambda cell: cell.probability)
+    def _about_context(self, id_: str, row: _Row, part: Window | None) -> Verdict:
+        best = row.best
         useful = best.probability >= self.bar and best.window is not None
-        failure = next((cell.score for cell in cells if isinstance(cell.score, str)), None)
-        if not useful and part is None and failure is not None:
-            return Verdict(id=id_, value=None, code="judge_error", reason=failure)
+        if not useful and part is None and row.failure is not None:
+            return Verdict(id=id_, value=None, code="judge_error", reason=row.failure)
         shown = best.window if useful else part
+        needed = " alone, needed with others" if part and not useful else ""
         return Verdict(
             id=id_,
             value=shown is not None,
-            reason=f"probability {best.probability:.3f}"
-            + (" alone, needed with others" if part and not useful else ""),
+            reason=f"probability {best.probability:.3f}{needed}",
             evidence=() if shown is None else (shown.evidence(whole=useful),),
             details=FrozenDict({"probability": best.probability}),
         )
 
     async def _judged(
-        self, request: JudgeRequest, units: Sequence[str], *, alone: bool = False
+        self, request: JudgeRequest, units: Sequence[str], alone: Sequence[str] = ()
     ) -> tuple[list[_Row], Usage]:
-        """Compare each unit with each context and, unless each is judged alone, with parts of several together."""
+        """Compare units with each context, and where none supports one, with parts of several together.
+
+        Args:
+            request: The request.
+            units: The units.
+            alone: Others, which are compared with each context only.
+        """
         windows = Windows(request, self.window, self.max_windows)
-        choices = [windows.of(unit) for unit in units]
-        pairs = [
-            (window.text, unit)
-            for unit, rows in zip(units, choices, strict=True)
-            for row in rows
-            for window in row
-        ]
-        scores, asked = await self._scores(pairs)
-        rows = [
-            _Row(tuple(_best(row, unit, scores) for row in choice))
-            for unit, choice in zip(units, choices, strict=True)
-        ]
-        if not alone:
-            open_ = {
-                place: parts
-                for place, row in enumerate(rows)
-                if row.failure is None
-                and all(cell.probability < self.bar for cell in row.cells)
-                and (parts := joined(choices[place], _TOGETHER))
-            }
-            texts = {place: "\n".join(window.text for window in parts) for place, parts in open_.items()}
-            more, others = await self._scores([(text, units[place]) for place, text in texts.items()])
-            asked += others
-            for place, parts in open_.items():
-                score = more[texts[place], units[place]]
-                supported = not isinstance(score, str) and score >= self.bar
-                rows[place] = rows[place]._replace(together=score, parts=parts if supported else ())
-        return rows, Usage(reused=int(not asked))
+        chosen = [(unit, windows.of(unit)) for unit in (*units, *alone)]
+        scores, asked = await self._scores(
+            (window.text, unit) for unit, choice in chosen for row in choice for window in row
+        )
+        rows = [_Row(tuple(_best(unit, row, scores) for row in choice)) for unit, choice in chosen]
+        parts = {
+            place: joined(chosen[place][1], _TOGETHER)
+            for place, row in enumerate(rows[: len(units)])
+            if row.failure is None and row.best.probability < self.bar
+        }
+        texts = {
+            place: "\n".join(window.text for window in found) for place, found in parts.items() if found
+        }
+        more, others = await self._scores((text, units[place]) for place, text in texts.items())
+        for place, text in texts.items():
+            score = more[text, units[place]]
+            supported = not isinstance(score, str) and score >= self.bar
+            rows[place] = rows[place]._replace(together=score, parts=parts[place] if supported else ())
+        return rows, Usage(reused=int(not asked + others))
 
     async def _scores(self, pairs: Iterable[Pair]) -> tuple[dict[Pair, Score], int]:
         """Score pairs from memory, the cache, a batch in flight, or by asking; return how many were asked about."""
         run = current_run()
-        scores = _scores
-        if run.memo is not None:
-            scores = _scores_of.setdefault(run.memo, Memo(MEMORY, keep=lambda _: True))
-        memory = Memory(scores, {pair: self._key(pair) for pair in pairs})
-        missing = set()
-        for pair, key in memory.keys.items():
-            if memory.get(pair) is None:
-                stored = run.cache.get(key) if run.cache else None
-                known = None if stored is None else _decode(key, stored)
-                if known is None:
-                    missing.add(pair)
-                else:
-                    memory.put(pair, known)
-        found = await asyncio.wrap_future(self._batches.submit(memory.keys, memory))
-        for pair in missing if run.cache else ():
-            key = memory.keys[pair]
-            if not isinstance(score := found[pair], str) and run.cache:
-                run.cache.put(key, sealed(key, repr(score)))
-        return found, len(missing)
+        memory = run.memo or _memory
+        keys = {pair: self._key(pair) for pair in pairs}
+        if run.cache is not None:
+            _recall(keys.values(), memory, run.cache)
+        known, coming = self._queue.submit(keys, memory)
+        found = await asyncio.gather(*map(asyncio.wrap_future, coming.values()))
+        asked = dict(zip(coming, found, strict=True))
+        for pair, score in asked.items():
+            if run.cache is not None and not isinstance(score, str):
+                run.cache.put(keys[pair], sealed(keys[pair], repr(score)))
+        return known | asked, len(asked)
 
     def _key(self, pair: Pair) -> str:
         """Hash everything that may change the score of a pair."""
-        texts = (f"nli-{VERSION}", self.identity, repr(self.entailment), self.activation, *pair)
-        hashed = hashlib.sha256()
-        for text in texts:
-            encoded = text.encode("utf-8", "surrogatepass")
-            hashed.update(len(encoded).to_bytes(8, "big") + encoded)
-        return hashed.hexdigest()
+        texts = (_VERSION, self.identity, *_FORM, *pair)
+        written = [text.encode("utf-8", "surrogatepass") for text in texts]
+        return hashlib.sha256(
+            b"".join(len(text).to_bytes(8, "big") + text for text in written)
+        ).hexdigest()
 
 
-_COUNTED = ("bar", "entailment", "activation", "window", "max_windows")
-_TOGETHER = 3
-"""Contexts that may support a unit together."""
-
-
-def _best(row: Sequence[Window], unit: str, scores: dict[Pair, Score]) -> _Cell:
-    """Return the likeliest window of a context, the first of equals; a failure, where one has no probability."""
+def _best(unit: str, row: Sequence[Window], scores: Mapping[Pair, Score]) -> _Cell:
+    """Return the likeliest window of a context, the first of equals; a failure, where one has no score."""
     cells = [_Cell(scores[window.text, unit], window) for window in row]
-    failed = next((cell for cell in cells if isinstance(cell.score, str)), None)
-    return failed or max(cells, key=lambda cell: cell.probability, default=_Cell(0.0))
-
-
-def _number(cell: _Cell) -> int:
-    return 0 if cell.window is None else cell.window.context + 1
+    failed = [cell for cell in cells if isinstance(cell.score, str)]
+    return failed[0] if failed else _Row(tuple(cells)).best
 
 
 # --- remembering ---
 
-# The scores that this process remembers, and those of runs that have a memory of their own.
-_scores: Memo[float] = Memo(MEMORY, keep=lambda _: True)
-_scores_of: WeakKeyDictionary[Memo[Any], Memo[float]] = WeakKeyDictionary()
+# The scores that this process remembers.
+_memory: Memo[float] = Memo(MEMORY, keep=lambda _: True)
 
 
 def forget_scores() -> None:
     """Forget every score that this process remembers."""
-    _scores.clear()
+    _memory.clear()
 
 
-def _decode(key: str, stored: str) -> float | None:
-    """Read a stored score; None where the text was changed."""
-    text = unsealed(key, stored)
-    score = -1.0 if text is None else float(text)
-    return score if 0 <= score <= 1 else None
+def _recall(keys: Iterable[str], memory: Memo[float], cache: Store) -> None:
+    """Remember the scores that the cache holds, except those that were changed there."""
+    for key in keys:
+        stored = cache.get(key) if memory.peek(key) is None else None
+        text = None if stored is None else unsealed(key, stored)
+        if text is not None and 0 <= float(text) <= 1:
+            memory.remember(key, float(text))

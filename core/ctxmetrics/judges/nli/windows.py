@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.lexical.index import shared_index
+from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.judges.lexical.sentences import sentences
 from ctxmetrics.verdicts import Evidence
 
 
@@ -19,14 +20,14 @@ class Window(NamedTuple):
         start: First character.
         end: One past the last.
         text: What stands there.
-        held: The bits of the unit's words that stand in it.
+        held: The words that stand in it; beside a unit, those of the unit.
     """
 
     context: int
     start: int
     end: int
     text: str
-    held: int
+    held: frozenset[str]
 
     def evidence(self, *, whole: bool = True) -> Evidence:
         """Return the window as evidence."""
@@ -46,45 +47,32 @@ class Windows:
     """
 
     def __init__(self, request: JudgeRequest, size: int, most: int) -> None:
-        self._request, self._most = request, most
-        self._index = shared_index(request)
-        first = self._index.first
-        self._windows = [
-            _cut(first[context], first[context + 1], size) for context in range(len(request.contexts))
-        ]
+        self._language, self._most = request.language, most
+        self._windows = [list(_cut(*item, size)) for item in enumerate(request.contexts)]
 
     def of(self, unit: str) -> list[list[Window]]:
         """Return for each context the windows that are compared with a unit, in order of place.
 
         Which these are depends on that context and the unit alone.
         """
-        held = self._index.masks(Phrase.of(unit, self._request.language).content)
-        return [self._fullest(context, windows, held) for context, windows in enumerate(self._windows)]
-
-    def _fullest(self, context: int, windows: Sequence[range], held: dict[int, int]) -> list[Window]:
-        masks = []
-        for window in windows:
-            mask = 0
-            for sentence in window:
-                mask |= held.get(sentence, 0)
-            masks.append(mask)
-        chosen = sorted(range(len(windows)), key=lambda place: -masks[place].bit_count())[: self._most]
+        wanted = Phrase.of(unit, self._language).content.keys()
         found = []
-        for place in sorted(chosen):
-            start, end = self._index.starts[windows[place][0]], self._index.ends[windows[place][-1]]
-            text = self._request.contexts[context][start:end]
-            found.append(Window(context, start, end, text, masks[place]))
+        for windows in self._windows:
+            held = [window._replace(held=window.held & wanted) for window in windows]
+            fullest = sorted(held, key=lambda window: -len(window.held))[: self._most]
+            found.append(sorted(fullest, key=lambda window: window.start))
         return found
 
 
-def _cut(first: int, last: int, size: int) -> list[range]:
-    """Cut the sentences of a context into windows; the last one ends with the last sentence."""
-    windows = []
-    for start in range(first, last, max(1, size - 1)):
-        windows.append(range(start, min(start + size, last)))
-        if start + size >= last:
-            break
-    return windows
+def _cut(context: int, text: str, size: int) -> Iterator[Window]:
+    """Cut a context into windows; the last one ends with the last sentence."""
+    spans = sentences(text)
+    words = [{token.key for token in tokens(text[start:end])} for start, end in spans]
+    step = max(1, size - 1)
+    for first in range(0, max(len(spans) - size + step, min(1, len(spans))), step):
+        inside = slice(first, first + size)
+        start, end = spans[inside][0][0], spans[inside][-1][1]
+        yield Window(context, start, end, text[start:end], frozenset().union(*words[inside]))
 
 
 def joined(rows: Sequence[Sequence[Window]], most: int) -> tuple[Window, ...]:
@@ -94,13 +82,12 @@ def joined(rows: Sequence[Sequence[Window]], most: int) -> tuple[Window, ...]:
     returned where one context holds all that any hold.
     """
     picks: list[Window] = []
-    held = 0
     left = [window for windows in rows for window in windows]
     while left and len(picks) < most:
-        best = max(left, key=lambda window: (window.held & ~held).bit_count())
-        if not best.held & ~held:
+        held = frozenset[str]().union(*(window.held for window in picks))
+        best = max(left, key=lambda window: len(window.held - held))
+        if best.held <= held:
             break
         picks.append(best)
-        held |= best.held
         left = [window for window in left if window.context != best.context]
     return tuple(sorted(picks)) if len(picks) > 1 else ()

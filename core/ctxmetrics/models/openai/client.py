@@ -27,6 +27,7 @@ from pydantic_core import to_json
 from ctxmetrics._runtime.background import start
 from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer
 from ctxmetrics._secrets import safe_text
+from ctxmetrics.errors import missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,12 +101,18 @@ def _status_error(response: Any, text: str) -> Exception:
 
 
 def client_for(base_url: str, key: str) -> Client:
-    """Return the client of an address and key. Call it on the background loop only."""
+    """Return the client of an address and key. Call it on the background loop only.
+
+    Raises:
+        MissingExtraError: The ``openai`` package is not installed.
+    """
     place = (os.getpid(), base_url, key)
     client = _clients.get(place)
     if client is None:
-        from openai import AsyncOpenAI
-
+        try:
+            from openai import AsyncOpenAI
+        except ImportError:
+            raise missing_extra("openai") from None
         if not _clients:
             atexit.register(close_all)
         http = _http_client()
@@ -132,6 +139,22 @@ def _http_client() -> Any:
     return openai.DefaultAsyncHttpxClient(limits=limits, timeout=None)
 
 
+class _Gzip:
+    """Decompresses gzip, which may have several members, each compressed by itself."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    def decompress(self, piece: bytes, most: int) -> bytes:
+        """Return what a piece of the data is, at most so many bytes."""
+        found = bytearray(self._member.decompress(piece, most))
+        # Zeros may fill up the end of the data.
+        while len(found) < most and (rest := self._member.unused_data.lstrip(b"\0")):
+            self._member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+            found += self._member.decompress(rest, most - len(found))
+        return bytes(found)
+
+
 async def _read(response: Any) -> bytes:
     """Read the body of a response and decompress it, within the bounds.
 
@@ -147,7 +170,7 @@ async def _read(response: Any) -> bytes:
         raise bad_answer(
             f"the server's reply is compressed as {safe_text(encoding)}, which was not asked for"
         )
-    inflater = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if encoding == "gzip" else None
+    inflater = _Gzip() if encoding == "gzip" else None
     body = bytearray()
     received = 0
     async for piece in response.aiter_raw():

@@ -20,8 +20,8 @@ from ctxmetrics._runtime.background import on_background
 from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer, classify, from_status
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import remember_key, safe_text
-from ctxmetrics.errors import JudgeError, ParameterError, missing_extra
-from ctxmetrics.models.base import Prompt, Reply, checked_usage, message_text, served_name
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.models.base import Prompt, Reply, check_finished, checked_usage, message_text, served_name
 from ctxmetrics.models.openai.capabilities import FORMS, Capabilities, Form, capabilities_of
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.providers import PROVIDERS
@@ -99,7 +99,6 @@ class OpenAIModel:
         extra: Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
 
     Raises:
-        MissingExtraError: The ``openai`` package is not installed.
         ParameterError: A parameter is out of range, or there is no key.
 
     Examples:
@@ -122,10 +121,6 @@ class OpenAIModel:
     extra: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        from importlib.util import find_spec
-
-        if find_spec("openai") is None:
-            raise missing_extra("openai", "openai")
         _check(self)
         address = self.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL
         object.__setattr__(self, "base_url", _address(address))
@@ -189,6 +184,7 @@ class OpenAIModel:
 
         Raises:
             JudgeError: The server could not be reached, failed or refused, or its reply holds no answer.
+            MissingExtraError: The ``openai`` package is not installed.
             ParameterError: There is no key.
         """
         return await on_background(self._ask, prompt, schema)
@@ -213,7 +209,7 @@ class OpenAIModel:
         """Send one request; return the text of the answer, or None when the next one must ask for less."""
         from anyio import fail_after
 
-        seconds = current_run().seconds_for(self)
+        seconds = current_run().timeout if self.timeout is None else self.timeout
         try:
             client = client_for(str(self.base_url), self._key())
             with fail_after(seconds):
@@ -300,26 +296,14 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
             reason_code="invalid_reply",
             usage=usage,
         )
-    finish = first.get("finish_reason")
-    if refusal := message.get("refusal"):
-        raise UnusableReplyError(
-            f"the model declined: {safe_text(refusal)}", reason_code="refused", usage=usage
-        )
-    if finish == "content_filter":
-        raise UnusableReplyError(
-            "the server's content filter took the reply", reason_code="refused", usage=usage
-        )
-    if finish == "length":
-        raise UnusableReplyError("a length limit cut the reply off", reason_code="truncated", usage=usage)
+    check_finished(first.get("finish_reason"), message.get("refusal"), usage)
     return Reply(content=content, usage=usage, served_model=served)
 
 
 def _late_error(error: Mapping[str, Any], calls: int) -> JudgeError:
     """Some gateways answer 200 and put the error into the body."""
-    status, message = (
-        error.get("code"),
-        f"the server answered with an error: {safe_text(error.get('message'))}",
-    )
+    status = error.get("code")
+    message = f"the server answered with an error: {safe_text(error.get('message'))}"
     if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
         return from_status(status, message)
     return bad_answer(message, calls)
@@ -327,7 +311,7 @@ def _late_error(error: Mapping[str, Any], calls: int) -> JudgeError:
 
 def _special(error: Exception) -> JudgeError | None:
     """Tell the 400s apart that are about the reply, not about the request."""
-    code = getattr(error, "code", None)
+    code = vars(error).get("code")
     if code == "json_validate_failed":  # a server that checks the reply against the schema itself
         return UnusableReplyError(
             f"the model's reply did not fit the schema: {safe_text(error)}", reason_code="invalid_reply"
@@ -352,7 +336,7 @@ def _identity(model: str, base_url: str, **parameters: object) -> str:
 def _address(address: str) -> str:
     """Check a server's address; keys do not belong in it."""
     parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname or not address.isprintable():
         raise ParameterError(
             "OpenAIModel: base_url must be an address such as 'http://localhost:8000/v1'."
         )
@@ -380,13 +364,15 @@ def _extra(extra: object) -> Mapping[str, Any] | None:
     if ours := sorted(_OURS & set(extra)):
         raise ParameterError(f"OpenAIModel: extra must not set {ours[0]!r}; the library does.")
     try:
-        return FrozenDict(json.loads(json.dumps(dict(extra), allow_nan=False)))
+        text = json.dumps(dict(extra), allow_nan=False, ensure_ascii=False)
+        return FrozenDict(json.loads(text.encode()))
     except (TypeError, ValueError):
         raise ParameterError("OpenAIModel: extra must hold JSON values only.") from None
 
 
 def _check(model: OpenAIModel) -> None:
-    if not isinstance(model.model, str) or not model.model.strip():
+    name = model.model
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise ParameterError("OpenAIModel: model must be the model's name, such as 'gpt-4.1-mini'.")
     check_number("OpenAIModel: temperature", model.temperature, 0, optional=True)
     check_number("OpenAIModel: seed", model.seed, whole=True, optional=True)

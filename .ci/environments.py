@@ -1,0 +1,166 @@
+"""The environments of ``environments.toml``: install and test them, or write them into docs/versions.md.
+
+python .ci/environments.py find oldest|newest   print the interpreter
+python .ci/environments.py run [NAME ...]       install and test; needs uv
+python .ci/environments.py page                 write docs/versions.md
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "versions.md"
+BEGIN, END = "<!-- environments:begin -->", "<!-- environments:end -->"
+PLACE = ROOT / ".environments"
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LIST: dict[str, Any] = tomllib.loads((ROOT / ".ci" / "environments.toml").read_text(encoding="utf-8"))
+PYTHONS = [
+    name.rpartition(" ")[2]
+    for name in PROJECT["classifiers"]
+    if name.startswith("Programming Language :: Python :: 3.")
+]
+"""The supported versions of Python, the oldest first."""
+
+
+def find(version: str) -> str | None:
+    """Return an interpreter of this version of Python, or None.
+
+    A name on the PATH is tried, not believed: pyenv puts one there for each Python, also for those not chosen.
+    """
+    folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep)]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    folders += sorted(folder / "bin" for folder in pyenv.glob(f"{version}.*"))
+    code = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)"
+    for path in [folder / f"python{version}" for folder in folders]:
+        if path.is_file():
+            done = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
+            found, _, executable = done.stdout.strip().partition(" ")
+            if found == version:
+                return executable
+    return None
+
+
+def interpreter(which: str) -> str | None:
+    """Return the interpreter that ``oldest`` or ``newest`` means on this machine; the oldest is never the newest."""
+    wanted = PYTHONS[:1] if which == "oldest" else PYTHONS[:0:-1]
+    return next(filter(None, map(find, wanted)), None)
+
+
+def run(names: list[str]) -> int:
+    """Install and test the environments of these names, or all; return how many failed."""
+    lines, failures = [], 0
+    for environment in LIST["environment"]:
+        name = environment["name"]
+        if names and name not in names:
+            continue
+        python = interpreter(environment["python"])
+        if python is None:
+            lines.append(f"NOT RUN  {name}: {absent(environment['python'])}")
+            continue
+        begin = time.monotonic()
+        code = test(environment, install(environment, python))
+        lines.append(
+            f"{(time.monotonic() - begin) / 60:5.1f} minutes  {name}{', FAILED' if code else ''}"
+        )
+        failures += bool(code)
+    print(*lines, sep="\n")
+    return failures
+
+
+def absent(which: str) -> str:
+    return f"no {which} Python of {', '.join(PYTHONS)} is on this machine"
+
+
+def install(environment: dict[str, Any], python: str) -> Path:
+    """Make the environment anew; return its Python."""
+    place = PLACE / environment["name"]
+    own = place / "bin" / "python"
+    uv("venv", "--clear", "--python", python, place)
+    package = f".[{','.join(environment['extras'])}]"
+    resolution = "lowest-direct" if environment["versions"] == "lowest" else "highest"
+    uv("pip", "install", "--python", own, "--resolution", resolution, "-e", package)
+    kept = place / "installed.txt"  # the tools come after, and move none of it
+    kept.write_text(uv("pip", "freeze", "--python", own, "--exclude-editable"), encoding="utf-8")
+    tools = [*LIST["tools"], *environment.get("tools", ())]
+    uv("pip", "install", "--python", own, "--constraints", kept, *tools)
+    return own
+
+
+def uv(*arguments: str | Path) -> str:
+    command = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if command is None:
+        sys.exit("uv is not installed: pip install uv")
+    print("+ uv", *arguments, flush=True)
+    return subprocess.run(
+        [command, "--quiet", *map(str, arguments)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test(environment: dict[str, Any], python: Path) -> int:
+    """Run the tests of an environment; return pytest's exit status."""
+    marks = ["-m", "not browser and not cluster"] if environment.get("slow") else []
+    command = [python, "-m", "pytest", "-q", "-n", "2", *marks, *environment["tests"]]
+    print("+", *command, flush=True)
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def page() -> str:
+    """Return docs/versions.md with the tables of what runs, and of what each extra asks for."""
+    names = {"oldest": PYTHONS[0], "newest": f"the newest of {', '.join(PYTHONS[1:])} that is found"}
+    lines = [
+        "| environment | Python | installed | versions | tests |",
+        "|---|---|---|---|---|",
+        f"| README | {PYTHONS[0]} | `.[test]` | newest | all |",
+        *(
+            f"| {each['name']} | {names[each['python']]} | `.[{','.join(each['extras'])}]` | {each['versions']} "
+            f"| {', '.join(f'`{test}`' for test in each['tests'])} |"
+            for each in LIST["environment"]
+        ),
+        "",
+        "| extra | bounds |",
+        "|---|---|",
+        f"| none | {bounds(PROJECT['dependencies'])} |",
+        *(
+            f"| `{extra}` | {bounds(requirements)} |"
+            for extra, requirements in PROJECT["optional-dependencies"].items()
+            if extra not in {"all", "test", "dev"}
+        ),
+    ]
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    return f"{head}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{rest.partition(END)[2]}"
+
+
+def bounds(requirements: list[str]) -> str:
+    return ", ".join(f"`{each}`" for each in requirements)
+
+
+def main(argv: list[str]) -> int:
+    match argv:
+        case ["find", ("oldest" | "newest") as which]:
+            found = interpreter(which)
+            print(found or absent(which))
+            return int(found is None)
+        case ["run", *names]:
+            return min(run(names), 1)
+        case ["page"]:
+            PAGE.write_text(page(), encoding="utf-8")
+            return 0
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

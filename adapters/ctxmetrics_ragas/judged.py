@@ -1,0 +1,124 @@
+"""The metrics of a judge as metrics of Ragas: who judges, and what ``evaluate(llm=..)`` lends."""
+
+from __future__ import annotations
+
+import sys
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, Unpack
+
+from ragas.metrics.base import MetricWithLLM
+
+from ctxmetrics import Judge, LLMJudge
+from ctxmetrics.errors import ParameterError
+from ctxmetrics_ragas.metrics import RagasMetric, Settings
+from ctxmetrics_ragas.model import RagasModel
+
+if TYPE_CHECKING:
+    from ragas.dataset_schema import SingleTurnSample
+
+
+class JudgedMetric(RagasMetric):
+    """A metric whose verdicts come from a judge.
+
+    Args:
+        judge: A judge of `ctxmetrics`; ``"framework"``: the LLM of ``evaluate(llm=..)``. By default `judged_by`, else
+            the embedded judge, and no LLM is asked for.
+        llm: The LLM to judge with: ``llm_factory(..)``, a ``BaseRagasLLM``, or a LangChain model.
+        **settings: See `RagasMetric`.
+    """
+
+    # The ``judge=`` of a metric that is given neither a judge nor an LLM.
+    judged_by: ClassVar[Literal["framework"] | None] = None
+
+    core: Any
+
+    def __new__(cls, *_: Any, judge: Any = None, llm: Any = None, core: Any = None, **__: Any) -> Self:
+        """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
+        if judge is None and llm is None and getattr(core, "judge", None) is None:
+            judge = cls.judged_by
+        kind: Any = (
+            _waiting(cls.public or cls) if isinstance(judge, str) and judge == "framework" else cls
+        )
+        metric: Self = super().__new__(kind)
+        vars(metric)["_lent"] = ContextVar("ctxmetrics_ragas_lent", default=None)
+        return metric
+
+    def __init__(
+        self,
+        *_: Never,
+        judge: Judge | Literal["framework"] | None = None,
+        llm: Any = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(*_, **settings)
+        if judge is not None and llm is not None:
+            raise ParameterError(f"{type(self).__name__}: give judge= or llm=, not both.")
+        if judge is not None and not isinstance(self, MetricWithLLM):
+            self.core = replace(self.core, judge=judge)
+        if llm is not None:
+            self.llm = llm
+
+    @property
+    def llm(self) -> Any:
+        """The LLM that judges, or None. Setting it makes it the judge."""
+        model = getattr(self.core.judge, "model", None)
+        return model.llm if isinstance(model, RagasModel) else None
+
+    @llm.setter
+    def llm(self, llm: Any) -> None:
+        self.core = self._judged_by(llm)
+
+    def _judged_by(self, llm: Any) -> Any:
+        return replace(self.core, judge=None if llm is None else LLMJudge(RagasModel(llm)))
+
+
+class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatibleVariableOverride]  # llm is a property
+    """A judged metric that waits for ``evaluate()`` to lend it an LLM.
+
+    ``evaluate()`` sets ``llm`` where it is None, calls ``init``, submits ``single_turn_ascore`` for every sample, and
+    sets ``llm`` back to None at its end, also while another ``evaluate()`` uses the same object. So what it lends belongs
+    to the run: it is kept in the run's context and with what the run submits. An LLM that is set by hand stays.
+    """
+
+    _lent: ContextVar[Any]  # the core metric with the LLM of the run
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # ragas/evaluation.py lends and takes back by setting this attribute (lines 180 and 332), as people give an LLM by
+        # hand: only its module tells one from the other.
+        lends = name == "llm" and sys._getframe(1).f_globals.get("__name__") == "ragas.evaluation"  # noqa: SLF001 - Python has no other name for it
+        if name == "llm":
+            self._lent.set(self._judged_by(value) if lends and value is not None else None)
+        if not lends:
+            super().__setattr__(name, value)
+
+    @property
+    def single_turn_ascore(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # a method there
+        """Score one of Ragas' samples with the LLM of the run that asks for this, in whichever context it is called."""
+        lent, score = self._lent.get(), super().single_turn_ascore
+
+        async def single_turn_ascore(
+            sample: SingleTurnSample,
+            callbacks: Any = None,
+            timeout: Any = None,  # noqa: ASYNC109 - Ragas' name
+        ) -> float:
+            self._lent.set(lent or self._lent.get())
+            return await score(sample, callbacks, timeout)
+
+        return single_turn_ascore
+
+    def _judging(self) -> Any:
+        metric = self._lent.get() or self.core
+        if metric.judge is None:
+            raise ParameterError(
+                f"{self.name} has no LLM yet. Give llm= to {type(self).__name__}(..), or score it in "
+                "ragas.evaluate(.., llm=..); judge=LexicalJudge() takes the embedded judge, which needs none."
+            )
+        return metric
+
+
+@cache
+def _waiting(cls: type[JudgedMetric]) -> type[JudgedMetric]:
+    body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls}
+    return type(cls.__name__, (_Waiting, cls), body)

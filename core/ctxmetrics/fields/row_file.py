@@ -1,0 +1,170 @@
+"""The rows of a file of any kind, one at a time: JSON Lines, JSON, CSV, TSV, Parquet and folders of Hugging Face datasets.
+
+Every error names the file, the place and the fix.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ctxmetrics.errors import CtxMetricsError, InputFileError
+from ctxmetrics.fields.aegis import Payload, read_payload
+from ctxmetrics.fields.arrow_rows import arrow_rows
+from ctxmetrics.fields.documents import look_up
+from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
+from ctxmetrics.fields.rows import Reading
+from ctxmetrics.fields.text_rows import cell_rows, content_of, ending_of, line_rows, rows_in
+
+_READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
+    ".parquet": arrow_rows,
+    ".csv": cell_rows,
+    ".tsv": cell_rows,
+    ".jsonl": line_rows,
+    ".ndjson": line_rows,
+}
+T = TypeVar("T")
+
+
+class RowFile(Iterator[T], Generic[T]):
+    """What is made of the rows of a file, one at a time; see `ctxmetrics.read_samples`.
+
+    Args:
+        make: Makes something of the fields of a row (`Reading.row`) and of its place.
+        path: The file.
+        schema: Whose words the keys are, or ``"auto"``.
+        columns: Which column or path holds which field, where no schema is right.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[dict[str, Any], str], T],
+        path: str | os.PathLike[str],
+        schema: str = AUTO,
+        columns: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path: Path = Path(path)
+        self._make = make
+        self._schema = schema
+        self._columns = dict(columns or {})
+        self._named: set[str] = set()
+        self._place = "the first row"
+        self._rows = self._placed()
+        self._made = self._read()
+
+    def __next__(self) -> T:
+        try:
+            return next(self._made)
+        except (CtxMetricsError, StopIteration):
+            raise
+        except Exception as error:
+            raise InputFileError(
+                f"{self.path}, {self._place}: cannot be read: {type(error).__name__}: {error}. Write plain fields."
+            ) from error
+
+    @cached_property
+    def payload(self) -> Payload | None:
+        """What the file asks for beside its samples, where it is a request to Aegis; else None.
+
+        Raises:
+            InputFileError: The file cannot be read, or asks for something that is not here.
+        """
+        if self._schema != "aegis" or self.path.suffix.lower() != ".json":
+            return None
+        data = content_of(self.path)
+        is_payload = isinstance(data, dict) and "evaluations" in data
+        return read_payload(data, self.path) if is_payload else None
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How the rows are read, decided from the first of them.
+
+        Raises:
+            InputFileError: The file cannot be read, or is empty.
+            ParameterError: There is no such schema, field or column.
+        """
+        first = list(islice(self._rows, PEEKED))
+        if not first:
+            raise InputFileError(f"{self.path}: the file is empty. It should hold one sample a line.")
+        self._rows = chain(first, self._rows)
+        rows = [fields for _, fields in first if isinstance(fields, dict)]
+        try:
+            reading = recognise(rows, self._schema, self._columns, single=True)
+        except CtxMetricsError as error:
+            raise type(error)(f"{self.path}: {error}") from None
+        for note in reading.notes:
+            self._tell(note)
+        self._named.update(reading.others)
+        return reading
+
+    def _read(self) -> Iterator[T]:
+        reading = self.reading
+        for place, fields in self._rows:
+            self._place = place
+            if not isinstance(fields, dict):
+                raise InputFileError(
+                    f"{self.path}, {place}: a sample must be a JSON object of its fields."
+                )
+            where = f"{self.path}, {place}"
+            try:
+                values, others = reading.row(fields, where)
+                made = self._make(values, where)
+            except CtxMetricsError as error:
+                raise type(error)(_explained(str(error), where, reading, fields)) from None
+            self._name(others)
+            yield made
+
+    def _placed(self) -> Iterator[tuple[str, Any]]:
+        """Yield the rows with their places."""
+        ending = ending_of(self.path)
+        if self.path.is_dir():
+            yield from arrow_rows(self.path)
+        elif ending in _READERS:
+            yield from _READERS[ending](self.path)
+        elif ending != ".json":
+            raise InputFileError(
+                f"{self.path}: files end in .jsonl, .json or .csv, .tsv or .parquet, all but the last also in .gz. "
+                "Rename or convert it."
+            )
+        elif self.payload is not None:
+            yield from self.payload.rows
+        else:
+            rows, found = rows_in(content_of(self.path), self.path)
+            if found:
+                self._tell(f"the samples are those in '{found}'")
+            yield from ((f"sample {number}", item) for number, item in enumerate(rows, 1))
+
+    def _name(self, others: list[str]) -> None:
+        """Name the columns that are in no row before."""
+        new = [name for name in others if name not in self._named]
+        if new:
+            self._named.update(new)
+            self._tell(
+                f"no field, carried along as metadata: {', '.join(name[:60] for name in new[:10])}"
+            )
+
+    def _tell(self, note: str) -> None:
+        logging.getLogger("ctxmetrics").warning("%s: %s", self.path, note)
+
+
+def _explained(problem: str, where: str, reading: Reading, row: Mapping[str, Any]) -> str:
+    """Return the message of an error with the row's place; with the path of its field, where another may be meant."""
+    placed = problem if problem.startswith(where) else f"{where}: {problem.removeprefix('Sample: ')}"
+    field = re.search(r"field '(\w+)'.* must be", problem)
+    path = reading.mapping.get(field[1]) if field else None
+    if field is None or path is None:
+        return placed
+    _, opened = reading.opened(row)
+    held = look_up(opened, path)
+    inner = next(iter(held), "") if hasattr(held, "items") else ""
+    if path == field[1] and not inner:
+        return placed
+    option = shlex.quote(f"{path}.{inner}={field[1]}" if inner else f"COLUMN={field[1]}")
+    return f"{placed} It was read from '{path}'; name another column or path, such as --map {option}."

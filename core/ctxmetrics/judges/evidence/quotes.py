@@ -1,0 +1,174 @@
+"""What a quote proves about a unit: a quote that stands in its context may still say nothing about it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from ctxmetrics.judges.evidence.words import keys, listed, stop_words, tokens
+from ctxmetrics.text import Span, has_content, split_sentences
+from ctxmetrics.verdicts import Evidence
+
+# Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial.
+DOUBTS = frozenset(
+    {"fragment", "whole_context", "unrelated", "heading", "another_context", "broken_quote"}
+)
+# Characters of a span, and of a unit, that are searched for telling words.
+_LONGEST_COMPARED = 1_000
+_SHORTEST_WORD = 3
+# The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
+_NEARLY_ALL, _FEW_SENTENCES = 0.9, 3
+# Words of a line that may be a heading.
+_LONGEST_HEADING = 8
+_SENTENCE_END = tuple(".!?;…。！？।")
+_ENDED = re.compile(r"[.!?;。！？।](?=\s|$)")
+_AROUND_HEADING = "#*=-_:| \t"
+# A line of a table or list: a number, or a name and a value.
+_DATA_LINE = re.compile(r"\d|:")
+_PLAIN_WORD = re.compile(r"[a-z]{4,}")
+# Letters and digits of scripts with spaces; from Thai on there are none.
+_LETTER = r"[^\W_\u0e00-\U0010ffff]"
+_TWO_LETTERS, _FIRST_LETTERS = re.compile(_LETTER * 2), re.compile(rf"\A{_LETTER}+")
+_EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of the reference, or the whole answer, with which quotes are compared.
+
+    Attributes:
+        text: Its text.
+        answer: The whole answer.
+        contexts: The contexts that were shown.
+        language: ISO 639 code of the answer; it chooses the stop words.
+    """
+
+    text: str
+    answer: str
+    contexts: Collection[str]
+    language: str
+
+    def doubt(self, context: str, spans: Sequence[Evidence]) -> str | None:
+        """Return why quotes from one context prove little about the unit, or None.
+
+        ``fragment``: stop words, or a part of a word. ``whole_context``: nearly all of a context of more than three
+        sentences. ``unrelated``: no telling word of the unit, although both are written in one script, or the quote's
+        script is that of the whole answer, or the unit's is that of most contexts. ``heading``: a line of up to eight words that is no sentence and does not hold all telling words of the unit.
+        """
+        pieces = [_whole_words(context, span.start, span.end) for span in spans]
+        covered = sum(
+            span.end - span.start for span in {(span.start, span.end): span for span in spans}.values()
+        )
+        if covered >= _NEARLY_ALL * len(context) and len(split_sentences(context)) > _FEW_SENTENCES:
+            return "whole_context"
+        plain = _plain_words(self.text) - stop_words(self.language)
+        headings = [_is_heading(context, span) for span in spans]
+        if not any(headings) and any(plain & _plain_words(piece) for piece in pieces):
+            return None  # the usual case: a word in common that needs no analysis
+        quoted = set().union(*(self._telling_words(piece) for piece in pieces))
+        if not quoted:
+            return "fragment"
+        if not self._telling & quoted and self._comparable(_script(" ".join(pieces))):
+            return "unrelated"
+        return "heading" if all(headings) and not self._telling <= quoted else None
+
+    def _comparable(self, script: str | None) -> bool:
+        """Whether a quote in a script should share words with the unit: it need not across languages."""
+        if script in {self._script, _script(self.answer)}:
+            return True
+        alike = sum(_script(context) == self._script for context in self.contexts)
+        return 2 * alike > len(self.contexts)
+
+    @cached_property
+    def _telling(self) -> frozenset[str]:
+        return self._telling_words(self.text)
+
+    @cached_property
+    def _script(self) -> str | None:
+        return _script(self.text)
+
+    def _telling_words(self, text: str) -> frozenset[str]:
+        """Return the keys of the words that say something: numbers, words of three letters, pairs of characters."""
+        return frozenset(
+            word.key
+            for word in tokens(text[:_LONGEST_COMPARED])
+            if word.kind in {"number", "characters"}
+            or (
+                word.kind == "word"
+                and len(word.folded) >= _SHORTEST_WORD
+                and word.folded not in stop_words(self.language)
+            )
+        )
+
+
+def change_of_denial(
+    quote: str, context: str, pieces: Sequence[Span], language: str
+) -> Literal["hidden", "changed"] | None:
+    """Return how a quote denies otherwise than the text that was found for it; None where it denies alike.
+
+    ``hidden``: its ellipsis leaves out a word that denies, or the end of a sentence. ``changed``: it does not deny as
+    often: an alignment may pass over a "not".
+    """
+    gaps = [context[before.end : after.start] for before, after in pairwise(pieces)]
+    if any(_ENDED.search(gap) or _denials(gap, language) or _denied(gap, language) for gap in gaps):
+        return "hidden"
+    found = context[pieces[0].start : pieces[-1].end]
+    alike = quote == found or _denials(quote, language) == _denials(found, language)
+    return None if alike else "changed"
+
+
+def _denials(text: str, language: str) -> Counter[str]:
+    denying = listed("negations", language) | listed("negations", "en")
+    return Counter(word.folded for word in tokens(text) if word.folded in denying)
+
+
+def _denied(text: str, language: str) -> bool:
+    denying = keys("denials", language) | keys("denials", "en")
+    return any(word.key in denying for word in tokens(text))
+
+
+def _plain_words(text: str) -> frozenset[str]:
+    return frozenset(_PLAIN_WORD.findall(text[:_LONGEST_COMPARED].casefold()))
+
+
+def _whole_words(context: str, start: int, end: int) -> str:
+    """Return the text of a span without the parts of words at its ends."""
+    piece = context[start:end]
+    if _TWO_LETTERS.fullmatch(context, max(start - 1, 0), start + 1):
+        piece = _FIRST_LETTERS.sub("", piece)
+    if _TWO_LETTERS.fullmatch(context, end - 1, end + 1):
+        piece = _FIRST_LETTERS.sub("", piece[::-1])[::-1]
+    return piece
+
+
+def _is_heading(context: str, span: Evidence) -> bool:
+    """Whether a span is a line of a few words, without the end of a sentence, and more text follows."""
+    begin = context.rfind("\n", 0, span.start) + 1
+    end = context.find("\n", span.end)
+    if end < 0 or "\n" in span.quote or not has_content(context[end:]):
+        return False
+    line = context[begin:end].strip(_AROUND_HEADING)
+    return (
+        len(line.split()) <= _LONGEST_HEADING
+        and not line.endswith(_SENTENCE_END)
+        and not _DATA_LINE.search(line)
+        and span.quote.strip(_AROUND_HEADING) in line
+    )
+
+
+def _script(text: str) -> str | None:
+    """Return the script of most letters of a text; None where it has no letter."""
+    found = Counter(_script_of(letter) for letter in text[:200] if letter.isalpha())
+    return found.most_common(1)[0][0] if found else None
+
+
+@lru_cache(maxsize=4096)
+def _script_of(letter: str) -> str:
+    name = unicodedata.name(letter, "?").partition(" ")[0]
+    return "CJK" if name in _EAST_ASIAN else name

@@ -1,0 +1,67 @@
+"""Asking a model, as the run says: how many at once, how long, how often again."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from ctxmetrics._runtime.failures import classify, spent_on
+from ctxmetrics._runtime.run import Run
+from ctxmetrics._secrets import remember_keys_of
+from ctxmetrics.errors import BudgetExceededError, ParameterError
+from ctxmetrics.models.base import Model, Prompt, Reply, checked_usage
+from ctxmetrics.models.telemetry import model_call
+
+
+async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+    """Send one prompt, again where that may help; the usage counts what failed too.
+
+    Raises:
+        JudgeError: The model could not answer; ``calls`` says how often it was asked.
+        BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+        RequestError: No request to the model could be built.
+    """
+    tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
+    send = partial(_ask_once, run, model, prompt, schema)
+    reply: Reply = await run.call(model.identity, send, tokens)
+    return reply
+
+
+async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+    """Ask the model once, in time; whatever its client raises becomes a `JudgeError`.
+
+    Raises:
+        JudgeError: It did not answer.
+        ParameterError: What it returned is no reply.
+    """
+    from anyio import fail_after
+
+    own: Any = getattr(model, "timeout", None)
+    timed = isinstance(own, (int, float)) and not isinstance(own, bool) and own > 0
+    seconds = float(own) if timed else run.timeout
+    with model_call(model, prompt) as spent:
+        try:
+            # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
+            with nullcontext() if getattr(model, "times_requests", False) else fail_after(seconds):
+                reply = await model.generate(prompt, schema)
+        except (BudgetExceededError, ParameterError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the client of a user's model may raise anything
+            remember_keys_of(model)
+            problem = classify(error, seconds)
+        else:
+            if not isinstance(reply, Reply):
+                raise ParameterError(
+                    f"{type(model).__name__}.generate must return a ctxmetrics.models.base.Reply, not "
+                    f"{type(reply).__name__}."
+                )
+            content = reply.content if isinstance(reply.content, str) else str(reply.content)
+            usage = checked_usage(reply.usage, sent=prompt.text, received=content)
+            spent.append(usage)
+            return replace(reply, usage=usage)
+        spent.append(spent_on(problem))
+        raise problem  # out here, where it does not drag along what it came from

@@ -1,0 +1,133 @@
+"""The scorers through Inspect's own `eval` and its command ``inspect score``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("inspect_ai", reason="the inspect extra is not installed")
+
+import inspect_ai
+from inspect_ai.dataset import Sample as Row
+from inspect_ai.log import read_eval_log
+from inspect_ai.solver import solver
+
+import ctxmetrics_inspect
+from ctxmetrics import ContextRecall, ScriptedJudge
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.metrics import ALL_METRICS
+from ctxmetrics_inspect import context_precision, context_recall, id_based_context_recall
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
+
+ADAPTER = Path(__file__).parents[3] / "adapters" / "ctxmetrics_inspect"
+PUMP = "The pump is red. It hums."
+
+
+def evaluated(rows: list[Row], scorer: Any, folder: Path, solving: Any = ()) -> EvalLog:
+    task = inspect_ai.Task(rows, solver=list(solving), scorer=scorer)
+    (log,) = inspect_ai.eval(task, model=None, display="none", log_dir=str(folder))
+    assert log.status == "success", log.error
+    return log
+
+
+def scores(log: EvalLog, name: str) -> list[Any]:
+    return [row.scores[name] for row in log.samples or () if row.scores]
+
+
+def means(log: EvalLog) -> dict[str, Any]:
+    assert log.results is not None
+    return {
+        item.name: (item.metrics["mean"].value, item.scored_samples, item.unscored_samples)
+        for item in log.results.scores
+    }
+
+
+def test_there_is_a_scorer_for_every_metric() -> None:
+    assert set(ALL_METRICS) <= set(ctxmetrics_inspect.__all__)
+
+
+def test_contexts_of_the_metadata_and_a_sample_without_any(tmp_path: Path) -> None:
+    rows = [
+        Row(id=1, input="Which colour?", target=PUMP, metadata={"contexts": ["The pump is red."]}),
+        Row(id=2, input="Which colour?", target=PUMP),
+    ]
+    log = evaluated(rows, [context_recall(threshold=0.5), context_precision()], tmp_path)
+    first, second = scores(log, "context_recall")
+    assert first.value == 0.5  # one of two sentences
+    assert 's1 yes: "The pump is red."' in first.explanation
+    assert (first.metadata["passed"], first.metadata["verdicts"]) == (True, {"s1": True, "s2": False})
+    assert second.reason == "missing_field"
+    assert "contexts_key=" in second.explanation
+    assert means(log) == {"context_recall": (0.5, 1, 1), "context_precision": (1.0, 1, 1)}
+
+
+@solver
+def retrieving() -> Any:
+    async def solve(state: Any, generate: Any) -> Any:
+        del generate
+        state.store.set("found", [{"text": "The pump is red."}])
+        state.store.set("retrieved_context_ids", ["d1"])
+        return state
+
+    return solve
+
+
+def test_what_the_solver_stored_comes_before_the_metadata(tmp_path: Path) -> None:
+    row = Row(
+        id=1,
+        input="Which colour?",
+        target=PUMP,
+        metadata={"retrieved_context_ids": ["x"], "reference_context_ids": ["d1", "d2"]},
+    )
+    scorers = [context_recall(contexts_key="found"), id_based_context_recall()]
+    log = evaluated([row], scorers, tmp_path, [retrieving()])
+    assert means(log) == {"context_recall": (0.5, 1, 0), "id_based_context_recall": (0.5, 1, 0)}
+
+
+def test_a_judge_is_given_as_an_object(tmp_path: Path) -> None:
+    reply = {
+        "data": "$data",
+        "sentences": [{"id": "s1", "evidence": [], "missing": "all", "supported": False}],
+        "contexts": [{"id": "c1", "useful": False}],
+    }
+    row = Row(id=1, input="q", target="It hums.", metadata={"contexts": ["It hums."]})
+    log = evaluated([row], context_recall(judge=ScriptedJudge({"joint": [reply]})), tmp_path)
+    assert means(log) == {"context_recall": (0.0, 1, 0)}  # the embedded judge says 1.0
+
+
+def test_misuse_is_named_before_anything_runs() -> None:
+    with pytest.raises(ParameterError, match="thresold"):
+        context_recall(thresold=0.5)
+    with pytest.raises(ParameterError, match="judge=str is no judge"):
+        ctxmetrics_inspect.metric_scorer(ContextRecall(), judge="openai/m")
+
+
+@pytest.mark.slow
+def test_a_log_that_was_made_before_is_scored_by_the_command(tmp_path: Path) -> None:
+    """As installed: Inspect puts the package's name before a scorer's where the package is in site-packages."""
+    installed = tmp_path / "site-packages"
+    shutil.copytree(ADAPTER, installed / ADAPTER.name)
+    row = Row(id=1, input="Which colour?", target=PUMP, metadata={"contexts": ["The pump is red."]})
+    log = evaluated([row], None, tmp_path / "logs")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "inspect_ai", "score", log.location),
+            *("--scorer", "ctxmetrics_inspect/context_recall", "--action", "append", "--overwrite"),
+            *("-S", "threshold=0.4"),
+        ],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert means(read_eval_log(log.location)) == {"context_recall": (0.5, 1, 0)}

@@ -1,0 +1,75 @@
+"""Every model class of the frameworks with one real request; the table in benchmarks/model-classes.md is what came of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxmetrics import ContextPrecision, ContextRecall, ScriptedJudge, evaluate
+
+ROOT = Path(__file__).parents[2]
+
+
+def _load() -> Any:
+    name = "benchmark_model_classes"
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / "model_classes.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+BENCHMARK = _load()
+ROWS = BENCHMARK.rows()
+TABLE = BENCHMARK._docs.table_of("model_classes", BENCHMARK.PAGE)
+
+
+def parameters() -> list[Any]:
+    """The rows that can be tried; the first of each framework is quick, the others are slow."""
+    seen: set[str] = set()
+    found = []
+    for row in ROWS:
+        if row.tried:
+            marks = pytest.mark.slow if row.framework in seen else ()
+            seen.add(row.framework)
+            found.append(pytest.param(row, id=f"{row.framework}: {row.name}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize("row", parameters())
+def test_a_class_gives_what_the_table_says(row: Any) -> None:
+    if row.missing:
+        pytest.skip(f"not installed: {', '.join(row.missing)}")
+    assert BENCHMARK.line(row, BENCHMARK.attempt(row)) in TABLE
+
+
+def test_the_true_values_are_those_of_the_core() -> None:
+    judge = ScriptedJudge(BENCHMARK.JUDGE, name="labels")
+    metrics = [ContextRecall(), ContextPrecision()]
+    (row,) = evaluate([BENCHMARK.sample("-")], metrics, judge=judge, progress=False)
+    assert (row["context_recall"].value, row["context_precision"].value) == BENCHMARK.TRUTH
+
+
+def test_the_table_has_each_class_once_and_no_other() -> None:
+    lines = [line for line in TABLE.splitlines() if line.startswith("| ")][1:]
+    shown = [tuple(cell.strip() for cell in line.split(" | "))[:2] for line in lines]
+    assert shown == [(f"| {row.framework}", f"`{row.name}`") for row in ROWS]
+    assert len(ROWS) == len({(row.framework, row.name) for row in ROWS})
+
+
+def test_no_class_fails_without_a_known_reason() -> None:
+    assert "fails:" not in TABLE
+    assert len({row.framework for row in ROWS}) == 6
+    assert TABLE.count("| works |") >= 60
+
+
+def test_a_class_that_was_not_tried_says_why() -> None:
+    for row in ROWS:
+        if not row.tried:
+            assert BENCHMARK.line(row, None) in TABLE

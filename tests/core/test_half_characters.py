@@ -1,0 +1,87 @@
+"""Half a surrogate pair in a reply, a name or a key is a character like any other; where it cannot be sent it is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    LLMJudge,
+    OpenAIModel,
+    Sample,
+    ScriptedJudge,
+    evaluate,
+)
+from ctxmetrics._secrets import masked, remember_key
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.scripted import ScriptedModel
+
+HALF = "\ud83d"
+SAMPLE = Sample(reference="It is red. It is big.", retrieved_contexts=["It is red.", "Bananas."])
+REPLY = {
+    "data": "$data",
+    "sentences": [
+        {
+            "id": "s1",
+            "evidence": [{"context": "c1", "quote": "is red", "whole": True}],
+            "missing": None,
+            "supported": True,
+        },
+        {
+            "id": "s2",
+            "evidence": [{"context": "c1", "quote": f"big{HALF}", "whole": False}],
+            "missing": f"big {HALF}",
+            "supported": False,
+        },
+    ],
+    "contexts": [
+        {"id": "c1", "quote": None, "useful": True},
+        {"id": "c2", "quote": HALF, "useful": False},
+    ],
+}
+
+
+def values(judge, tmp_path):
+    metrics = [ContextRecall(), ContextPrecision()]
+    rows = [evaluate([SAMPLE], metrics, judge=judge, progress=False, cache=tmp_path)[0] for _ in range(2)]
+    return [score.value for row in rows for score in row.scores]
+
+
+@pytest.mark.parametrize("reply", [REPLY, json.dumps(REPLY, ensure_ascii=False), json.dumps(REPLY)])
+@pytest.mark.parametrize("options", [{}, {"keep_raw": True}, {"votes": 3}, {"name": f"own {HALF}"}])
+def test_in_a_reply_or_a_name(reply, options, tmp_path):
+    assert values(ScriptedJudge({"joint": [reply]}, **options), tmp_path) == [0.5, 1.0] * 2
+
+
+def test_in_a_models_identity(tmp_path):
+    class Own:
+        identity = f"own/{HALF}"
+
+        async def generate(self, prompt, schema):
+            return await ScriptedModel({"joint": [REPLY]}).generate(prompt, schema)
+
+    assert values(LLMJudge(Own()), tmp_path) == [0.5, 1.0] * 2
+
+
+def test_in_a_key():
+    """A variable of the environment with bytes that are no UTF-8 holds some."""
+    remember_key(f"verysecret{HALF}1234")
+    assert masked(f"no verysecret{HALF}1234 here") == "no [key] here"
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"model": f"m{HALF}"},
+        {"base_url": f"http://localhost/{HALF}"},
+        {"extra": {"user": HALF}},
+        {"extra": {"stop": [HALF]}},
+        {"api_key": f"sk-{HALF}"},
+    ],
+)
+def test_in_a_parameter_that_is_sent_it_is_refused(parameters):
+    with pytest.raises(ParameterError, match="OpenAIModel: "):
+        OpenAIModel(**{"model": "m", "base_url": "http://localhost/v1", **parameters})

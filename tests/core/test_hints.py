@@ -1,0 +1,408 @@
+"""Files that people have, as the real libraries write them: what is read is right, and so is what an error says to write.
+
+Libraries that are not installed here (LlamaIndex 0.14.25, Haystack 3.4.0) were run once; what they wrote stands below.
+Langfuse, Phoenix and promptfoo write the shapes of their documentation.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ctxmetrics import read_samples
+from ctxmetrics.errors import SampleError
+from support.command import run_command
+from support.exports import ANSWER, CONTEXTS, DOCUMENTS, EXPECTED, QUESTION, REFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def in_json(path: Path, data: Any) -> Path:
+    path.write_text(json.dumps(data, default=str), encoding="utf-8")
+    return path
+
+
+def in_csv(path: Path, row: dict[str, Any]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerows([row, [*row.values()]])
+    return path
+
+
+# --- what the libraries write ---
+
+
+def retriever() -> Any:
+    documents = pytest.importorskip("langchain_core.documents")
+    from langchain_core.retrievers import BaseRetriever
+
+    class Retriever(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Any]:
+            return [
+                documents.Document(text, metadata={"source": f"{n}.md"})
+                for n, text in enumerate(CONTEXTS)
+            ]
+
+    return Retriever()
+
+
+def retrieval_qa(*, sources: bool = True) -> dict[str, Any]:
+    chains = pytest.importorskip("langchain_classic.chains")
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+
+    model = FakeListChatModel(responses=[ANSWER])
+    chain = chains.RetrievalQA.from_chain_type(
+        model, retriever=retriever(), return_source_documents=sources
+    )
+    return dict(chain.invoke({"query": QUESTION}))
+
+
+def langchain_dumps(folder: Path) -> Path:
+    dumps = pytest.importorskip("langchain_core.load").dumps
+    path = folder / "chain.json"
+    path.write_text(dumps({**retrieval_qa(), "reference": REFERENCE}), encoding="utf-8")
+    return path
+
+
+def langchain_models(folder: Path) -> Path:
+    found = retrieval_qa()
+    documents = [document.model_dump() for document in found["source_documents"]]
+    return in_json(
+        folder / "chain.json", [{**found, "source_documents": documents, "reference": REFERENCE}]
+    )
+
+
+def langchain_pandas(folder: Path) -> Path:
+    import pandas as pd
+
+    pd.DataFrame([{**retrieval_qa(), "reference": REFERENCE}]).to_csv(folder / "chain.csv", index=False)
+    return folder / "chain.csv"
+
+
+def langchain_without_sources(folder: Path) -> Path:
+    return in_json(folder / "chain.json", [retrieval_qa(sources=False)])
+
+
+def langchain_retrieval_chain(folder: Path) -> Path:
+    retrieval_qa()  # skips where LangChain is not installed
+    from langchain_classic.chains import create_retrieval_chain
+    from langchain_core.load import dumps
+    from langchain_core.runnables import RunnableLambda
+
+    chain = create_retrieval_chain(retriever(), RunnableLambda(lambda _: ANSWER))
+    found = {**chain.invoke({"input": QUESTION}), "reference": REFERENCE}
+    (folder / "chain.json").write_text(dumps([found]), encoding="utf-8")
+    return folder / "chain.json"
+
+
+def langsmith_run(folder: Path) -> Path:
+    retrieval_qa()
+    from langchain_classic.chains import create_retrieval_chain
+    from langchain_core.runnables import RunnableLambda
+    from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
+
+    collector = RunCollectorCallbackHandler()
+    chain = create_retrieval_chain(retriever(), RunnableLambda(lambda _: ANSWER))
+    chain.invoke({"input": QUESTION}, config={"callbacks": [collector]})
+    run = collector.traced_runs[0].model_dump()
+    return in_json(folder / "run.json", [{**run, "reference_outputs": {"answer": REFERENCE}}])
+
+
+def ragas_test_set(folder: Path) -> Path:
+    schema = pytest.importorskip("ragas.testset.synthesizers.testset_schema")
+    from ragas import SingleTurnSample
+
+    sample = SingleTurnSample(user_input=QUESTION, reference=REFERENCE, reference_contexts=CONTEXTS)
+    rows = [schema.TestsetSample(eval_sample=sample, synthesizer_name="single_hop_specific")]
+    schema.Testset(samples=rows).to_csv(folder / "set.csv")
+    return folder / "set.csv"
+
+
+def deepeval_file(folder: Path, kind: str, contexts: list[str] | None) -> Path:
+    dataset = pytest.importorskip("deepeval.dataset")
+    golden = dataset.Golden(
+        input=QUESTION, actual_output=ANSWER, expected_output=REFERENCE, retrieval_context=contexts
+    )
+    goldens = dataset.EvaluationDataset(goldens=[golden])
+    goldens.save_as(kind, str(folder), file_name="set", include_test_cases=False)
+    return folder / f"set.{kind}"
+
+
+def deepeval_goldens(folder: Path) -> Path:
+    return deepeval_file(folder, "csv", None)
+
+
+def deepeval_csv(folder: Path) -> Path:
+    return deepeval_file(folder, "csv", CONTEXTS)
+
+
+def deepeval_json_lines(folder: Path) -> Path:
+    return deepeval_file(folder, "jsonl", CONTEXTS)
+
+
+def mlflow_traces(folder: Path) -> Path:
+    """A trace that ``json.dumps`` writes: its request and response are objects."""
+    return in_json(
+        folder / "traces.json",
+        [
+            {
+                "trace_id": "t",
+                "request": {"question": QUESTION},
+                "response": {"answer": ANSWER},
+                "spans": [],
+            }
+        ],
+    )
+
+
+def spans_of(attributes: dict[str, Any], folder: Path) -> Path:
+    trace = pytest.importorskip("opentelemetry.sdk.trace")
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), trace.TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    with provider.get_tracer("rag").start_as_current_span("retrieval", attributes=attributes):
+        pass
+    return in_json(
+        folder / "spans.json", [json.loads(span.to_json()) for span in exporter.get_finished_spans()]
+    )
+
+
+def otel_span(folder: Path) -> Path:
+    documents = [{"id": str(n), "content": text} for n, text in enumerate(CONTEXTS)]
+    return spans_of(
+        {"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.documents": json.dumps(documents)},
+        folder,
+    )
+
+
+def openinference_span(folder: Path) -> Path:
+    flat = {f"retrieval.documents.{n}.document.content": text for n, text in enumerate(CONTEXTS)}
+    return spans_of({"openinference.span.kind": "RETRIEVER", "input.value": QUESTION, **flat}, folder)
+
+
+def llamaindex_response(folder: Path) -> Path:
+    nodes = [
+        {
+            "node": {"id_": f"n{n}", "embedding": None, "metadata": {}, "relationships": {}, "text": text, "class_name": "TextNode"},
+            "score": 0.5, "class_name": "NodeWithScore",
+        }
+        for n, text in enumerate(CONTEXTS)
+    ]  # fmt: skip
+    row = {
+        "query": QUESTION,
+        "response": ANSWER,
+        "source_nodes": nodes,
+        "reference": REFERENCE,
+        "metadata": {"n0": {}},
+    }
+    return in_json(folder / "response.json", [row])
+
+
+def llamaindex_without_nodes(folder: Path) -> Path:
+    return in_json(
+        folder / "response.json", [{"query": QUESTION, "response": ANSWER, "reference": REFERENCE}]
+    )
+
+
+def haystack_documents() -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"d{n}",
+            "content": text,
+            "blob": None,
+            "score": 0.5,
+            "embedding": None,
+            "sparse_embedding": None,
+        }
+        for n, text in enumerate(CONTEXTS)
+    ]
+
+
+def haystack_pipeline(folder: Path) -> Path:
+    answer = {"data": ANSWER, "query": QUESTION, "documents": haystack_documents(), "meta": {}}
+    found = {"retriever": {"documents": haystack_documents()}, "answer_builder": {"answers": [answer]}}
+    return in_json(folder / "pipeline.json", found)
+
+
+def haystack_retriever(folder: Path) -> Path:
+    return in_json(folder / "pipeline.json", [{"retriever": {"documents": haystack_documents()}}])
+
+
+def langfuse_trace(folder: Path) -> Path:
+    row = {
+        "id": "t1",
+        "timestamp": "2026",
+        "input": json.dumps({"question": QUESTION}),
+        "output": json.dumps(ANSWER),
+    }
+    return in_csv(folder / "traces.csv", {**row, "metadata": json.dumps({"documents": CONTEXTS})})
+
+
+def langfuse_retriever(folder: Path) -> Path:
+    row = {"id": "t1", "input": QUESTION, "output": json.dumps(CONTEXTS), "expectedOutput": REFERENCE}
+    return in_csv(folder / "traces.csv", row)
+
+
+def phoenix_qa(folder: Path) -> Path:
+    row = {
+        "context.span_id": "a1",
+        "input": QUESTION,
+        "output": ANSWER,
+        "reference": "\n\n".join(CONTEXTS),
+    }
+    return in_csv(folder / "qa.csv", row)
+
+
+def promptfoo_metadata(folder: Path) -> Path:
+    result = {
+        "vars": {"query": QUESTION, "ground_truth": REFERENCE},
+        "response": {"output": ANSWER, "metadata": {"context": CONTEXTS}},
+    }
+    return in_json(
+        folder / "output.json", {"evalId": "e", "results": {"version": 3, "results": [result]}}
+    )
+
+
+# Read without any option: the file, and what it gives by hand (see `support.exports`).
+READ: list[tuple[Callable[[Path], Path], dict[str, float]]] = [
+    (langchain_dumps, EXPECTED),
+    (langchain_models, EXPECTED),
+    (langchain_pandas, EXPECTED),
+    (langchain_retrieval_chain, EXPECTED),
+    (langsmith_run, EXPECTED),
+    (deepeval_csv, EXPECTED),
+    (deepeval_json_lines, EXPECTED),
+    (llamaindex_response, EXPECTED),
+    (haystack_pipeline, {"context_utilization": 0.5}),  # it holds no reference
+    # What was retrieved is no answer.
+    (langfuse_retriever, {name: EXPECTED[name] for name in ("context_recall", "context_precision")}),
+]
+# Refused; the option that the error names reads the retrieved texts.
+HINTED: list[tuple[Callable[[Path], Path], str]] = [
+    (otel_span, "attributes.gen_ai.retrieval.documents=retrieved_contexts"),
+    (haystack_retriever, "retriever.documents=retrieved_contexts"),
+    (langfuse_trace, "metadata.documents=retrieved_contexts"),
+    (promptfoo_metadata, "response.metadata.context=retrieved_contexts"),
+]
+# Refused; no column holds lists of texts, and none is named.
+SILENT: list[Callable[[Path], Path]] = [
+    langchain_without_sources,
+    ragas_test_set,
+    deepeval_goldens,
+    openinference_span,
+    llamaindex_without_nodes,
+    phoenix_qa,
+]
+
+
+def means_of(printed: str) -> dict[str, float]:
+    found = re.findall(r"^\s*(context_\w+)\s+(\d\.\d+)", printed, re.MULTILINE)
+    return {name: float(value) for name, value in found}
+
+
+@pytest.mark.parametrize(("write", "expected"), READ, ids=lambda item: getattr(item, "__name__", ""))
+def test_a_file_of_a_library_is_read(
+    write: Callable[[Path], Path], expected: dict[str, float], tmp_path: Path
+) -> None:
+    done = run_command("score", path := write(tmp_path))
+    assert (done.returncode, means_of(done.stdout)) == (0, expected), done.stderr
+    (sample,) = read_samples(path)
+    assert sample.retrieved_contexts == tuple(CONTEXTS)
+
+
+@pytest.mark.parametrize(("write", "option"), HINTED, ids=lambda item: getattr(item, "__name__", ""))
+def test_a_hint_names_the_retrieved_texts(
+    write: Callable[[Path], Path], option: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path)
+    for command in ("score", "estimate", "parity"):
+        done = run_command(command, path)
+        assert done.returncode == 2
+        named = re.findall(r"--map (\S+)", done.stderr)
+        assert [*map(shlex.split, named)] == [[option]], done.stderr
+    column, _, field = option.rpartition("=")
+    (sample,) = read_samples(path, columns={column: field})
+    assert sample.retrieved_contexts == tuple(CONTEXTS)
+
+
+@pytest.mark.parametrize("write", SILENT)
+def test_without_retrieved_texts_no_column_is_named(
+    write: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    done = run_command("score", write(tmp_path))
+    assert done.returncode == 2
+    assert "so the file seems to hold no retrieved texts" in done.stderr
+    assert re.findall(r"--map (\S+)", done.stderr) == ["COLUMN=retrieved_contexts."]
+
+
+def test_of_several_lists_none_is_chosen(tmp_path: Path) -> None:
+    row = {"question": QUESTION, "answer": ANSWER, "steps": ["Search it.", "Rank it."], "hits": DOCUMENTS}
+    done = run_command("score", in_json(tmp_path / "s.json", [row]))
+    assert "Lists of texts stand in: steps, hits." in done.stderr
+    assert re.findall(r"--map (\S+)", done.stderr) == ["COLUMN=retrieved_contexts"]
+
+
+def test_where_the_answer_is_missing_no_column_is_chosen(tmp_path: Path) -> None:
+    row = {
+        "question": QUESTION,
+        "contexts": CONTEXTS,
+        "gold": REFERENCE,
+        "comment": "A long comment on the sample.",
+    }
+    done = run_command("score", in_json(tmp_path / "s.json", [row]))
+    assert "--map COLUMN=reference. Columns that are no field: gold, comment." in done.stderr
+
+
+def test_a_nested_value_is_named_by_its_path(tmp_path: Path) -> None:
+    done = run_command("score", mlflow_traces(tmp_path))
+    assert done.returncode == 2
+    assert "field 'response' must be a string, not dict. It was read from 'response'" in done.stderr
+    assert "--map response.answer=response" in done.stderr
+    row = {"inputs": {"question": QUESTION}, "outputs": {"answer": 7, "documents": DOCUMENTS}}
+    done = run_command("score", in_json(tmp_path / "n.json", [row]))
+    assert (
+        "n.json, sample 1: field 'response' must be a string, not int. It was read from 'outputs.answer'"
+        in done.stderr
+    )
+    assert "--map COLUMN=response" in done.stderr
+
+
+# --- texts that one character joins ---
+
+TABLE = "Plan|Price\nBasic|3 euros\nFull|9 euros"
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [TABLE, *CONTEXTS],
+        [*CONTEXTS, "| a | b |\n|---|---|"],
+        ["The pump || the filter of the pump", CONTEXTS[0]],
+    ],
+    ids=["table", "markdown", "operator"],
+)
+def test_texts_with_the_separator_in_them_are_not_split(
+    kind: str, texts: list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(
+        SampleError, match=r"'\|' seems to be a part of the texts\. Export JSON, which keeps lists"
+    ):
+        list(read_samples(deepeval_file(tmp_path, kind, texts)))
+    (sample,) = read_samples(deepeval_file(tmp_path, "json", texts))
+    assert sample.retrieved_contexts == tuple(texts)
+
+
+def test_texts_in_a_script_without_spaces_are_split(tmp_path: Path) -> None:
+    texts = ["水泵保修三年，从购买之日起。", "每月清洗过滤器一次。"]
+    (sample,) = read_samples(deepeval_file(tmp_path, "csv", texts))
+    assert sample.retrieved_contexts == tuple(texts)

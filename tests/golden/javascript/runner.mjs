@@ -1,0 +1,400 @@
+// The golden cases in plain JavaScript, written from tests/golden/README.md alone. Node 20.11 or newer, no dependency:
+//   node runner.mjs [FOLDER OF v1]
+// It prints the id of each case that differs and what differs, then one line of JSON: how many cases were compared and how
+// many left out. Not compared here: `signals`, `metadata` and the flag `weak_evidence`.
+import fs from "node:fs";
+// How a sample may be written is a matter of the language; quotes with slips of the pen need an alignment.
+const LEFT_OUT = ["sample-form", "recall-reply-quote-typo"];
+const CODE = "0123abcd"; // the code of every request: "$data" in a reply becomes it
+const MARKS = { default: null, ragas: null, deepeval: 0.5, axion: 0.5, aegis: 80, ru: null };
+const EDGES = { axion: [1, 0.7, 0.5, 0], ru: [0.9, 0.7, 0.5, 0] };
+const BANDS = {
+  axion: ["All expected facts are in retrieved context", "Most expected facts supported, minor gaps",
+    "Half the expected facts missing from context", "Significant information not retrieved"],
+  ru: ["Контекст содержит всю необходимую информацию из эталона",
+    "Большая часть информации из эталона присутствует в контексте",
+    "Часть ключевой информации отсутствует в контексте",
+    "Контекст не содержит значительную часть информации из эталона"],
+};
+const RANKED = ["average_precision", "share"];
+const TEXTS = ["reference_contexts", "retrieved_contexts"];
+const IDS = ["reference_context_ids", "retrieved_context_ids"];
+// What each metric needs, its formulas and its units, the default first.
+const METRICS = {
+  context_recall: [["reference", "retrieved_contexts"], [], ["sentence", "claim"]],
+  context_precision: [["reference", "retrieved_contexts"], RANKED, ["sentence", "claim"]],
+  context_utilization: [["response", "retrieved_contexts"], RANKED, []],
+  non_llm_context_recall: [TEXTS, [], []],
+  non_llm_context_precision: [TEXTS, RANKED, []],
+  id_based_context_recall: [IDS, [], []],
+  id_based_context_precision: [IDS, ["share", "average_precision"], []],
+  span_based_context_recall: [IDS, [], ["character", "span"]],
+  span_based_context_precision: [IDS, ["share", "iou", "ap"], []],
+};
+const fail = (code) => { throw Object.assign(new Error(code), { code }); };
+const points = (text) => Array.from(text);
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+const hasWord = (text) => /[\p{L}\p{N}]/u.test(text);
+const unique = (items) => [...new Set(items)];
+function checkParams(metric, params) {
+  const [, formulas, units] = METRICS[metric];
+  const convention = params.convention ?? "default";
+  const upTo = (top) => (value) => typeof value === "number" && value >= 0 && value <= top;
+  const among = (values) => (value) => values.includes(value);
+  const fine = {
+    convention: among(Object.keys(MARKS)), unit: among(units), formula: among(formulas),
+    relevance: among(["useful", "supports"]), similarity: among(Object.keys(SIMILARITIES)),
+    strict: among([true, false]), language: (value) => /^[a-z]{2,3}$/.test(value),
+    threshold: upTo(convention === "aegis" ? 100 : 1), min_similarity: upTo(1), min_cover: upTo(1),
+    top_k: (value) => Number.isInteger(value) && value >= 0,
+  };
+  for (const [name, value] of Object.entries(params)) if (!fine[name]?.(value)) fail("invalid_parameter");
+  const unit = convention === "axion" && units.includes("claim") ? "claim" : units[0];
+  const defaults = { relevance: "useful", similarity: "levenshtein", min_similarity: 0.5, min_cover: 0.5 };
+  return { convention, unit, formula: formulas[0], ...defaults, ...params };
+}
+
+// --- formulas ---
+function averagePrecision(relevant, convention) {
+  let [found, total] = [0, 0];
+  for (const [index, isRelevant] of relevant.entries()) if (isRelevant) total += ++found / (index + 1);
+  return found ? total / (convention === "ragas" ? found + 1e-10 : found) : 0;
+}
+const share = (flags) => flags.filter(Boolean).length / flags.length;
+const precision = (flags, given) => (given.formula === "share" ? share(flags) : averagePrecision(flags, given.convention));
+const levenshtein = (a, b) => a.reduce((row, left, i) => {
+  const next = [i + 1];
+  b.forEach((right, j) => next.push(Math.min(row[j + 1] + 1, next[j] + 1, row[j] + (left !== right))));
+  return next;
+}, [...b.keys(), b.length])[b.length];
+const hamming = (a, b) => (a.length > b.length ? a : b).filter((_, index) => a[index] !== b[index]).length;
+const byDistance = (distance) => (a, b) => (a.length + b.length ? 1 - distance(a, b) / Math.max(a.length, b.length) : 1);
+function jaro(a, b) {
+  if (!a.length && !b.length) return 1;
+  const reach = Math.max(0, Math.floor(Math.max(a.length, b.length) / 2) - 1);
+  const taken = new Set();
+  const left = a.filter((char, i) => {
+    for (let j = Math.max(0, i - reach); j < Math.min(b.length, i + reach + 1); j++)
+      if (b[j] === char && !taken.has(j)) return taken.add(j);
+    return false;
+  });
+  if (!left.length) return 0;
+  const right = b.filter((_, j) => taken.has(j));
+  const moved = Math.floor(left.filter((char, i) => char !== right[i]).length / 2);
+  return (left.length / a.length + left.length / b.length + (left.length - moved) / left.length) / 3;
+}
+function jaroWinkler(a, b) {
+  const similarity = jaro(a, b);
+  const differs = a.slice(0, 4).findIndex((char, i) => char !== b[i]);
+  const prefix = differs < 0 ? Math.min(4, a.length) : differs;
+  return similarity > 0.7 ? similarity + prefix * 0.1 * (1 - similarity) : similarity;
+}
+const SIMILARITIES = { levenshtein: byDistance(levenshtein), hamming: byDistance(hamming), jaro, jaro_winkler: jaroWinkler };
+
+// --- spans ---
+function spanOf(id) {
+  const found = /^(.+)#char=([0-9]{1,12}),([0-9]{1,12})$/s.exec(id);
+  if (!found || Number(found[2]) >= Number(found[3])) fail("invalid_sample");
+  return { source: found[1], start: Number(found[2]), end: Number(found[3]) };
+}
+function spelling(source) {
+  const decoded = source.replace(/(%[0-9a-f]{2})+/gi, (code) => Buffer.from(code.replaceAll("%", ""), "hex").toString());
+  const name = decoded.replaceAll("\\", "/").replace(/^file:\/\//, "").normalize("NFC");
+  const named = name.split("/").filter((part) => part && part !== ".");
+  const parts = named.reduce((kept, part) => (part === ".." ? kept.slice(0, -1) : [...kept, part]), []);
+  return (name.startsWith("/") ? "/" : "") + parts.join("/");
+}
+const met = (a, b) => (a.source === b.source ? Math.max(0, Math.min(a.end, b.end) - Math.max(a.start, b.start)) : 0);
+const lengthOf = (span) => span.end - span.start;
+const union = (spans) => [...spans].sort((a, b) => a.start - b.start).reduce((merged, span) => {
+  const before = merged.find((one) => one.source === span.source && span.start <= one.end);
+  if (!before) return [...merged, span];
+  return merged.with(merged.indexOf(before), { ...before, end: Math.max(before.end, span.end) });
+}, []);
+const common = (spans, others) => sum(union(spans).flatMap((span) => union(others).map((other) => met(span, other))));
+function spanScore(isRecall, given, retrieved, reference, contexts) {
+  const covered = (span, others) => common([span], others) >= Math.max(1, given.min_cover * lengthOf(span));
+  const expected = sum(union(reference).map(lengthOf));
+  const shared = common(retrieved, reference);
+  if (!isRecall) {
+    const verdicts = retrieved.map((span) => covered(span, reference) || reference.some((one) => covered(one, [span])));
+    const total = sum(retrieved.map(lengthOf));
+    const ap = averagePrecision(verdicts, given.convention);
+    return { value: { share: shared / total, iou: shared / (total + expected - shared), ap }[given.formula], verdicts };
+  }
+  const fits = (one, index) => points(contexts?.[index] ?? "").length === lengthOf(one);
+  const place = (span) => (one, index) => met(one, span) && fits(one, index)
+    ? [[index, Math.max(one.start, span.start) - one.start, Math.min(one.end, span.end) - one.start]] : [];
+  const verdicts = reference.map((span) => covered(span, retrieved));
+  const evidence = reference.map((span) => retrieved.flatMap(place(span)));
+  return { value: given.unit === "span" ? share(verdicts) : shared / expected, verdicts, evidence };
+}
+
+// --- replies: from text to an object ---
+const TOKEN = /\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}[\],:]|[^\s{}[\],:"']+)/sy;
+const WORDS = { True: true, False: false, None: null };
+const TWICE = " twice"; // stands for a key that an object has twice
+const asJson = (token) => (token[0] === "'" ? JSON.stringify(token.slice(1, -1)) : token.replaceAll("\n", "\\n"));
+// Read one JSON value from a place on; loose commas, single quotes and Python's words are let through.
+function readValue(text, from) {
+  TOKEN.lastIndex = from;
+  const next = () => TOKEN.exec(text)?.[1] ?? fail("cut off");
+  const value = (token) => {
+    const [list, object] = [[], {}];
+    if (!/^[[{]$/.test(token)) return token in WORDS ? WORDS[token] : JSON.parse(asJson(token));
+    for (let one = token === "[" && next(); one && one !== "]"; one = next()) if (one !== ",") list.push(value(one));
+    if (token === "[") return list;
+    for (let key = next(); key !== "}"; key = next()) {
+      if (key === ",") continue;
+      const name = value(key);
+      if (typeof name !== "string" || next() !== ":") throw new SyntaxError("no key");
+      object[Object.hasOwn(object, name) ? TWICE : name] = value(next());
+    }
+    return object;
+  };
+  return [value(next()), TOKEN.lastIndex];
+}
+// The one object that a reply holds; null where it holds none, several, or one that was cut off.
+function readReply(raw) {
+  if (typeof raw !== "string") return JSON.parse(JSON.stringify(raw).replaceAll("$data", CODE));
+  const text = raw.replaceAll("$data", CODE).replace(/<think>.*?<\/think>/gs, "");
+  if (text.startsWith("<think>")) return null; // a draft
+  const found = new Map();
+  for (let at = text.indexOf("{"); at >= 0; at = text.indexOf("{", at)) {
+    try {
+      const [object, end] = readValue(text, at);
+      found.set(JSON.stringify(object), object);
+      at = end;
+    } catch (error) {
+      if (error.code) return null; // cut off
+      at++;
+    }
+  }
+  return found.size === 1 && ![...found.keys()][0].includes(TWICE) ? [...found.values()][0] : null;
+}
+function asVerdict(value, language) {
+  const word = typeof value === "string" ? value.trim().toLowerCase() : value;
+  if ([true, 1, "true", "yes", language === "ru" && "да"].includes(word || 0)) return true;
+  return [false, 0, "false", "no", language === "ru" && "нет"].includes(word) ? false : null;
+}
+
+// --- replies: quotes ---
+// A text's characters in one form, each with the place of its code point: white space is one space, marks are plain.
+const plain = (text) => points(text).flatMap((char, place, all) => {
+  const same = char.replace(/\s/u, " ").replace(/[“”„«»]/u, '"').replace(/[‘’‚`´]/u, "'").replace(/[‐-―−]/u, "-");
+  return same === " " && /\s/u.test(all[place - 1] ?? "") ? [] : points(same.normalize("NFKD")).map((one) => [one, place]);
+});
+const plainText = (text) => plain(text).map(([char]) => char).join("");
+// Where a quote stands in a context: its first code point and one past its last; null where it does not.
+function locate(quote, context, from = 0) {
+  const parts = quote.split(/\.{3}|…/).map((part) => part.trim());
+  if (parts.length > 1 && parts.every(Boolean)) {
+    const after = (place, part) => place && locate(part, context, place[1]);
+    const [first, last] = [locate(parts[0], context, from), parts.reduce(after, [0, from])];
+    return last && [first[0], last[1]];
+  }
+  if ((quote.match(/\p{L}/gu) ?? []).length < 3 && !/\p{N}/u.test(quote)) return null;
+  const wanted = plainText(quote.trim());
+  const text = plain(context).filter(([, place]) => place >= from);
+  const at = points(text.map(([char]) => char).join("").split(wanted)[0]).length; // all of the text where it is not there
+  return at < text.length ? [text[at][1], text[at + points(wanted).length - 1][1] + 1] : null;
+}
+// --- replies: verdicts ---
+class Judge {
+  constructor(replies, language, contexts) { Object.assign(this, { replies, language, contexts, asked: {} }); }
+  next(step) {
+    const number = (this.asked[step] = (this.asked[step] ?? 0) + 1);
+    return readReply(this.replies[step][Math.min(number, this.replies[step].length) - 1]);
+  }
+  claims() {
+    for (let turn = 0; turn < 3; turn++) {
+      const { data, claims } = this.next("claims") ?? {};
+      const isList = Array.isArray(claims) && claims.length && claims.every((claim) => typeof claim === "string");
+      if (isList && String(data).startsWith(CODE)) return claims;
+    }
+    return null;
+  }
+  // Ask until each id has a verdict; `again` says how often more an id is asked about.
+  verdicts(step, units) {
+    this.texts = Object.fromEntries(units.map((unit, index) => [`s${index + 1}`, unit]));
+    const ids = [...Object.keys(this.texts), ...this.contexts.map((_, index) => `c${index + 1}`)];
+    const settled = new Map();
+    let pending = ids;
+    for (let turn = 0; turn < 3 && pending.length; turn++) {
+      const found = this.read(this.next(step), pending, new Set(ids));
+      for (const [id, now] of found) if (!settled.has(id) || now.value !== null) settled.set(id, now);
+      pending = pending.filter((id) => turn < (found.get(id).again ?? 0));
+    }
+    return settled;
+  }
+  read(reply, pending, known) {
+    const all = (code, again) => new Map(pending.map((id) => [id, { value: null, code, again }]));
+    if (!Array.isArray(reply?.sentences) && !Array.isArray(reply?.contexts)) return all("invalid_reply", 2);
+    const entries = [...(reply.sentences ?? []), ...(reply.contexts ?? [])];
+    if (entries.some((entry) => !known.has(entry?.id))) return all("invalid_reply", 2);
+    const quotes = entries.flatMap(({ id, evidence, quote }) =>
+      [...(evidence ?? []), ...(quote ? [{ context: id, quote }] : [])].map((one) => ({ id, ...this.find(one) })));
+    const echoes = String(reply.data).startsWith(CODE);
+    if (!echoes && !(quotes.length && quotes.every((one) => one.place && !one.elsewhere))) return all("wrong_data", 1);
+    return new Map(pending.map((id) => {
+      const own = entries.filter((entry) => entry.id === id);
+      const found = id in this.texts ? this.unit(id, own, quotes) : this.context(id, own, quotes);
+      return [id, !echoes && found.code === null ? { ...found, code: "no_echo" } : found];
+    }));
+  }
+  // The verdict that the entries about one id agree on, or why there is none.
+  said(entries, key) {
+    const values = unique(entries.map((entry) => asVerdict(entry[key], this.language)));
+    if (!values.length) return { value: null, code: "missing_id", again: 2 };
+    if (values.includes(null)) return { value: null, code: "invalid_reply", again: 2 };
+    return values.length > 1 ? { value: null, code: "conflicting_verdicts", again: 2 } : { value: values[0], code: null };
+  }
+  unit(id, entries, quotes) {
+    const verdict = this.said(entries, "supported");
+    const own = quotes.filter((one) => one.id === id);
+    const found = own.filter((one) => one.place);
+    const whole = found.filter((one) => one.whole);
+    if (verdict.value) {
+      const isProven = whole.length || (found.length && found.length === own.length);
+      if (!isProven) return { value: false, code: "unverified_evidence", again: 1 };
+      const spans = found.map((one) => [one.index, ...one.place]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+      return { ...verdict, rests: (whole.length ? whole : found).map((one) => one.index), spans };
+    }
+    const words = plainText(this.texts[id]).replace(/[.!?]+$/, "");
+    const stands = this.contexts.some((context) => plainText(context).includes(words));
+    if (verdict.value === null || (!whole.length && !stands)) return verdict;
+    return { ...verdict, code: "contradicted", again: whole.length ? 1 : 0 };
+  }
+  context(id, entries, quotes) {
+    const verdict = this.said(entries, "useful");
+    const named = quotes.some((one) => one.id in this.texts && one.place && one.index === id.slice(1) - 1);
+    const quoted = quotes.some((one) => one.id === id && one.place && !one.elsewhere);
+    return !verdict.value || named || quoted ? verdict : { value: false, code: "unverified_evidence", again: 1 };
+  }
+  // Find a quote in the context that it names, else in exactly one other.
+  find({ context, quote, whole }) {
+    if (typeof quote !== "string" || !quote) return { place: null };
+    const named = String(context).slice(1) - 1;
+    const places = this.contexts.map((text) => locate(quote, text));
+    const others = places.filter(Boolean).length === 1 ? places.findIndex(Boolean) : -1;
+    const index = places[named] ? named : others;
+    return { index, place: places[index], elsewhere: index !== named, whole: asVerdict(whole, this.language) === true };
+  }
+}
+// A sentence ends at its mark or at a line's end; marks of list items go; a piece without letter or digit is none.
+function sentences(text) {
+  const lines = text.split("\n").map((line) => line.replace(/^\s*([-*•]|\d+[.)])\s+/, ""));
+  const ends = /(?<=[.!?]["”»']?)\s+|(?<=[。！？।])|(?<=\p{Script=Thai})\s+(?=\p{Script=Thai})/u;
+  return lines.flatMap((line) => line.split(ends)).map((piece) => piece.trim()).filter(hasWord);
+}
+function judgedScore(metric, given, sample, replies) {
+  const contexts = sample.retrieved_contexts;
+  const isRussian = /[а-яё]/i.test(sample.reference ?? sample.response);
+  const judge = new Judge(replies, given.language ?? (isRussian ? "ru" : "en"), contexts);
+  const ofResponse = metric === "context_utilization";
+  const units = ofResponse ? [] : given.unit === "claim" ? judge.claims() : sentences(sample.reference);
+  if (!units) return { value: null, verdicts: metric === "context_recall" ? [null] : contexts.map(() => null) };
+  const found = judge.verdicts(ofResponse ? "usefulness" : "joint", units);
+  const ofUnits = units.map((_, index) => found.get(`s${index + 1}`));
+  const told = (items) => ({ verdicts: items.map((one) => one.value), codes: items.map((one) => one.code) });
+  if (metric === "context_recall") {
+    const value = share(ofUnits.map((one) => one.value));
+    return { value, ...told(ofUnits), units, evidence: ofUnits.map((one) => one.spans ?? []) };
+  }
+  const rests = new Set(ofUnits.filter((one) => one.value).flatMap((one) => one.rests));
+  const open = ofUnits.find((one) => one.value === null);
+  const ofContexts = contexts.map((_, index) => {
+    const own = found.get(`c${index + 1}`);
+    if (given.relevance === "supports")
+      return rests.has(index) ? { value: true, code: null } : { value: open ? null : false, code: open?.code ?? null };
+    return own.value === false && rests.has(index) ? { value: true, code: "contradicted" } : own;
+  });
+  return { value: precision(ofContexts.map((one) => one.value), given), ...told(ofContexts) };
+}
+
+// --- a score ---
+const RAGAS_EMPTY = {
+  context_precision: [0, undefined, 0], context_utilization: [0, undefined, 0],
+  non_llm_context_recall: [null, null, null], non_llm_context_precision: [0, null, 0],
+  id_based_context_precision: [null, 0, null], span_based_context_precision: [null, 0, null],
+};
+// The value where a side is empty; undefined where none is, or where the judge is asked all the same.
+function emptyValue(metric, convention, nothingRetrieved, nothingExpected) {
+  if (!nothingRetrieved && !nothingExpected) return undefined;
+  if (convention === "deepeval" && metric.startsWith("context_")) return 0;
+  const [without, nothingWanted, neither] = (convention === "ragas" && RAGAS_EMPTY[metric]) || [0, null, null];
+  return !nothingExpected ? without : nothingRetrieved ? neither : nothingWanted;
+}
+function counted(metric, given, sample, retrieved, expected, replies) {
+  if (metric.startsWith("context_")) return judgedScore(metric, given, sample, replies);
+  const isRecall = metric.endsWith("recall");
+  if (metric.startsWith("span_")) return spanScore(isRecall, given, retrieved, expected, sample.retrieved_contexts);
+  const above = isRecall && given.convention === "ragas"; // above the cut, not at it
+  const likeness = (a, b) => SIMILARITIES[given.similarity](points(a), points(b));
+  const enough = (value) => (above ? value > given.min_similarity : value >= given.min_similarity);
+  const alike = (a, b) => (metric.startsWith("id_") ? a === b : enough(likeness(a, b)));
+  const [items, others] = isRecall ? [expected, retrieved] : [retrieved, expected];
+  const verdicts = items.map((item) => others.some((other) => alike(item, other)));
+  return { value: isRecall ? share(verdicts) : precision(verdicts, given), verdicts };
+}
+function score(metric, params, sample, replies) {
+  const given = checkParams(metric, params);
+  const [[expectedField, retrievedField]] = METRICS[metric];
+  if (!replies && given.unit === "claim") fail("cannot_decompose");
+  if (sample[expectedField] == null || sample[retrievedField] == null) fail("missing_field");
+  const cut = { ...sample };
+  for (const field of ["retrieved_contexts", "retrieved_context_ids"])
+    if (sample[field]) cut[field] = sample[field].slice(0, given.top_k);
+  let [retrieved, expected] = [cut[retrievedField], cut[expectedField]];
+  if (metric.startsWith("span_")) {
+    const sources = unique([...sample[retrievedField], ...expected].map((id) => spanOf(String(id)).source));
+    if (unique(sources.map(spelling)).length < sources.length) fail("invalid_sample");
+    [retrieved, expected] = [retrieved.map(spanOf), expected.map(spanOf)];
+    expected = unique(expected.map((span) => JSON.stringify(span))).map((text) => JSON.parse(text));
+  } else if (metric.startsWith("id_")) [retrieved, expected] = [unique(retrieved.map(String)), unique(expected.map(String))];
+  const nothingExpected = Array.isArray(expected) ? !expected.length : !hasWord(expected);
+  const value = emptyValue(metric, given.convention, !retrieved.length, nothingExpected);
+  const missing = expectedField === "response" ? "no_response" : "no_reference";
+  const found = value === undefined
+    ? counted(metric, given, cut, retrieved, expected, replies)
+    : { value, reason_code: nothingExpected ? missing : "no_retrieved_contexts" };
+  if (found.verdicts?.includes(null)) Object.assign(found, { value: null, reason_code: "not_judged" });
+  return scaled(metric.endsWith("recall"), given, found);
+}
+function scaled(isRecall, given, found) {
+  if (found.value === null) return { ...found, score: null, passed: null, band: null };
+  const top = given.convention === "aegis" ? 100 : 1;
+  const value = given.strict && found.value < 1 ? 0 : found.value;
+  const score = Number((value * top).toPrecision(15)); // in decimal: 0.57 is 57
+  const mark = given.strict ? top : (given.threshold ?? MARKS[given.convention]);
+  const band = isRecall ? BANDS[given.convention]?.[EDGES[given.convention].findIndex((edge) => value >= edge)] : null;
+  return { reason_code: null, ...found, score, passed: mark === null ? null : score >= mark, band: band ?? null };
+}
+
+// --- the cases ---
+// The names of what differs from what a case expects.
+function differences(metric, { params = {}, sample, judge, expected }) {
+  const failed = (error) => (error.code ? { error: error.code } : fail(error.stack));
+  let found;
+  try { found = score(metric, params, sample, judge); } catch (error) { found = failed(error); }
+  const near = found.score != null && Math.abs(found.score - expected.score) <= 1e-12;
+  const strong = (value) => JSON.stringify(value, (_, one) => (one === "weak_evidence" ? null : one));
+  const differs = (key) => key in expected && key in found && strong(found[key]) !== strong(expected[key]);
+  const wrong = ["reason_code", "passed", "band", "verdicts", "codes", "units", "evidence"].filter(differs);
+  if (found.error !== expected.error) wrong.push("error");
+  return near || found.score === expected.score ? wrong : ["score", ...wrong];
+}
+const folder = process.argv[2] ?? `${import.meta.dirname}/../v1`;
+const counts = { compared: 0, failed: 0, left_out: 0 };
+for (const file of fs.readdirSync(folder).sort()) {
+  const { metric, cases } = JSON.parse(fs.readFileSync(`${folder}/${file}`, "utf8"));
+  for (const one of cases) {
+    const isLeftOut = [one.id, ...(one.tags ?? [])].some((name) => LEFT_OUT.includes(name));
+    const wrong = isLeftOut ? [] : differences(metric, one);
+    counts[isLeftOut ? "left_out" : "compared"]++;
+    counts.failed += wrong.length > 0;
+    if (wrong.length) console.log(`${one.id}: ${wrong.join(", ")}`);
+  }
+}
+console.log(JSON.stringify(counts));
+process.exitCode = counts.failed ? 1 : 0;
