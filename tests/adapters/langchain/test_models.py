@@ -505,8 +505,8 @@ def test_a_name_that_langchain_does_not_know_is_refused(monkeypatch: pytest.Monk
         named_model("gpt-x")
     with pytest.raises(ParameterError, match="langchain/nowhere:x: LangChain cannot make this model: "):
         named_model("nowhere:x")
-    with pytest.raises(ParameterError, match=r"langchain-upstage"):  # the package that LangChain names
-        named_model("upstage:x")
+    with pytest.raises(ParameterError, match=r"langchain-together"):  # the package that LangChain names
+        named_model("together:x")
     with pytest.raises(ParameterError, match="--base-url is not for --judge langchain"):
         judge_of("langchain/openai:x", "http://localhost:1/v1")
 
