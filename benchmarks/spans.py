@@ -18,7 +18,7 @@ from ctxmetrics import (
     SpanBasedContextRecall,
     score_table,
 )
-from ctxmetrics.locating import locate, read_sources
+from ctxmetrics.agreement.span_labels import locate, read_sources
 
 K = 10
 

@@ -20,7 +20,7 @@ from ctxmetrics._version import __version__
 if TYPE_CHECKING:
     from ctxmetrics._runtime.cache import VerdictCache
     from ctxmetrics.agreement.agree import agree
-    from ctxmetrics.agreement.checking.check import check_judge
+    from ctxmetrics.agreement.check_judge import check_judge
     from ctxmetrics.agreement.span_labels import label_spans
     from ctxmetrics.comparison.compare import compare
     from ctxmetrics.comparison.view import Comparison
@@ -103,7 +103,7 @@ _HOME = {
     "aevaluate": "evaluation.engine",
     "compare": "comparison.compare",
     "agree": "agreement.agree",
-    "check_judge": "agreement.checking.check",
+    "check_judge": "agreement.check_judge",
     "estimate": "evaluation.estimate",
     "evaluate": "evaluation.engine",
     "forget": "judges.llm.judge",

@@ -22,7 +22,7 @@ from ctxmetrics._wording import (
 )
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.pages.render import render
+from ctxmetrics.pages import render
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
 # Why a score has no value. Stable: programs may switch on it.

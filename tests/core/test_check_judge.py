@@ -20,7 +20,7 @@ from ctxmetrics import (
     Verdict,
     check_judge,
 )
-from ctxmetrics.agreement.checking.check import cost_of, labelled_samples
+from ctxmetrics.agreement.check_judge import cost_of, labelled_samples
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.text import detect_language, split_sentences
 from support import FakeOpenAIServer, HttpResponse

@@ -11,10 +11,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
-from ctxmetrics.agreement.labelling.draw import draw, questions_of, samples_by_key
-from ctxmetrics.agreement.labelling.labels_file import LabelsFile
-from ctxmetrics.comparison import gates
+from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, questions_of, samples_by_key
 from ctxmetrics.comparison.answers import Answer
+from ctxmetrics.comparison.compare import gated, max_drop_problem, not_worse_problem
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.report.rows import context_hashes
@@ -622,11 +621,11 @@ def test_gates_of_the_command(tmp_path):
 def test_a_gate_does_not_hold_where_values_are_missing():
     found = run(BEFORE).compare(run(BEFORE[1:]))
     item = found["context_recall"]
-    assert "1 samples of the first run are not in the second" in gates.max_drop(found, item, 0.5)
+    assert "1 samples of the first run are not in the second" in max_drop_problem(found, item, 0.5)
     found = run(BEFORE[:1]).compare(run(BEFORE[:1]))
-    assert "too few" in gates.not_worse(found, found["context_recall"], 0.5)
+    assert "too few" in not_worse_problem(found, found["context_recall"], 0.5)
     found = run(BEFORE).compare(run(BEFORE))
-    assert gates.not_worse(found, found["context_recall"], 0.0) is None
+    assert not_worse_problem(found, found["context_recall"], 0.0) is None
 
 
 def test_not_worse_needs_enough_samples_and_max_drop_needs_a_clear_drop():
@@ -634,9 +633,9 @@ def test_not_worse_needs_enough_samples_and_max_drop_needs_a_clear_drop():
     after = [sample(n, FACTS[: 3 - (n == 7)]) for n in range(40)]  # one sentence of one sample
     found = run(before).compare(run(after))
     item = found["context_recall"]
-    assert gates.max_drop(found, item, 0.0) is None
-    assert "may have fallen by more than 0.13" in gates.not_worse(found, item, 0.13)
-    assert gates.not_worse(found, item, 0.132) is None  # 0.1316: the exact upper end for 1 of 40
+    assert max_drop_problem(found, item, 0.0) is None
+    assert "may have fallen by more than 0.13" in not_worse_problem(found, item, 0.13)
+    assert not_worse_problem(found, item, 0.132) is None  # 0.1316: the exact upper end for 1 of 40
 
 
 def fallen(n, lost, kept=2, more=()):
@@ -654,9 +653,9 @@ def test_99_and_100_samples_say_the_same():
         item = found["context_recall"]
         assert (item.verdict, item.p, item.worse) == ("few changed", 0.25, 3)
         assert "3 changed, and 10 are needed" in str(found)
-        assert gates.max_drop(found, item, 0.02) is None
-        assert "may have fallen by more than 0.05" in gates.not_worse(found, item, 0.05)
-        assert gates.not_worse(found, item, 0.09) is None  # 0.0861 and 0.0852 for 3 of 99 and of 100
+        assert max_drop_problem(found, item, 0.02) is None
+        assert "may have fallen by more than 0.05" in not_worse_problem(found, item, 0.05)
+        assert not_worse_problem(found, item, 0.09) is None  # 0.0861 and 0.0852 for 3 of 99 and of 100
 
 
 def test_other_metrics_of_the_file_change_nothing():
@@ -672,7 +671,7 @@ def test_other_metrics_of_the_file_change_nothing():
     assert [item.verdict is None for item in named.metrics] == [False, True, True, False]
     assert named["context_recall"].p_adjusted == pytest.approx(2 * one["context_recall"].p, rel=1e-9)
     with pytest.raises(ParameterError, match=r"this metric is secondary; .* --metric context_recall\("):
-        gates.metric_in(named, "context_recall(top_k=2)", 0.1, "--max-drop")
+        gated(named, "context_recall(top_k=2)", 0.1, "--max-drop")
     with pytest.raises(ParameterError, match="metric 'mine': no metric of this comparison is named so"):
         beside[0].compare(beside[1], metrics=["mine"])
 
@@ -684,12 +683,12 @@ def test_gates_and_verdict_never_contradict(lost):
         found = one.compare(other, metrics=metrics)
         item = found["context_recall"]
         for margin in (0.0, 0.01, 0.05, 0.2, 0.5):
-            drop, harm = gates.max_drop(found, item, margin), gates.not_worse(found, item, margin)
+            drop, harm = max_drop_problem(found, item, margin), not_worse_problem(found, item, margin)
             assert not (drop and item.verdict in {"better", "no difference shown"})
             assert not (drop and not harm)
         if item.verdict == "worse":
-            assert gates.max_drop(found, item, 0.0)
-            assert gates.not_worse(found, item, 0.0)
+            assert max_drop_problem(found, item, 0.0)
+            assert not_worse_problem(found, item, 0.0)
 
 
 def test_labels_decide_where_they_exist():
@@ -706,8 +705,8 @@ def test_labels_decide_where_they_exist():
     assert item.verdict == "worse"
     assert "worse by 0.278" in str(found)
     assert "the judge alone shows +0.000" in str(found)
-    assert "fell by 0.278" in gates.max_drop(found, item, 0.1)
-    assert gates.not_worse(found, item, 0.1)
+    assert "fell by 0.278" in max_drop_problem(found, item, 0.1)
+    assert not_worse_problem(found, item, 0.1)
 
 
 def test_assert_not_worse(tmp_path):

@@ -16,8 +16,13 @@ from typer.testing import CliRunner
 
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
 from ctxmetrics.agreement.agree import agree
-from ctxmetrics.agreement.labelling.draw import draw, key_of, questions_of, read_labelled, samples_by_key
-from ctxmetrics.agreement.labelling.labels_file import LabelsFile
+from ctxmetrics.agreement.labelling.draw import (
+    LabelsFile,
+    draw,
+    questions_of,
+    read_labelled,
+    samples_by_key,
+)
 from ctxmetrics.agreement.labelling.session import Session, Verdicts
 from ctxmetrics.cli import app
 from ctxmetrics.errors import (
@@ -27,6 +32,7 @@ from ctxmetrics.errors import (
     ParameterError,
     SampleError,
 )
+from ctxmetrics.report.rows import key_of
 from support.command import run_command
 from support.labelling import LabelProcess
 

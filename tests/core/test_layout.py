@@ -158,7 +158,7 @@ def test_the_core_imports_no_adapter():
 # Functions on texts, numbers and plain data that every layer uses; they hold no model of a result.
 HELPERS = {"_checks", "_display", "_frozen", "_statistics", "_version", "_wording"}
 # A memory of its own for each repetition of check-judge.
-KNOWN = {"agreement/checking/check.py: ctxmetrics._runtime.memo"}
+KNOWN = {"agreement/check_judge.py: ctxmetrics._runtime.memo"}
 
 
 def private_names_of(folder: Path) -> set[str]:

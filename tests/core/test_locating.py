@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from ctxmetrics import Sample, SpanBasedContextRecall, label_spans
+from ctxmetrics.agreement.span_labels import locate, read_sources
 from ctxmetrics.cli import app
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
-from ctxmetrics.locating import locate, read_sources
 from support.command import run_command
 
 if TYPE_CHECKING:

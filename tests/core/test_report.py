@@ -23,7 +23,7 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.report.html import render_html
+from ctxmetrics.report.report import render_html
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -183,7 +183,7 @@ def test_the_policy_forbids_everything_but_the_style_and_the_script_of_the_page(
 
 
 def test_a_large_page_keeps_the_texts_of_the_worst_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ctxmetrics.report import html
+    from ctxmetrics.report import report as html
 
     samples = [
         Sample(

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ctxmetrics._statistics import mean_interval
+from ctxmetrics.agreement.correction import kendall_tau, spearman_rho
 from ctxmetrics.agreement.figures import Agreement
 from ctxmetrics.agreement.raters import krippendorff_alpha
-from ctxmetrics.agreement.systems import kendall_tau, spearman_rho
 from ctxmetrics.comparison.means import corrected, corrected_mean, holm, paired_mean
 
 stats = pytest.importorskip("scipy.stats")

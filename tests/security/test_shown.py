@@ -24,7 +24,7 @@ from ctxmetrics import (
 )
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.report.html import render_html
+from ctxmetrics.report.report import render_html
 from ctxmetrics.verdicts import Evidence, Verdict
 from support import FakeOpenAIServer
 from support.chat import InvalidRequestError

@@ -15,7 +15,7 @@ from support.server import FakeOpenAIServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ctxmetrics.agreement.checking.check import JudgeCheck
+    from ctxmetrics.agreement.check_judge import JudgeCheck
     from support.answers import HasText
 
 Item: TypeAlias = "Mapping[str, Any]"
@@ -24,7 +24,7 @@ Change: TypeAlias = "Callable[[Item, Question, dict[str, Any]], None]"
 """Makes an honest reply to a question about a sample worse."""
 
 WRITTEN: list[dict[str, Any]] = json.loads(
-    files("ctxmetrics.agreement.checking").joinpath("samples.json").read_text(encoding="utf-8")
+    files("ctxmetrics.agreement").joinpath("check_judge.json").read_text(encoding="utf-8")
 )["samples"]
 TWINS = [
     {**item, **item["clean"], "id": f"{item['id']}-clean", "kind": "clean twin"}

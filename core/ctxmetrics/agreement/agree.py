@@ -22,13 +22,20 @@ from typing import Any, Unpack
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import plain
 from ctxmetrics.agreement.bar import Bar, bar_of
-from ctxmetrics.agreement.correction import Correction, correction_of
+from ctxmetrics.agreement.correction import Correction, Ranking, SystemFigures, correction_of, ranking_of
 from ctxmetrics.agreement.figures import FEW, Agreement, agreement_of, shown, shown_with
 from ctxmetrics.agreement.labelling.draw import read_labelled
-from ctxmetrics.agreement.labels import KINDS, REFERENCE, Compared, compared, labels_of, weight_of
+from ctxmetrics.agreement.labels import (
+    KINDS,
+    REFERENCE,
+    Compared,
+    compared,
+    labels_of,
+    metric_in,
+    scores_in,
+    weight_of,
+)
 from ctxmetrics.agreement.raters import JudgeTable, PeopleAgreement, among_people, table_of
-from ctxmetrics.agreement.runs import metric_in, scores_in
-from ctxmetrics.agreement.systems import Ranking, SystemFigures, ranking_of
 from ctxmetrics.comparison.joining import group_of
 from ctxmetrics.comparison.labelled import people_value
 from ctxmetrics.conventions import get_convention

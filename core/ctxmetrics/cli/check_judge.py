@@ -28,7 +28,7 @@ def check_judge(
     format: Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")] = "text",  # noqa: A002 - the option's name
 ) -> None:
     """Let a judge judge labelled samples that come with the library, and compare it with their labels."""
-    from ctxmetrics.agreement.checking.check import check_judge as check
+    from ctxmetrics.agreement.check_judge import check_judge as check
     from ctxmetrics.cli._run import judge_of
 
     judging = judge_of(judge, base_url)

@@ -70,8 +70,8 @@ def compare(
 ) -> None:
     """Compare two runs on the same samples: is the second better, and what was lost?"""
     from ctxmetrics.cli._gates import Outcome, name_and_value, tell_ci
-    from ctxmetrics.comparison import gates
     from ctxmetrics.comparison.compare import compare as compared
+    from ctxmetrics.comparison.compare import gated, max_drop_problem, not_worse_problem
     from ctxmetrics.evaluation.writer import check_outputs, write_whole
 
     check_outputs({"--report": report, "--junit": junit}, {"FIRST": first, "SECOND": second})
@@ -88,8 +88,8 @@ def compare(
     )
     outcomes = []
     for option, name, margin in asked:
-        item = gates.metric_in(found, name, margin, option)
-        rule = gates.max_drop if option == "--max-drop" else gates.not_worse
+        item = gated(found, name, margin, option)
+        rule = max_drop_problem if option == "--max-drop" else not_worse_problem
         problem = rule(found, item, margin)
         samples = [worse for worse in found.worst if problem and worse.metric == item.name]
         lines = (f"{worse.sample_id}: {worse.before:.4g} to {worse.after:.4g}" for worse in samples)

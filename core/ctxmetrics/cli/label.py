@@ -17,7 +17,7 @@ from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
 
 if TYPE_CHECKING:
-    from ctxmetrics.agreement.labelling.labels_file import LabelsFile
+    from ctxmetrics.agreement.labelling.draw import LabelsFile
     from ctxmetrics.agreement.labelling.session import Session
     from ctxmetrics.comparison.answers import Key
     from ctxmetrics.samples import Sample
@@ -71,8 +71,7 @@ def label(
     ] = False,
 ) -> None:
     """Label a random part of the samples by hand, on a page of this machine; agree reads the answers."""
-    from ctxmetrics.agreement.labelling.draw import samples_by_key
-    from ctxmetrics.agreement.labelling.labels_file import LabelsFile
+    from ctxmetrics.agreement.labelling.draw import LabelsFile, samples_by_key
     from ctxmetrics.agreement.labelling.session import Session, Verdicts
     from ctxmetrics.cli._run import sample_file, samples_of
     from ctxmetrics.comparison.answers import ASKED
@@ -136,7 +135,7 @@ def _draw(
 
 
 def _in_terminal(session: Session) -> None:
-    from ctxmetrics.agreement.labelling.terminal import run_in_terminal
+    from ctxmetrics.agreement.labelling.session import run_in_terminal
 
     def read() -> str:
         print_result(None)

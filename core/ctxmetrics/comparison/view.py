@@ -11,7 +11,7 @@ from typing import Any
 from ctxmetrics._frozen import Plain
 from ctxmetrics._wording import clean
 from ctxmetrics.comparison.means import FEW, LEVEL
-from ctxmetrics.pages.render import render
+from ctxmetrics.pages import render
 from ctxmetrics.report.view import aligned
 
 HEADER = (
@@ -234,46 +234,11 @@ class Comparison(Plain):
         return str(self)
 
     def __str__(self) -> str:
-        lines = [heading(self), "", *aligned([HEADER, *map(cells, self.metrics)]), ""]
-        lines += ["\n    ".join(clauses(item)) for item in self.metrics]
-        lines += self.notes
-        for group, items in self.groups.items():
-            lines += ["", f"{clean(group, TEXT)}:", *aligned([HEADER, *map(cells, items)])]
-        for title, units in unit_lists(self):
-            lines += ["", f"{title}: {len(units)}"]
-            for unit in units[:SHOWN]:
-                lines.append(f"  {clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}")
-                lines += [f"      {line}" for line in unit_lines(unit)]
-            lines += (
-                [f"  and {len(units) - SHOWN} more: --format json lists all"]
-                if len(units) > SHOWN
-                else []
-            )
-        if self.worst:
-            lines += ["", "Samples that fell most:"]
-            lines += [f"  {worst_line(self, place)}" for place in range(min(SHOWN, len(self.worst)))]
-        return "\n".join(lines)
+        return "\n".join(_lines(self, markdown=False))
 
     def markdown(self) -> str:
         """Return the comparison as Markdown; texts of samples are escaped."""
-        lines = [heading(self), "", *_table(self.metrics), ""]
-        lines += [f"- {escaped(text)}" for text in (*map(conclusion, self.metrics), *self.notes)]
-        for group, items in self.groups.items():
-            lines += ["", f"**{escaped(clean(group, TEXT))}**", "", *_table(items)]
-        for title, units in unit_lists(self):
-            lines += ["", f"**{title}: {len(units)}**", ""]
-            for unit in units[:SHOWN]:
-                lines.append(
-                    f"- {escaped(f'{clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}')}"
-                )
-                lines += [f"  - {escaped(line)}" for line in unit_lines(unit)]
-            lines += [f"- and {len(units) - SHOWN} more"] if len(units) > SHOWN else []
-        if self.worst:
-            lines += ["", "**Samples that fell most**", ""]
-            lines += [
-                f"- {escaped(worst_line(self, place))}" for place in range(min(SHOWN, len(self.worst)))
-            ]
-        return "\n".join(lines) + "\n"
+        return "\n".join(_lines(self, markdown=True)) + "\n"
 
     def html(self, *, title: str = "ctxmetrics: comparison of two runs") -> str:
         """Return the comparison as one page that holds no script and loads nothing."""
@@ -294,6 +259,36 @@ class Comparison(Plain):
             lists=lists,
             worst=[worst_line(self, place) for place in range(len(self.worst))],
         )
+
+
+def _lines(found: Comparison, *, markdown: bool) -> list[str]:
+    """Return the comparison as lines of text, or of Markdown."""
+    written, table = (escaped, _table) if markdown else (str, _columns)
+    item, under, title = ("- ", "  - ", "**{}**\n") if markdown else ("  ", "      ", "{}")
+    end = "" if markdown else ":"
+    said = map(conclusion, found.metrics) if markdown else map("\n    ".join, map(clauses, found.metrics))
+    lines = [heading(found), "", *table(found.metrics), ""]
+    lines += [f"{'- ' if markdown else ''}{written(text)}" for text in (*said, *found.notes)]
+    for group, items in found.groups.items():
+        lines += ["", title.format(written(clean(group, TEXT)) + end), *table(items)]
+    for name, units in unit_lists(found):
+        lines += ["", title.format(f"{name}: {len(units)}")]
+        for unit in units[:SHOWN]:
+            head = f"{clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}"
+            lines += [item + written(head), *(under + written(line) for line in unit_lines(unit))]
+        if len(units) > SHOWN:
+            more = "" if markdown else ": --format json lists all"
+            lines.append(f"{item}and {len(units) - SHOWN} more{more}")
+    if found.worst:
+        lines += ["", title.format(f"Samples that fell most{end}")]
+        lines += [
+            item + written(worst_line(found, place)) for place in range(min(SHOWN, len(found.worst)))
+        ]
+    return lines
+
+
+def _columns(items: Sequence[Difference]) -> list[str]:
+    return aligned([HEADER, *map(cells, items)])
 
 
 def heading(found: Comparison) -> str:

@@ -18,8 +18,7 @@ from ctxmetrics.evaluation.writer import json_line, write_whole
 from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.base import Formula
 from ctxmetrics.metrics.spans import labelled, read_span
-from ctxmetrics.report.html import notebook_html, render_html
-from ctxmetrics.report.report import Report, worst_first
+from ctxmetrics.report.report import Report, notebook_html, render_html, worst_first
 from ctxmetrics.report.rows import read_rows, to_rows
 from ctxmetrics.report.view import Origin, Row, Summary
 from ctxmetrics.samples import Sample

@@ -1,1 +1,96 @@
-"""Pages and pieces of pages: templates, one stylesheet and one script, and what fills them in."""
+"""Templates filled in: untrusted text is escaped, every character shows as itself, and a page loads nothing.
+
+A page is one file. Its content security policy allows its stylesheet and its script by their hashes and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._display import visible_on_page
+from ctxmetrics._version import __version__
+from ctxmetrics._wording import doubt, is_expected, mark_of, say, why_missed
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from ctxmetrics.verdicts import Verdict
+
+# Characters of the text of a verdict that is shown in a list.
+_TEXT = 300
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page, or a piece of one.
+
+    Args:
+        template: Name of the template.
+        **values: What it shows. Texts are escaped, whoever wrote them.
+    """
+    return _environment().get_template(template).render(values)
+
+
+def macro(template: str, name: str) -> Any:
+    """Return a macro of a template as a function, which returns a piece of a page."""
+    return getattr(_environment().get_template(template).module, name)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    found = Environment(
+        loader=FunctionLoader(_file),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    own = {"style": Markup(_file("page.css")), "script": Markup(_file("page.js"))}  # noqa: S704 - files of the package
+    shown = (say, doubt, mark_of, hash_of, reason_of, places_of, shortened)
+    found.globals.update(own, version=__version__, **{item.__name__: item for item in shown})
+    return found
+
+
+def _file(name: str) -> str:
+    """Return a file of the package."""
+    return (files("ctxmetrics.pages") / name).read_text(encoding="utf-8")
+
+
+def _shown(value: Any) -> Any:
+    """Make every character of a text visible; what is markup already is left alone."""
+    return visible_on_page(value) if type(value) is str else value
+
+
+def hash_of(text: str) -> str:
+    """Return how a content security policy names a stylesheet or a script."""
+    from markupsafe import Markup
+
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Markup(f"'sha256-{digest}'")  # noqa: S704 - digits and letters
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text that is too long for a list."""
+    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
+
+
+def reason_of(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
+    """Return why a verdict is no yes, and what the judge said."""
+    code = None if verdict.value else verdict.code
+    return "; ".join(filter(None, (why_missed(verdict, counted, language), code, verdict.reason)))
+
+
+def places_of(verdict: Verdict, counted: tuple[str, str]) -> Sequence[str]:
+    """Return the contexts of the evidence behind a verdict on what is expected: ``c1``, ``c2`` .."""
+    if not is_expected(counted):
+        return ()
+    return [f"c{index + 1}" for index in dict.fromkeys(span.context for span in verdict.evidence)]

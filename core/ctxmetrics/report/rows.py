@@ -92,6 +92,11 @@ def texts_key(row: Row) -> tuple[str | None, str]:
     return row.sample_id, shown_hash(record.get("hash"), record.get("context_hashes") or ())
 
 
+def key_of(sample: Sample) -> tuple[str | None, str]:
+    """Return the same of a sample."""
+    return sample.id, shown_hash(question_hash(sample), context_hashes(sample))
+
+
 def content_hash(sample: Sample) -> str:
     """Return a hash of every field that metrics look at."""
     values = sample.to_dict()

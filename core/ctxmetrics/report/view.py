@@ -12,7 +12,7 @@ from zlib import crc32
 from ctxmetrics._wording import doubts_of, language_of, listed, number, say
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.pages.render import render
+from ctxmetrics.pages import render
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import Verdict

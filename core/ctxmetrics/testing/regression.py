@@ -6,8 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from ctxmetrics.comparison import gates
-from ctxmetrics.comparison.compare import compare
+from ctxmetrics.comparison.compare import compare, gated, not_worse_problem
 from ctxmetrics.comparison.view import Comparison
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.results import Results
@@ -54,12 +53,10 @@ def assert_not_worse(
         allow_different=allow_different,
     )
     if isinstance(margin, Mapping):
-        margins = [
-            (gates.metric_in(found, name, value, "margin"), value) for name, value in margin.items()
-        ]
+        margins = [(gated(found, name, value, "margin"), value) for name, value in margin.items()]
     else:
         margins = [(item, margin * item.scale) for item in found.metrics]
-    problems = [problem for item, value in margins if (problem := gates.not_worse(found, item, value))]
+    problems = [problem for item, value in margins if (problem := not_worse_problem(found, item, value))]
     if problems:
         raise AssertionError("\n".join([*problems, "", str(found)]))
     return found

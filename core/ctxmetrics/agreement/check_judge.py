@@ -68,7 +68,7 @@ class LabelledSample:
 @cache
 def labelled_samples() -> tuple[LabelledSample, ...]:
     """Read the samples, in the order of the file; an injection is followed by its clean twin."""
-    text = files("ctxmetrics.agreement.checking").joinpath("samples.json").read_text(encoding="utf-8")
+    text = files("ctxmetrics.agreement").joinpath("check_judge.json").read_text(encoding="utf-8")
     return tuple(found for data in json.loads(text)["samples"] for found in _read(data))
 
 
