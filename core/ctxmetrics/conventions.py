@@ -6,15 +6,19 @@ chooses how anything is judged. Where a source leaves a cell open, ``ours`` name
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
+from ctxmetrics._frozen import Plain
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.verdicts import Verdict
 
 Unit = Literal["sentence", "claim", "fact"]
 Family = Literal["recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"]
+# What a system attaches to a recall score: its own result object, and metadata, from the value and the verdicts.
+Signals = Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]
 # What an empty side is worth on the 0-1 scale, ``"undefined"`` (None), or ``"judge"``: ask all the same.
 Empty = float | Literal["undefined", "judge"]
 
@@ -51,7 +55,7 @@ class Convention:
         bands: Wordings of a recall, highest edge first, edges on the scale. The pages word recall only ("facts
             in the context"), so a precision has none.
         empty: The value of empty sides by metric family.
-        signals: Name of the result object it adds to a recall score (`ctxmetrics.metrics.signals`).
+        signals: What it attaches to a recall score.
         percent: Whether a value is shown with its percentage.
         language: ISO 639 code of the language in which it is shown.
         ours: The cells that the source leaves open and we decided.
@@ -66,10 +70,48 @@ class Convention:
     epsilon: float = 0.0
     strict_string_recall: bool = False
     bands: tuple[Band, ...] = ()
-    signals: str | None = None
+    signals: Signals | None = None
     percent: bool = False
     language: str = "en"
     ours: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(Plain):
+    """One line of Axion's ``statement_breakdown``; ``is_supported`` is None when not judged."""
+
+    statement_text: str
+    is_supported: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextualRecallSignals(Plain):
+    """Axion's ``ContextualRecallResult``, under the names of its page; `to_dict` returns its JSON."""
+
+    recall_score: float | None
+    total_gt_statements: int
+    supported_gt_statements: int
+    statement_breakdown: tuple[Statement, ...]
+
+
+def axion(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mapping[str, Any]]:
+    """Return Axion's signals; no metadata."""
+    return ContextualRecallSignals(
+        recall_score=value,
+        total_gt_statements=len(verdicts),
+        supported_gt_statements=sum(verdict.value is True for verdict in verdicts),
+        statement_breakdown=tuple(Statement(verdict.text, verdict.value) for verdict in verdicts),
+    ), {}
+
+
+def aegis(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mapping[str, Any]]:  # noqa: ARG001 - one signature for all
+    """Return no signals; Aegis' list of reasons, in reference order, as metadata."""
+    reasons = tuple(
+        f"{verdict.text} - {verdict.reason or 'not supported by the context'}"
+        for verdict in verdicts
+        if verdict.value is False
+    )
+    return None, {"unattributed_sentences_reasons": list(reasons)}
 
 
 _FAMILIES: tuple[Family, ...] = (
@@ -125,7 +167,7 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 source="Axion's page on ContextualRecall",
                 unit="claim",
                 threshold=0.5,
-                signals="axion",
+                signals=axion,
                 bands=(
                     Band(1.0, "All expected facts are in retrieved context"),
                     Band(0.7, "Most expected facts supported, minor gaps"),
@@ -140,7 +182,7 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 source="Aegis' page on ctx_recall",
                 scale=100.0,
                 threshold=80.0,
-                signals="aegis",
+                signals=aegis,
                 empty=_UNDEFINED_WITHOUT_REFERENCE,
                 ours=("average precision for precision", "both empty sides"),
             ),

@@ -20,8 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime.cache import FILE_NAME, VerdictCache, _prepare
-from ctxmetrics._runtime.seals import sealed
+from ctxmetrics._runtime.cache import FILE_NAME, VerdictCache, _prepare, sealed
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.llm.judge import forget
 from support import TESTS, FakeOpenAIServer, answer_from

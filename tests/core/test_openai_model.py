@@ -28,8 +28,8 @@ from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import JudgeError, MissingExtraError, ParameterError
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
+from ctxmetrics.models.openai.capabilities import strict_schema
 from ctxmetrics.models.openai.model import Key, read_answer
-from ctxmetrics.models.openai.strict_schema import strict_schema
 from ctxmetrics.prompts import SCHEMAS, get_pack, render
 from support import CONTENT_FAULTS, FAULTS, TESTS, FakeOpenAIServer, Fault, Reply, answer_from
 from support.chat import InvalidRequestError

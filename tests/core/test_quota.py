@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from ctxmetrics import ContextRecall, Sample, evaluate
-from ctxmetrics._runtime import quota as quotas
-from ctxmetrics._runtime.quota import Quota
+from ctxmetrics._runtime import limits as quotas
+from ctxmetrics._runtime.limits import Quota
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.models.base import Reply
 from support import answer_from

@@ -22,7 +22,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.cli import app
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.metrics.named import metric_named
+from ctxmetrics.metrics import metric_named
 
 SAMPLES = [
     Sample(

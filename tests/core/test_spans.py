@@ -22,8 +22,7 @@ from ctxmetrics import (
 from ctxmetrics.errors import CtxMetricsError, ParameterError, SampleError
 from ctxmetrics.evaluation.results import reference_spans_of
 from ctxmetrics.fields import SCHEMAS, span_of, write_span
-from ctxmetrics.metrics import METRICS
-from ctxmetrics.metrics.named import metric_named
+from ctxmetrics.metrics import METRICS, metric_named
 from ctxmetrics.metrics.spans import read_span
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, ScriptedJudge
 from ctxmetrics._runtime import run
-from ctxmetrics.models import telemetry
+from ctxmetrics.models import asking
 from support import FakeOpenAIServer, Fault, answer_from
 
 SAMPLE = Sample(
@@ -32,7 +32,7 @@ def spans(monkeypatch):
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(telemetry, "_tracer", lambda: provider.get_tracer("ctxmetrics"))
+    monkeypatch.setattr(asking, "_tracer", lambda: provider.get_tracer("ctxmetrics"))
     return exporter.get_finished_spans
 
 
@@ -106,7 +106,7 @@ def test_any_model_is_traced_by_its_identity(spans):
 
 
 def test_spans_are_children_of_the_callers(spans):
-    tracer = telemetry._tracer()
+    tracer = asking._tracer()
     with FakeOpenAIServer(answer_from()) as server, tracer.start_as_current_span("mine") as mine:
         ContextRecall(judge=judged(server)).score(SAMPLE)
     (span,) = [span for span in spans() if span.name.startswith("chat")]
@@ -115,9 +115,9 @@ def test_spans_are_children_of_the_callers(spans):
 
 def test_without_opentelemetry_nothing_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    telemetry._tracer.cache_clear()
+    asking._tracer.cache_clear()
     try:
-        assert telemetry._tracer() is None
+        assert asking._tracer() is None
         assert ContextRecall(judge=ScriptedJudge(answer_from(), name="quiet")).score(SAMPLE).value == 1.0
     finally:
-        telemetry._tracer.cache_clear()
+        asking._tracer.cache_clear()

@@ -40,7 +40,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.adapting.runners import aside
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.models import telemetry
+from ctxmetrics.models import asking
 from support import answer_from
 from support.chat import Reply, completion, parse_chat
 
@@ -426,7 +426,7 @@ def spans(monkeypatch):
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(telemetry, "_tracer", lambda: provider.get_tracer("ctxmetrics"))
+    monkeypatch.setattr(asking, "_tracer", lambda: provider.get_tracer("ctxmetrics"))
     return exporter.get_finished_spans
 
 

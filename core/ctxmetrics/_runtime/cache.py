@@ -8,6 +8,7 @@ it again. Only its owner can read it.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import sqlite3
@@ -42,6 +43,18 @@ _DROP_OLDEST = (
 )
 
 _log = logging.getLogger("ctxmetrics")
+
+
+def sealed(key: str, text: str) -> str:
+    """Return a value to store: the text after a hash that binds it to its key."""
+    digest = hashlib.sha256(f"{key}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{digest} {text}"
+
+
+def unsealed(key: str, value: str) -> str | None:
+    """Return the text of a stored value; None where it was changed, or stored under another key."""
+    text = value.partition(" ")[2]
+    return text if value == sealed(key, text) else None
 
 
 class Store(Protocol):

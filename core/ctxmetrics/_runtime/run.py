@@ -23,7 +23,7 @@ from ctxmetrics._runtime import breaker as breakers
 from ctxmetrics._runtime import limits
 from ctxmetrics._runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
 from ctxmetrics._runtime.failures import OVERLOAD_CODES, asks_for_too_long, spent_on
-from ctxmetrics._runtime.limits import Limiter
+from ctxmetrics._runtime.limits import Limiter, Quota
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.verdicts import Usage
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from ctxmetrics._runtime.cache import Store
     from ctxmetrics._runtime.memo import Memo
-    from ctxmetrics._runtime.quota import Quota
 
 DEFAULT_CONCURRENCY = 16
 DEFAULT_TIMEOUT = 120.0

@@ -40,7 +40,7 @@ from ctxmetrics.models.frameworks import (
     unread_reply,
     validated_texts,
 )
-from ctxmetrics.models.openai.strict_schema import response_format
+from ctxmetrics.models.openai.capabilities import response_format
 
 __all__ = [
     "OPTIONS", "SCHEMAS", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place", "Run",

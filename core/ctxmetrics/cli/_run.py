@@ -16,10 +16,9 @@ from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import AUTO, SCALE, Payload, RowFile, in_spans
 from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics import ALL_METRICS, METRICS
+from ctxmetrics.metrics import ALL_METRICS, METRICS, parsed
 from ctxmetrics.metrics.base import Metric, on_scale
 from ctxmetrics.metrics.judged import JudgedMetric
-from ctxmetrics.metrics.named import parsed
 from ctxmetrics.samples import Sample, read_samples
 
 _LLM = "with --judge openai/MODEL"

@@ -17,7 +17,7 @@ from ctxmetrics.comparison.means import EQUAL, LEVEL, corrected, holm, paired_me
 from ctxmetrics.comparison.view import ChangedUnit, Comparison, Corrected, Difference, Held, Worse, number
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.metrics.named import metric_named
+from ctxmetrics.metrics import metric_named
 from ctxmetrics.report.rows import read_rows, record_of
 from ctxmetrics.report.view import Row
 from ctxmetrics.verdicts import Verdict

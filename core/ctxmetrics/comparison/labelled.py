@@ -17,9 +17,9 @@ from ctxmetrics._display import visible
 from ctxmetrics.comparison.answers import CONTEXTS, UNITS, Key, Question, labels_by_key
 from ctxmetrics.comparison.joining import hash_of
 from ctxmetrics.errors import InputFileError, SampleError
+from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
-from ctxmetrics.metrics.named import metric_named
 from ctxmetrics.report.rows import record_of, shown_hash
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample

@@ -19,14 +19,20 @@ from typing import Any, Unpack
 
 from ctxmetrics._runtime.background import background_loop, cancellations, start, wait_for
 from ctxmetrics._runtime.cache import opened
+from ctxmetrics._runtime.limits import Quota
 from ctxmetrics._runtime.memo import Memo
-from ctxmetrics._runtime.quota import Quota
 from ctxmetrics._runtime.run import Run, using
-from ctxmetrics.errors import CtxMetricsError, JudgeError, OutputFileError, ParameterError
+from ctxmetrics._secrets import safe_text
+from ctxmetrics.errors import (
+    CtxMetricsError,
+    JudgeError,
+    MissingFieldError,
+    OutputFileError,
+    ParameterError,
+)
 from ctxmetrics.evaluation.options import RunOptions, check_options
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.results import Results
-from ctxmetrics.evaluation.scoring import score_now, score_sample
 from ctxmetrics.evaluation.sources import CallerSource, Source
 from ctxmetrics.evaluation.writer import OutFile, check_outputs
 from ctxmetrics.judges.base import Judge
@@ -363,6 +369,35 @@ class Evaluation:
         reader.result()
         if self._stopped is None and self._run.failed:
             self._run.check_sent()
+
+
+async def score_sample(metric: Metric, sample: Sample) -> Score:
+    """Score one sample with one metric; what goes wrong is recorded in this score alone.
+
+    Raises:
+        ParameterError: Misuse, which is no sample's fault.
+    """
+    try:
+        return await metric.ascore(sample)
+    except Exception as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
+        return _failed(metric, sample, error)
+
+
+def score_now(metric: Metric, sample: Sample) -> Score:
+    """Do the same with a metric that waits for nothing (`Metric.waits`). Raises as `score_sample` does."""
+    try:
+        return metric.score(sample)
+    except Exception as error:  # noqa: BLE001 - a metric may fail in any way; its score says so
+        return _failed(metric, sample, error)
+
+
+def _failed(metric: Metric, sample: Sample, error: Exception) -> Score:
+    if isinstance(error, ParameterError):
+        raise error
+    code, message = "metric_error", f"{type(error).__name__}: {safe_text(error)}"
+    if isinstance(error, MissingFieldError):
+        code, message = "missing_field", str(error)
+    return metric.build(sample, None, reason_code=code, message=message)
 
 
 def _any_failed(scores: Iterable[Any]) -> bool:

@@ -31,8 +31,6 @@ from ctxmetrics.formulas.ranks import (
     ndcg,
     precision_at_k,
     reciprocal_rank,
-)
-from ctxmetrics.formulas.shares import (
     share,
 )
 from ctxmetrics.formulas.spans import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.formulas.ranks import top
-from ctxmetrics.formulas.shares import checked_verdicts, ratio, share
+from ctxmetrics.formulas.ranks import checked_verdicts, ratio, share, top
 
 _ROUNDING = 1e-12
 

@@ -1,4 +1,4 @@
-"""How early what is relevant stands in a ranked list."""
+"""Verdicts: what share of them is yes, and how early those stand in a ranked list."""
 
 from __future__ import annotations
 
@@ -8,9 +8,37 @@ from numbers import Integral, Real
 from typing import TypeVar
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.formulas.shares import checked_verdicts, ratio
 
+_BOOLEAN = frozenset({bool})
 _T = TypeVar("_T")
+
+
+def share(verdicts: Sequence[bool]) -> float | None:
+    """Share of verdicts that are yes.
+
+    ``yes / total``, in 0..1. Context recall is the share over the units of the reference, plain (unranked)
+    precision the share over the retrieved contexts.
+
+    Args:
+        verdicts: One verdict per unit or context; the order does not matter.
+
+    Returns:
+        The share, or ``None`` for an empty list.
+
+    Raises:
+        ParameterError: A verdict is not true or false.
+
+    Source:
+        Context recall of Ragas (Es et al. 2024, arXiv:2309.15217) and DeepEval; context precision of RAGChecker
+        (Ru et al. 2024, arXiv:2408.08067).
+
+    >>> share([True, True, False, True])
+    0.75
+    >>> print(share([]))
+    None
+    """
+    checked = checked_verdicts(verdicts, "verdicts")
+    return checked.count(True) / len(checked) if checked else None
 
 
 def average_precision(relevant: Sequence[bool], *, epsilon: float = 0.0) -> float | None:
@@ -197,3 +225,20 @@ def _not_negative(value: float, name: str) -> float:
     if not 0.0 <= number < math.inf:  # false for NaN too
         raise ParameterError(f"{name} is {value!r}: write a finite number of at least 0")
     return number
+
+
+def checked_verdicts(values: Sequence[bool], name: str) -> list[bool]:
+    """Check that every value is a verdict; what equals a boolean, such as 0 and 1, becomes one."""
+    if _BOOLEAN.issuperset(map(type, values)):  # as nearly always
+        return [*values]
+    wrong = [
+        index for index, value in enumerate(values) if value not in (True, False)
+    ]  # a tuple: no hash is needed
+    if wrong:
+        raise ParameterError(f"{name}[{wrong[0]}] is {values[wrong[0]]!r}: a verdict is True or False")
+    return [*map(bool, values)]
+
+
+def ratio(numerator: float, denominator: int) -> float | None:
+    """Return a quotient; None where it is 0/0."""
+    return numerator / denominator if denominator else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.formulas.shares import ratio
+from ctxmetrics.formulas.ranks import ratio
 
 # Part of a source: its name, the first character from 0, one past the last character.
 Span = tuple[str, int, int]

@@ -17,7 +17,6 @@ from ctxmetrics._version import __version__
 from ctxmetrics.conventions import CONVENTIONS, Convention, Family
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.formulas import average_precision, share
-from ctxmetrics.metrics.signals import SIGNALS
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.verdicts import Usage, Verdict
@@ -185,7 +184,7 @@ class Metric(ABC):
         rules, scaled, band = self.rules, self.scaled(value), None
         if rules.bands and self.banded and scaled is not None:
             band = next((item.text for item in rules.bands if scaled >= item.edge), None)
-        signals_of = SIGNALS.get(rules.signals or "") if self.signalled else None
+        signals_of = rules.signals if self.signalled else None
         made: Any = verdicts if callable(verdicts) else tuple(verdicts)
         signals, extra = (None, {}) if signals_of is None else signals_of(scaled, made)
         added = {**extra, **(metadata or {})}

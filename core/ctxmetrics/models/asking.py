@@ -1,10 +1,15 @@
-"""Asking a model, as the run says: how many at once, how long, how often again."""
+"""Asking a model, as the run says: how many at once, how long, how often again.
+
+Where OpenTelemetry is installed, each call is a span with the GenAI attribute names. Spans hold names, counts and error
+codes; never a prompt, a reply, an error's text or a key.
+"""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -12,9 +17,9 @@ from pydantic import BaseModel
 from ctxmetrics._runtime.failures import classify, spent_on
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
-from ctxmetrics.errors import BudgetExceededError, ParameterError
+from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt, Reply, checked_usage
-from ctxmetrics.models.telemetry import model_call
+from ctxmetrics.verdicts import Usage
 
 
 async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
@@ -65,3 +70,56 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
             return replace(reply, usage=usage)
         spent.append(spent_on(problem))
         raise problem  # out here, where it does not drag along what it came from
+
+
+@contextmanager
+def model_call(model: Model, prompt: Prompt) -> Iterator[list[Usage]]:
+    """Trace one call; its usage goes into the list that is yielded."""
+    spent: list[Usage] = []
+    tracer = _tracer()
+    if tracer is None:
+        yield spent
+        return
+    from opentelemetry.trace import SpanKind, StatusCode
+
+    provider, separator, rest = model.identity.partition("/")
+    name = getattr(model, "name", None)
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": name if isinstance(name, str) else rest or provider,
+        "gen_ai.output.type": "json",
+        "ctxmetrics.step": prompt.step,
+        "ctxmetrics.prompt": prompt.version,
+        "ctxmetrics.attempt": prompt.attempt,
+        "ctxmetrics.vote": prompt.vote,
+    }
+    if separator:
+        attributes["gen_ai.provider.name"] = provider
+    with tracer.start_as_current_span(
+        f"chat {attributes['gen_ai.request.model']}",
+        kind=SpanKind.CLIENT,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        try:
+            yield spent
+        except BaseException as error:
+            kind = error.reason_code if isinstance(error, JudgeError) else type(error).__name__
+            span.set_attribute("error.type", kind)
+            span.set_status(StatusCode.ERROR)
+            raise
+        finally:
+            for usage in spent:
+                if usage.prompt_tokens or usage.completion_tokens:
+                    span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
+                    span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
+
+
+@lru_cache(maxsize=1)
+def _tracer() -> Any:
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return None
+    return trace.get_tracer("ctxmetrics")

@@ -1,10 +1,12 @@
-"""The prompts: one file a judgement, with its text, its reply schema and its version.
+"""The prompts: the text of each judgement in each language, the schema of its reply, and its version.
 
 A pack is the texts of one language. English and Russian come with the library; `register_pack` adds others. A
 language without a pack is asked in English.
 """
 
-from ctxmetrics.prompts.packs import SCHEMAS, Pack, Step, get_pack, is_outdated, register_pack
+from ctxmetrics.prompts.packs import Pack, get_pack, is_outdated, register_pack
 from ctxmetrics.prompts.render import render
+from ctxmetrics.prompts.replies import SCHEMAS
+from ctxmetrics.prompts.texts import Step
 
 __all__ = ["SCHEMAS", "Pack", "Step", "get_pack", "is_outdated", "register_pack", "render"]

@@ -4,39 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
-
-from pydantic import BaseModel
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.prompts import attribution, claims, joint, usefulness
-
-Step = Literal["claims", "attribution", "usefulness", "joint"]
-
-# The schema of a step's reply.
-SCHEMAS: Mapping[Step, type[BaseModel]] = {
-    "claims": claims.ClaimsReply,
-    "attribution": attribution.AttributionReply,
-    "usefulness": usefulness.UsefulnessReply,
-    "joint": joint.JointReply,
-}
-# The line after the data that repeats what the reply looks like; the same in every language.
-FORMS: Mapping[Step, str] = {
-    "claims": claims.FORM,
-    "attribution": attribution.FORM,
-    "usefulness": usefulness.FORM,
-    "joint": joint.FORM,
-}
-_VERSIONS: Mapping[str, int] = {
-    "claims": claims.VERSION,
-    "attribution": attribution.VERSION,
-    "usefulness": usefulness.VERSION,
-    "joint": joint.VERSION,
-}
+from ctxmetrics.prompts.texts import EN, RU, VERSIONS, Step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pack:
     """The prompts of one language.
 
@@ -71,7 +45,7 @@ def register_pack(pack: Pack) -> None:
         ParameterError: A step has no text, or no version.
     """
     for what, given in (("text", pack.texts), ("version", pack.version)):
-        missing = [] if isinstance(given, int) else [step for step in SCHEMAS if not given.get(step)]
+        missing = [] if isinstance(given, int) else [step for step in VERSIONS if not given.get(step)]
         if missing:
             raise ParameterError(f"pack {pack.language!r} has no {what} for: {', '.join(missing)}.")
     _packs[pack.language] = Pack(
@@ -92,32 +66,16 @@ def is_outdated(version: str) -> bool:
     """Whether a prompt's name (`Pack.version_of`) is that of a text which is no longer asked. Other names never are."""
     step, _, rest = version.partition("-")
     pack = _packs.get(rest.rpartition("-")[0])
-    current = () if pack is None else map(pack.version_of, SCHEMAS)
+    current = () if pack is None else map(pack.version_of, VERSIONS)
     return any(name.partition("-")[0] == step and name != version for name in current)
 
 
-register_pack(
-    Pack(
-        language="en",
-        version=_VERSIONS,
-        texts={
-            "claims": claims.EN,
-            "attribution": attribution.EN,
-            "usefulness": usefulness.EN,
-            "joint": joint.EN,
-        },
-    )
-)
+register_pack(Pack(language="en", version=VERSIONS, texts=EN))
 register_pack(
     Pack(
         language="ru",
-        version=_VERSIONS,
-        texts={
-            "claims": claims.RU,
-            "attribution": attribution.RU,
-            "usefulness": usefulness.RU,
-            "joint": joint.RU,
-        },
+        version=VERSIONS,
+        texts=RU,
         yes=frozenset({"да", "истина"}),
         no=frozenset({"нет", "ложь"}),
     )

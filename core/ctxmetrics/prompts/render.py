@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmetrics.models.base import Prompt
-from ctxmetrics.prompts.packs import FORMS, Pack, Step
+from ctxmetrics.prompts.packs import Pack
+from ctxmetrics.prompts.texts import FORMS, Step
 
 # Hexadecimal digits of the hash in the marks of the data block, and of the code that the reply repeats.
 NONCE, CODE = 24, 8

@@ -16,7 +16,7 @@ from ctxmetrics._display import visible
 from ctxmetrics._frozen import EMPTY, FrozenDict, plain
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.metrics.named import metric_named
+from ctxmetrics.metrics import metric_named
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score

@@ -8,18 +8,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxmetrics.errors import ParameterError, SampleError
+from ctxmetrics.errors import ParameterError, SampleError, missing_extra
 from ctxmetrics.evaluation.columns import REASON
-from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller
-from ctxmetrics.evaluation.scoring import score_now
+from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import TEXTS_OF, Reading, recognise
 from ctxmetrics.metrics.base import ListMetric
 from ctxmetrics.samples import Sample, plain_texts
-from ctxmetrics.tables._frames import frame_of, is_missing, plain_cell, plain_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import narwhals.stable.v1 as nw
 
@@ -271,3 +269,40 @@ def _reads_lists_alone(metric: ListMetric) -> bool:
     """Whether two lists that are not empty are all that a metric reads of a sample."""
     kind = type(metric)
     return kind.score is ListMetric.score and kind.sides is ListMetric.sides and metric.top_k != 0
+
+
+def frame_of(table: Any) -> nw.DataFrame[Any]:
+    """Return one face for every kind of table.
+
+    Raises:
+        MissingExtraError: narwhals is not installed.
+        ParameterError: It is no table.
+    """
+    try:
+        import narwhals.stable.v1 as nw
+    except ImportError:
+        raise missing_extra("narwhals") from None
+    try:
+        return nw.from_native(table, eager_only=True)
+    except TypeError:
+        raise ParameterError(
+            f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table, Ray dataset or Spark data frame."
+        ) from None
+
+
+def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
+    """Return the rows of a table without their gaps."""
+    for row in frame.iter_rows(named=True):
+        yield {key: plain_cell(value) for key, value in row.items() if not is_missing(value)}
+
+
+def plain_cell(value: Any) -> Any:
+    """Turn an array in a cell into a list."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN, and what pandas has beside them."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}

@@ -86,7 +86,7 @@ def score_table(
     from ctxmetrics.evaluation.sources import check_present
     from ctxmetrics.fields import PEEKED
     from ctxmetrics.tables._clusters import columns_of, is_distributed, rows_like, score_distributed
-    from ctxmetrics.tables._frames import frame_of, plain_rows
+    from ctxmetrics.tables.batches import frame_of, plain_rows
 
     scorer_of = partial(_scorer_of, schema, columns, metrics=metrics, judge=judge, options=options)
     if is_dataset(table):

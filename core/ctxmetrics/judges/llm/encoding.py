@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
-from ctxmetrics._runtime.seals import sealed, unsealed
+from ctxmetrics._runtime.cache import sealed, unsealed
 from ctxmetrics.judges.evidence.quotes import DOUBTS
 from ctxmetrics.judges.llm.checking import check
 from ctxmetrics.judges.llm.splitting import Part

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._runtime.cache import sealed, unsealed
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import current_run
-from ctxmetrics._runtime.seals import sealed, unsealed
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.nli.batches import Pair, Queue, Score

@@ -22,10 +22,15 @@ from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Prompt, Reply, check_finished, checked_usage, message_text, served_name
-from ctxmetrics.models.openai.capabilities import FORMS, Capabilities, Form, capabilities_of
+from ctxmetrics.models.openai.capabilities import (
+    FORMS,
+    Capabilities,
+    Form,
+    capabilities_of,
+    response_format,
+)
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.providers import PROVIDERS
-from ctxmetrics.models.openai.strict_schema import response_format
 from ctxmetrics.verdicts import Usage
 
 OPENAI_URL = "https://api.openai.com/v1"
