@@ -20,7 +20,7 @@ async def take(limiter):
 
 def test_the_bound_holds_over_cancellations():
     async def main():
-        limiter, inside, most, through = Limiter(5), 0, 0, 0
+        limiter, inside, most, through = Limiter(5, bound=5), 0, 0, 0
         random = Random(0)
 
         async def one():
@@ -50,7 +50,7 @@ def test_the_bound_holds_over_cancellations():
 
 def test_a_slot_given_to_a_cancelled_request_goes_to_the_next():
     async def main():
-        limiter = Limiter(1)
+        limiter = Limiter(1, bound=1)
         _, release = await take(limiter)
         second, third = (asyncio.create_task(take(limiter)) for _ in range(2))
         await asyncio.sleep(0)
@@ -64,7 +64,7 @@ def test_a_slot_given_to_a_cancelled_request_goes_to_the_next():
 
 def order_of(names, *, overtake):
     async def main():
-        limiter, order = Limiter(1), []
+        limiter, order = Limiter(1, bound=1), []
         _, release = await take(limiter)
 
         async def one(name):
@@ -94,7 +94,7 @@ def test_a_request_that_was_overtaken_stays_first():
 
 def test_a_wave_of_refusals_halves_the_bound_once_and_successes_raise_it_again():
     async def main():
-        limiter = Limiter(16)
+        limiter = Limiter(16, bound=16)
         wave = [await take(limiter) for _ in range(16)]
         alone = []
         for sent_at, release in wave:
@@ -119,7 +119,7 @@ def test_a_wave_of_refusals_halves_the_bound_once_and_successes_raise_it_again()
 
 def test_the_bound_is_at_least_one():
     async def main():
-        limiter = Limiter(1)
+        limiter = Limiter(1, bound=1)
         for _ in range(3):
             sent_at, release = await take(limiter)
             limiter.refused(sent_at, None)
@@ -132,7 +132,7 @@ def test_the_bound_is_at_least_one():
 
 def test_a_server_that_refuses_a_request_sent_alone_holds_all_back():
     async def main():
-        limiter = Limiter(4)
+        limiter = Limiter(4, bound=4)
         sent_at, release = await take(limiter)
         began = time.monotonic()
         limiter.refused(sent_at, 0.2)
@@ -147,7 +147,7 @@ def test_refusals_of_requests_sent_alone_hold_all_back_twice_as_long_each_time(m
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(limits, "FIRST_WAIT", 0.25)
     monkeypatch.setattr(limits, "LONGEST_WAIT", 8.0)
-    limiter, waits = Limiter(1), []
+    limiter, waits = Limiter(1, bound=1), []
     for retry_after in (None, None, None, 3.0, None, None, None):
         assert limiter.refused(now[0], retry_after)
         waits.append(limiter._open_at - now[0])
@@ -158,6 +158,6 @@ def test_refusals_of_requests_sent_alone_hold_all_back_twice_as_long_each_time(m
 
 
 def test_a_server_may_refuse_for_days():
-    limiter = Limiter(1)
+    limiter = Limiter(1, bound=1)
     for _ in range(2000):  # more doublings than a float can hold
         assert limiter.refused(0.0, None)

@@ -22,23 +22,21 @@ class Limiter:
     """Bounds the requests in flight of one event loop, in the order in which they ask.
 
     Args:
-        most: The bound to start with, and never to exceed.
+        most: The most that it may be.
+        bound: What it is at the start.
 
     Attributes:
         in_flight: How many requests have a slot.
     """
 
     most: int
-    bound: float = field(init=False)
+    bound: float
     in_flight: int = field(init=False, default=0)
     _ceiling: float = field(init=False, default=float("inf"))
     _lowered_at: float = field(init=False, default=float("-inf"))
     _open_at: float = field(init=False, default=0.0)
     _refused_alone: int = field(init=False, default=0)
     _waiters: OrderedDict[asyncio.Future[None], None] = field(init=False, default_factory=OrderedDict)
-
-    def __post_init__(self) -> None:
-        self.bound = float(self.most)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:

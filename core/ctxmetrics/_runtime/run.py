@@ -200,7 +200,7 @@ class Run:
         # A limiter for each loop: the slots of a blocked loop must not keep another loop waiting.
         loop = asyncio.get_running_loop()
         limiter = self._limiters.get(loop) or self._limiters.setdefault(
-            loop, Limiter(self.max_concurrency)
+            loop, Limiter(self.max_concurrency, bound=self.max_concurrency)
         )
         breaker = self.breaker_of(name)
         trial = await breaker.admit() if breaker.message else None

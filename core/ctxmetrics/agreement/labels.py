@@ -14,9 +14,9 @@ from ctxmetrics.comparison.answers import CONTEXTS, UNITS
 from ctxmetrics.comparison.labelled import weight_in
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.results import Results
+from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
-from ctxmetrics.metrics import metric_named
 from ctxmetrics.report.rows import key_of, texts_key
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score

@@ -17,7 +17,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import AUTO, SCALE, Payload, RowFile, in_spans
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics import ALL_METRICS, METRICS, parsed
-from ctxmetrics.metrics.base import Metric, on_scale
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.samples import Sample, read_samples
 
@@ -217,7 +217,7 @@ def metrics_asked(payload: Payload, convention: str) -> list[Metric]:
     if payload.threshold is None:
         return metrics
     share = payload.threshold / SCALE
-    return [replace(metric, threshold=on_scale(share, metric.rules.scale)) for metric in metrics]
+    return [replace(metric, threshold=metric.scaled(share)) for metric in metrics]
 
 
 def metric_of(text: str, convention: str) -> Metric:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from itertools import zip_longest
 from typing import Any, Unpack
 
@@ -312,10 +311,10 @@ class Evaluation:
             if job.tasks:
                 self._running += 1
                 asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(
-                    partial(self._waited, job, advance)
+                    lambda found, job=job: self._scored(job, advance, [*job.scores, *found.result()])
                 )
             elif job.scores:
-                advance(_any_failed(job.scores) and not job.known)
+                self._scored(job, advance, job.scores)
                 if loop.time() - paused > PAUSE:  # where nothing waits, nothing else gets a turn
                     await asyncio.sleep(0)
                     paused = loop.time()
@@ -327,11 +326,14 @@ class Evaluation:
             if file is not None:
                 file.known(None, self.metrics)
 
-    def _waited(
-        self, job: _Job, advance: Callable[[bool], None], found: asyncio.Future[list[Any]]
-    ) -> None:
-        self._running -= 1
-        advance(_any_failed([*job.scores, *found.result()]))
+    def _scored(self, job: _Job, advance: Callable[[bool], None], given: Iterable[Any]) -> None:
+        """Count a sample whose scores are there, or errors in their place; tasks among them are no failures."""
+        self._running -= bool(job.tasks)
+        failed = any(
+            isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
+            for score in given
+        )
+        advance(failed and not job.known)
         self._changed.set()
 
     async def _collect(self, reader: asyncio.Task[None], file: OutFile | None, results: Results) -> None:
@@ -398,14 +400,6 @@ def _failed(metric: Metric, sample: Sample, error: Exception) -> Score:
     if isinstance(error, MissingFieldError):
         code, message = "missing_field", str(error)
     return metric.build(sample, None, reason_code=code, message=message)
-
-
-def _any_failed(scores: Iterable[Any]) -> bool:
-    """Whether one of them is a failure, or an error in the place of a score; tasks are no failures."""
-    return any(
-        isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
-        for score in scores
-    )
 
 
 def _raise_failure(row: Row) -> None:

@@ -48,7 +48,8 @@ class Source:
                 f"evaluate: samples must be a list, an iterator or a generator, not {type(samples).__name__}."
             )
         self._metrics = metrics
-        self._lacking = {(metric.name, name) for metric in metrics for name in metric.requires}
+        # The fields that a metric needs, and no sample so far has.
+        self._lacking = {name for metric in metrics for name in metric.requires}
         self._number = 0
         self._places: dict[str, int] = {}
         self._stopped = False
@@ -63,7 +64,7 @@ class Source:
             self.check_fields()
 
     def read(self) -> Sample | None:
-        """Return the next sample, or None at the end.
+        """Return the next sample of a stream, or None at the end.
 
         Raises:
             SampleError: It is malformed, or the iterable itself raised; that is the end too.
@@ -74,7 +75,7 @@ class Source:
             raise SampleError(
                 f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
             ) from error
-        return sample if sample is None or self._listed else self._checked(sample)
+        return None if sample is None else self._checked(sample)
 
     async def next(self, ahead: int) -> Sample | None:
         """Return the next sample, or None at the end; of a stream also when stopped.
@@ -86,9 +87,10 @@ class Source:
             SampleError: As `read` raises.
         """
         del ahead
-        if not self._listed:
-            await asyncio.sleep(0)  # lets the loop run between two samples
-        return None if self._stopped and not self._listed else self.read()
+        if self._listed:
+            return next(self._samples, None)
+        await asyncio.sleep(0)  # lets the loop run between two samples
+        return None if self._stopped else self.read()
 
     def stop(self) -> None:
         """Read a stream no further."""
@@ -100,10 +102,8 @@ class Source:
         Raises:
             MissingFieldError: Names the field and the metric.
         """
-        for metric in self._metrics if self._number else ():
-            check_present(
-                metric, {name for name in metric.requires if (metric.name, name) not in self._lacking}
-            )
+        if self._lacking and self._number:
+            check_present(self._metrics, self._lacking)
 
     def _recognise(self, mappings: Iterable[Mapping[str, Any]]) -> Reading:
         """Decide how mappings are read, by those that are known, and log it."""
@@ -123,21 +123,22 @@ class Source:
             )
         check_id(sample, self._number, self._places)
         if self._lacking:
-            self._lacking = {needed for needed in self._lacking if getattr(sample, needed[1]) is None}
+            self._lacking = {name for name in self._lacking if getattr(sample, name) is None}
         return sample
 
 
-def check_present(metric: Metric, present: Container[str]) -> None:
-    """Raise if a field that a metric needs is not among those that some sample has.
+def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
+    """Raise if a metric needs a field that no sample has.
 
     Raises:
         MissingFieldError: Names the field and the metric.
     """
-    if missing := [name for name in metric.requires if name not in present]:
-        raise MissingFieldError(
-            f"No sample has {' or '.join(missing)}, which {metric.name} needs. "
-            "Fill the field, map it with schema=, or leave the metric out."
-        )
+    for metric in metrics:
+        if missing := [name for name in metric.requires if name in lacking]:
+            raise MissingFieldError(
+                f"No sample has {' or '.join(missing)}, which {metric.name} needs. "
+                "Fill the field, map it with schema=, or leave the metric out."
+            )
 
 
 def check_id(sample: Sample, number: int, places: dict[str, int]) -> None:

@@ -65,6 +65,9 @@ class Metric(ABC):
     signalled: ClassVar[bool] = False
     """Whether the convention's result objects, which are about judged recall, are filled from it."""
 
+    waits: ClassVar[bool] = False
+    """Whether `ascore` may wait, such as for a judge's reply; else it is `score`."""
+
     convention: str = field(default="default", metadata=NAMED)
     threshold: float | None = None
     strict: bool = field(default=False, metadata=NAMED)
@@ -129,10 +132,8 @@ class Metric(ABC):
         """Score one sample. Raises as `score` does."""
         return self.score(sample)
 
-    @property
-    def waits(self) -> bool:
-        """Whether `ascore` may wait, such as for a judge's reply; else it is `score`."""
-        return type(self).ascore is not Metric.ascore
+    def __init_subclass__(cls) -> None:
+        cls.waits = cls.ascore is not Metric.ascore
 
     def check_sample(self, sample: Sample) -> None:
         """Raise if the sample lacks a field.
@@ -211,11 +212,15 @@ class Metric(ABC):
         )
 
     def scaled(self, value: float | None) -> float | None:
-        """Move a value from the 0-1 scale to that of the convention; what is below a perfect score is 0 when strict."""
-        scaled = on_scale(value, self.rules.scale)
-        if self.strict and scaled is not None and scaled < self.rules.scale:
-            return 0.0
-        return scaled
+        """Move a value from the 0-1 scale to that of the convention; what is below a perfect score is 0 when strict.
+
+        The shortest decimal of the value is moved, not the binary number, so 0.57 becomes 57.0 and not
+        56.99999999999999: a pass mark means what it says.
+        """
+        scale = self.rules.scale
+        if value is not None and scale != 1.0:
+            value = float(Decimal(repr(float(value))) * Decimal(repr(scale)))
+        return 0.0 if self.strict and value is not None and value < scale else value
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Apply the formula to complete verdicts: their share that is yes, unless the metric has another."""
@@ -344,14 +349,3 @@ def check_parameters(metric: type[Metric], given: Iterable[str], *, also: Iterab
             raise ParameterError(
                 f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
             )
-
-
-def on_scale(value: float | None, scale: float) -> float | None:
-    """Move a value from the 0-1 scale to another.
-
-    The shortest decimal of the value is moved, not the binary number, so 0.57 becomes 57.0 and not
-    56.99999999999999: a pass mark means what it says.
-    """
-    if value is None or scale == 1.0:
-        return value
-    return float(Decimal(repr(float(value))) * Decimal(repr(scale)))

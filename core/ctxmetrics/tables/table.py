@@ -99,8 +99,9 @@ def score_table(
     frame = frame_of(table)
     scorer = scorer_of(plain_rows(frame.head(PEEKED)))
     scored, present = scorer.score_and_look(table)
-    for metric in scorer.metrics if len(frame) else ():
-        check_present(metric, present)
+    if len(frame):
+        needed = {name for metric in scorer.metrics for name in metric.requires}
+        check_present(scorer.metrics, needed - present)
     return scored
 
 
