@@ -340,4 +340,4 @@ def _items(values: Any, where: str, ids: str) -> list[Any]:
         raise SampleError(
             f"{where} must be a list, not {_kind(values)}. Write [document] for a single one."
         )
-    return relevant(values) if ids.startswith("reference") else list(values)
+    return relevant(ids, values)

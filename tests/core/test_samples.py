@@ -469,3 +469,14 @@ def test_two_samples_of_one_id_in_a_stream_are_refused_where_the_second_stands()
 
 def test_half_a_character_does_not_stop_the_splitter() -> None:
     assert split_sentences("Half \ud83d here. More.") == ("Half \ud83d here.", "More.")
+
+
+def test_what_a_label_grades_0_is_not_expected_on_any_path() -> None:
+    documents = [{"id": "a", "text": "x", "relevance": 0}, {"id": "b", "text": "y", "relevance": 1}]
+    row = {"reference_contexts": documents}
+    for sample in (Sample(**row), Sample.from_dict(row), Sample.from_dict(row, "mlflow")):  # type: ignore[arg-type]
+        assert (sample.reference_contexts, sample.reference_context_ids) == (("y",), ("b",))
+    fields = SCHEMAS["langchain"].read(
+        {"reference_outputs": {"documents": documents}}, {}, ("reference_context_ids",)
+    )
+    assert fields["reference_context_ids"] == ["b"]

@@ -1,12 +1,11 @@
 """Where the fields of a sample stand: in a file's row, in a table's row, in a framework's record.
 
-What a system calls the fields is data: a `Schema` (``schemas``). Records of frameworks are read by `Schema.read`
+What a system calls the fields is data: a `Schema` (`SCHEMAS`). Records of frameworks are read by `Schema.read`
 (``schema``), rows of files and tables by a `Reading` (``rows``), which ``recognition`` decides; both look at the same places.
 The one rule for the text and the id of a document is in ``documents``; lists that a file holds as text are read in
 ``cells``. A `RowFile` gives the rows of a file of any kind (``row_file``): text, Arrow, or a request to Aegis.
 """
 
-from ctxmetrics.fields.aegis import SCALE, Payload
 from ctxmetrics.fields.documents import (
     ID_KEYS,
     SPAN_MARK,
@@ -21,12 +20,11 @@ from ctxmetrics.fields.documents import (
     text_of,
     write_span,
 )
+from ctxmetrics.fields.formats import SCALE, Payload, read_records
 from ctxmetrics.fields.recognition import AUTO, PEEKED, reading_alone, recognise
 from ctxmetrics.fields.row_file import RowFile
 from ctxmetrics.fields.rows import Reading, check_keys
-from ctxmetrics.fields.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema
-from ctxmetrics.fields.schemas import SCHEMAS
-from ctxmetrics.fields.text_rows import read_records
+from ctxmetrics.fields.schema import FIELDS, OPTIONS, SCHEMAS, TEXTS_OF, KeyParams, Place, Schema
 
 __all__ = [
     "AUTO",

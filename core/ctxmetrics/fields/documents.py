@@ -48,10 +48,9 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
         keys: Where an id is looked for.
         spans: Whether their spans are wanted instead, where each of them has one.
     """
-    items = [*listed(documents)] if documents else []
-    if any(isinstance(unscored(item), str) for item in items):  # a text has no id
+    items = [unscored(item) for item in listed(documents)] if documents else []
+    if any(isinstance(item, str) for item in items):  # a text has no id
         return None
-    items = [unscored(item) for item in items]
     found = [first_of(item, keys) for item in items]
     usable = all(isinstance(id_, (str, Integral)) and not isinstance(id_, bool) for id_ in found)
     if spans and items and all(places := [span_of(item) for item in items]):
@@ -85,8 +84,9 @@ def write_span(source: str, start: int, end: int) -> str:
 
 def in_spans(ids: Any) -> bool:
     """Whether ids say where their texts stand."""
-    listed_ids = ids if isinstance(ids, (list, tuple)) else ()
-    return any(isinstance(id_, str) and SPAN_MARK in id_ for id_ in listed_ids)
+    return isinstance(ids, (list, tuple)) and any(
+        isinstance(id_, str) and SPAN_MARK in id_ for id_ in ids
+    )
 
 
 def labels_are_spans(ids: Any, documents: Any, keys: tuple[str, ...] = ID_KEYS) -> bool:
@@ -108,14 +108,17 @@ def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
     return first_of(unscored(item), tuple(key for key in keys if key != "source"))
 
 
-def relevant(items: Iterable[Any]) -> list[Any]:
-    """Return what should have been retrieved: all but the documents and ids that a label grades 0 or less."""
-
-    def is_relevant(item: Any) -> bool:
-        grade = first_of(item, _GRADES)
-        return not isinstance(grade, Real) or float(grade) > 0
-
-    return [item for item in items if isinstance(item, str) or is_relevant(item)]
+def relevant(field: str, items: Iterable[Any]) -> list[Any]:
+    """Return the items of a field; of a reference, all but the documents and ids that a label grades 0 or less."""
+    graded = field.startswith("reference")
+    return [
+        item
+        for item in items
+        if not graded
+        or isinstance(item, str)
+        or not isinstance(grade := first_of(item, _GRADES), Real)
+        or float(grade) > 0
+    ]
 
 
 def look_up(holder: Any, path: str) -> Any:

@@ -11,8 +11,7 @@ from ctxmetrics.errors import AmbiguousFieldError, ParameterError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, paths_of, rest_of
-from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, nearest
-from ctxmetrics.fields.schemas import SCHEMAS
+from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, nearest
 
 # The schema that is found out.
 AUTO = "auto"
@@ -106,22 +105,16 @@ def _checked(schema: str) -> str:
 @cache
 def _meanings() -> Mapping[str, frozenset[str]]:
     """Return what each key of a schema without sides means, over all of them."""
-    found: dict[str, set[str]] = {}
-    for schema in SCHEMAS.values():
-        for meant in OPTIONS if not schema.sides else ():
-            for key in schema.flat_keys[meant]:
-                found.setdefault(key, set()).add(meant)
-    return {key: frozenset(fields) for key, fields in found.items()}
+    flat = [schema.flat_keys for schema in SCHEMAS.values() if not schema.sides]
+    words = {(key, meant) for keys in flat for meant in OPTIONS for key in keys[meant]}
+    return {key: frozenset(meant for other, meant in words if other == key) for key, _ in words}
 
 
 @cache
 def _written_names() -> Mapping[str, str]:
     """Return every key of every schema by its letters alone."""
-    names: dict[str, str] = {}
-    for name in SCHEMAS:
-        for key in sorted(SCHEMAS[name].known_keys):
-            names.setdefault(letters_of(key), key)
-    return names
+    keys = [key for schema in SCHEMAS.values() for key in sorted(schema.known_keys)]
+    return {letters_of(key): key for key in reversed(keys)}  # the first one counts
 
 
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -130,14 +123,15 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
     for row in rows:
         for name, value in row.items():
             key = str(name)
-            before = merged.get(key)
-            if before is None or (is_list_text(value) and not is_list_text(before)):
+            before: Any = merged.get(key)
+            fuller = isinstance(before, str) and not isinstance(value, str) and value is not None
+            if before is None or fuller or (is_list_text(value) and not is_list_text(before)):
                 merged[key] = value
             elif hasattr(before, "items") and hasattr(value, "items"):
-                there = {inner: held for inner, held in before.items() if held is not None}
-                merged[key] = {**value, **there}
-            elif isinstance(before, str) and not isinstance(value, str) and value is not None:
-                merged[key] = value
+                merged[key] = {
+                    **value,
+                    **{inner: held for inner, held in before.items() if held is not None},
+                }
     return {key: value for key, value in merged.items() if value is not None}
 
 
@@ -160,12 +154,10 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, st
 def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     """Return the reading with the schema that finds the most fields, and with the columns that others know."""
     fits = []
+    _, opened = reading.opened(row)
+    heads = {key.partition(".")[0] for key in opened}
     for name in SCHEMAS:
         tried = replace(reading, name=name)
-        _, opened = tried.opened(row)
-        heads = {key.partition(".")[0] for key in opened}
-        if tried.schema.sides and tried.schema.sides.isdisjoint(heads):
-            continue
         spots = {
             meant: found[0][0]
             for meant in OPTIONS
@@ -173,8 +165,10 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
             and not (meant in TEXTS - {"reference"} and not isinstance(found[0][1], str))
             and not hasattr(found[0][1], "items")
         }
-        if [path for meant, path in spots.items() if path != meant] == ["context"]:
-            continue  # the schema's only word here, and one that others use for something else
+        lacks_sides = tried.schema.sides and tried.schema.sides.isdisjoint(heads)
+        # The schema's only word here may be one that others use for something else.
+        if lacks_sides or [path for meant, path in spots.items() if path != meant] == ["context"]:
+            continue
         # A second column for a field counts as one that is not read.
         rest = rest_of(opened, {found[0][0] for meant in FIELDS if (found := tried.spots(opened, meant))})
         fits.append(((len(spots), -len(rest)), tried, spots, rest))
@@ -183,14 +177,13 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     fitting, spots, rest = chosen
     fields_of = {path: meant for meant, path in spots.items()}
     written_as = {new: old for old, new in reading.renamed.items()}
-    for _, differing, _ in others:
-        for meant, path in differing.items():
-            if fields_of.get(path, meant) != meant:
-                column = written_as.get(path, path)
-                raise AmbiguousFieldError(
-                    f"Column '{column}' may be {fields_of[path]} or {meant}. Write --map {column}={fields_of[path]} or "
-                    f"--map {column}={meant} (in Python columns={{'{column}': '{meant}'}}), or name the schema."
-                )
+    for meant, path in (spot for _, differing, _ in others for spot in differing.items()):
+        if fields_of.get(path, meant) != meant:
+            column = written_as.get(path, path)
+            raise AmbiguousFieldError(
+                f"Column '{column}' may be {fields_of[path]} or {meant}. Write --map {column}={fields_of[path]} or "
+                f"--map {column}={meant} (in Python columns={{'{column}': '{meant}'}}), or name the schema."
+            )
     more = dict(fitting.columns)
     taken = {*spots, *more.values()}
     for key in rest:

@@ -16,12 +16,19 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.fields.aegis import Payload, read_payload
-from ctxmetrics.fields.arrow_rows import arrow_rows
 from ctxmetrics.fields.documents import look_up
+from ctxmetrics.fields.formats import (
+    Payload,
+    arrow_rows,
+    cell_rows,
+    content_of,
+    ending_of,
+    line_rows,
+    read_payload,
+    rows_in,
+)
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
-from ctxmetrics.fields.text_rows import cell_rows, content_of, ending_of, line_rows, rows_in
 
 _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
     ".parquet": arrow_rows,
@@ -159,12 +166,9 @@ def _explained(problem: str, where: str, reading: Reading, row: Mapping[str, Any
     placed = problem if problem.startswith(where) else f"{where}: {problem.removeprefix('Sample: ')}"
     field = re.search(r"field '(\w+)'.* must be", problem)
     path = reading.mapping.get(field[1]) if field else None
-    if field is None or path is None:
-        return placed
-    _, opened = reading.opened(row)
-    held = look_up(opened, path)
+    held: Any = look_up(reading.opened(row)[1], path) if path else None
     inner = next(iter(held), "") if hasattr(held, "items") else ""
-    if path == field[1] and not inner:
+    if field is None or path is None or (path == field[1] and not inner):
         return placed
     option = shlex.quote(f"{path}.{inner}={field[1]}" if inner else f"COLUMN={field[1]}")
     return f"{placed} It was read from '{path}'; name another column or path, such as --map {option}."

@@ -14,9 +14,8 @@ from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, SampleError, UnknownFieldError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
-from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up, text_of
-from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
-from ctxmetrics.fields.schemas import SCHEMAS
+from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up, relevant, text_of
+from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, TEXTS_OF, Schema, nearest
 
 # Letters of a name, and in how many letters a name of at least that length may differ from a field's.
 _CLOSE = ((8, 2), (5, 1))
@@ -105,11 +104,13 @@ class Reading:
         given = [column for column, meant in self.columns.items() if meant == name]
         if given:
             return given[0] if len(given) == 1 and given[0] in columns else None
-        keys = {
+        there = {
             self.renamed.get(column, column): column for column in columns if column not in self.columns
         }
-        found = self.schema.column_of(name, keys)
-        return None if found is None else keys[found]
+        place, keys = self.schema.places.get(name), self.schema.flat_keys[name]
+        nested = {place.side if place else "", *(key.partition(".")[0] for key in keys if "." in key)}
+        found = [there[key] for key in keys if key in there]
+        return found[0] if len(found) == 1 and nested.isdisjoint(there) else None
 
     def others_in(self, rest: Mapping[str, Any]) -> list[str]:
         """Return the names that no schema knows in what is no field, in the row's order; a nested one as its path."""
@@ -140,7 +141,11 @@ class Reading:
             if not f"{spot[0]}.".startswith(taken or "\0")
         ]
         if name not in TEXTS:
-            return [spot for spot in spots if spot[0] == name or not _is_object(spot[1])]
+            return [  # an object that is no document, such as the ``context`` of a trace's span, is no list
+                (path, value)
+                for path, value in spots
+                if path == name or not hasattr(value, "items") or text_of(value) is not None
+            ]
         sides = self.schema.sides
         texts = [
             (path, value)
@@ -180,7 +185,9 @@ class Reading:
                     )
                 values[texts] = listed(values[texts])
             if ids not in values and (
-                found := ids_of(values.get(texts), self.schema.id_keys, spans=spans)
+                found := ids_of(
+                    relevant(ids, listed(values.get(texts))), self.schema.id_keys, spans=spans
+                )
             ):
                 values[ids] = found
 
@@ -220,9 +227,8 @@ class Reading:
         known, heads = self.schema.known_keys, self.schema.heads
         mapped = {column.partition(".")[0] for column in self.columns}
         unknown = [key for key in row if key not in known | mapped and key.partition(".")[0] not in heads]
-        absent = self.absent
-        if absent is None:
-            absent = frozenset(name for name in FIELDS if not spots[name])
+        unfilled = frozenset(name for name in FIELDS if not spots[name])
+        absent = unfilled if self.absent is None else self.absent
         for key in unknown:
             check_document(key, who)
             if key == "context" and is_ambiguous(opened[key], absent):
@@ -236,10 +242,10 @@ class Reading:
 
     def misspelt(self, key: str, absent: frozenset[str]) -> str | None:
         """Return the name that a key is closest to, if that is a name of an absent field."""
-        names = [(name, meant) for meant in OPTIONS for name in self.schema.flat_keys[meant]]
         close = [
             (distance, name, meant)
-            for name, meant in names
+            for meant in OPTIONS
+            for name in self.schema.flat_keys[meant]
             if (distance := _distance(key, name)) is not None
         ]
         _, name, meant = min(close, default=(0, None, None), key=lambda item: item[0])
@@ -254,9 +260,7 @@ def check_keys(keys: Iterable[str], known: Iterable[str], who: str, schema: str)
         UnknownFieldError: Any other unknown key.
     """
     known = frozenset(known)
-    for key in keys:
-        if key in known:
-            continue
+    for key in (key for key in keys if key not in known):
         check_document(key, who)
         if key == "context":
             raise ambiguous(who, key)
@@ -297,11 +301,6 @@ def _is_passage(piece: str) -> bool:
     return words and piece == piece.strip(" \t")
 
 
-def _is_object(value: Any) -> bool:
-    """Whether a value is an object that is no document, such as the ``context`` of a trace's span."""
-    return hasattr(value, "items") and text_of(value) is None
-
-
 def letters_of(name: str) -> str:
     """Return a name without case and separators."""
     return re.sub(r"[\W_]", "", name.lower())
@@ -330,11 +329,8 @@ def rest_of(row: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
     read = frozenset(read)
     rest: dict[str, Any] = {}
     for key, value in row.items():
-        if value is None or key in read:
-            continue
         inner = {path[len(key) + 1 :] for path in read if path.startswith(f"{key}.")}
-        if not inner:
-            rest[key] = value
-        elif hasattr(value, "items") and (left := rest_of(value, inner)):
+        left = rest_of(value, inner) if inner and hasattr(value, "items") else None if inner else value
+        if key not in read and left is not None and (left or not inner):
             rest[key] = left
     return rest

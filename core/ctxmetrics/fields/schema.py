@@ -8,7 +8,7 @@ look at the same places.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from ctxmetrics.fields.documents import (
     labels_are_spans,
     listed,
     look_up,
+    relevant,
     span_of,
     unscored,
 )
@@ -180,17 +181,22 @@ class Schema:
 
     def record(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Write a sample's fields (`Sample.to_dict`) as a record with all its sides: what `read` reads."""
-        sides: dict[str, dict[str, Any]] = {place.side: {} for place in self.places.values()}
-        for name, place in self.places.items():
-            if name in fields:
-                sides[place.side][name] = fields[name]
-        return sides
+        return {
+            side: {
+                name: fields[name]
+                for name, place in self.places.items()
+                if place.side == side and name in fields
+            }
+            for side in dict.fromkeys(place.side for place in self.places.values())
+        }
 
     @cached_property
     def keys_of_fields(self) -> dict[str, tuple[str, ...]]:
         """The keys of each field in its place, its own name first."""
-        given = {field: place.keys for field, place in self.places.items()}
-        return {field: tuple(dict.fromkeys((field, *given.get(field, ())))) for field in FIELDS}
+        return {
+            field: tuple(dict.fromkeys((field, *self.places.get(field, _NOWHERE).keys)))
+            for field in FIELDS
+        }
 
     @cached_property
     def flat_keys(self) -> dict[str, tuple[str, ...]]:
@@ -203,13 +209,6 @@ class Schema:
             field: tuple(key for key in keys if owners[key] == field)
             for field, keys in self.keys_of_fields.items()
         }
-
-    def column_of(self, field: str, columns: Collection[str]) -> str | None:
-        """Return the column in which a field stands; None where none has it, several have, or one is nested."""
-        place, keys = self.places.get(field, _NOWHERE), self.flat_keys[field]
-        found = [key for key in keys if key in columns]
-        nested = {place.side, *(key.partition(".")[0] for key in keys if "." in key)}
-        return found[0] if len(found) == 1 and nested.isdisjoint(columns) else None
 
     @cached_property
     def sides(self) -> frozenset[str]:
@@ -273,25 +272,24 @@ class Schema:
         )
 
     def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
-        found = self._find(record, keys, field)
-        if field in TEXTS_OF:
-            given = found is not None  # a given id may stand for itself, the text of a document may not
-            if not given:
-                found = self._find(record, keys, TEXTS_OF[field])
-            if found is None:
-                return None
-            spans = labels_are_spans(
-                self._find(record, keys, "reference_context_ids"),
-                self._find(record, keys, "reference_contexts"),
-                self.id_keys,
-            )
-            return [
-                item
-                if given and isinstance(item, (str, int))
-                else self._id(item, keys.get("id_key"), field, number, spans=spans)
-                for number, item in enumerate(listed(found), 1)
-            ]
-        return listed(found) if field in TEXTS_OF.values() and found is not None else found
+        given = found = self._find(record, keys, field)
+        if given is None and field in TEXTS_OF:
+            found = self._find(record, keys, TEXTS_OF[field])
+        if found is None or field in OPTIONS.keys() - {*TEXTS_OF, *TEXTS_OF.values()}:
+            return found
+        if field in TEXTS_OF.values():
+            return listed(found)
+        spans = labels_are_spans(
+            self._find(record, keys, "reference_context_ids"),
+            self._find(record, keys, "reference_contexts"),
+            self.id_keys,
+        )
+        return [  # a given id may stand for itself, the text of a document may not
+            item
+            if given is not None and isinstance(item, (str, int))
+            else self._id(item, keys.get("id_key"), field, number, spans=spans)
+            for number, item in enumerate(relevant(field, listed(found)), 1)
+        ]
 
     def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         return next((value for _, value in self.spots(record, keys, field)), None)
@@ -302,31 +300,21 @@ class Schema:
         if not found:
             return None
         wanted = keys.get("retriever", "all")
-        chosen = {"all": found, "last": found[-1:]}.get(wanted)
-        if chosen is None:
-            chosen = [
-                item for item in found if (wanted(item[0]) if callable(wanted) else item[0] == wanted)
-            ]
+        counts = wanted if callable(wanted) else lambda name: wanted in ("all", name)
+        chosen = found[-1:] if wanted == "last" else [item for item in found if counts(item[0])]
         if not chosen:
             raise SampleError(f"retriever={wanted!r} is none of: {', '.join(name for name, _ in found)}.")
-        for name, documents in chosen:
-            if documents is None:
-                raise SampleError(
-                    f"The retriever run {name!r} holds no documents: it failed, or hides its outputs."
-                )
+        if hidden := [name for name, documents in chosen if documents is None]:
+            raise SampleError(
+                f"The retriever run {hidden[0]!r} holds no documents: it failed, or hides its outputs."
+            )
         return [document for _, documents in chosen for document in listed(documents)]
 
     def _id(self, item: Any, key: Any, field: str, number: int, *, spans: bool) -> Any:
-        document = unscored(item)
-        if callable(key):
-            found = key(document)
-        elif spans and key is None and (span := span_of(document)):
-            found = span
-        else:
-            found = None if key is None else look_up(look_up(document, "metadata"), key)
-            found = first_of(document, (key,) if key else self.id_keys) if found is None else found
-        found = span_of(document) if found is None and key is None else found
-        if found is None:
+        document, names = unscored(item), self.id_keys if key is None else (f"metadata.{key}", key)
+        span = span_of(document) if key is None else None
+        found = key(document) if callable(key) else first_of(document, names)
+        if (found := span if found is None or (spans and span) else found) is None:
             raise SampleError(
                 f"Field '{field}', item {number}: a {type(document).__name__} has no {key or 'id'}. Say with id_key= "
                 f"where ids stand (a metadata key, or a function of the document), or with "
@@ -346,3 +334,232 @@ class Schema:
         if field == "reference" and self._find(record, keys, "reference_facts"):
             hint = " There are facts: count them with unit='fact'."
         return f"no {tried} in its {place.side if holder is side else 'fields'} (there is: {there}).{hint} Name it with {OPTIONS[field]}=."
+
+
+# Where facts stand in every schema.
+_FACTS = "expected_facts"
+_QUESTION = "question query input user_input prompt text"
+_ANSWER = "answer output response result content text"
+_RETRIEVED = "documents contexts context source_documents retrieved_documents retrieval_context"
+
+
+def _words(
+    *, single_string: bool = False, separator: str | None = None, carried: str = "", **keys: str
+) -> Schema:
+    return Schema(
+        places={
+            field: Place.of("", words) for field, words in {"reference_facts": _FACTS, **keys}.items()
+        },
+        single_string=single_string,
+        separator=separator,
+        carried=frozenset(carried.split()),
+    )
+
+
+def _sides(asked: str, given: str, expected: str, *, carried: str = "") -> Schema:
+    """Return the schema of a tracing system, whose records have a side for each of the three."""
+    return Schema(
+        places={
+            "user_input": Place.of(asked, _QUESTION),
+            "response": Place.of(given, _ANSWER),
+            "retrieved_contexts": Place.of(given, _RETRIEVED),
+            "retrieved_context_ids": Place.of(given, "retrieved_ids"),
+            "reference": Place.of(expected, f"ground_truth expected {_ANSWER}"),
+            "reference_facts": Place.of(expected, _FACTS),
+            "reference_contexts": Place.of(expected, _RETRIEVED),
+            "reference_context_ids": Place.of(expected, "reference_ids"),
+        },
+        single_string=True,
+        carried=frozenset(carried.split()),
+    )
+
+
+# Every schema by name. ``ragas`` is ours as well.
+SCHEMAS: Mapping[str, Schema] = MappingProxyType(
+    {
+        "ragas": _words(
+            user_input="user_input",
+            response="response",
+            reference="reference",
+            retrieved_contexts="retrieved_contexts",
+            reference_contexts="reference_contexts",
+            retrieved_context_ids="retrieved_context_ids",
+            reference_context_ids="reference_context_ids",
+            carried="rubrics reference_tool_calls multi_responses persona_name query_style query_length",
+        ),
+        "ragas_v1": _words(
+            user_input="question",
+            response="answer",
+            reference="ground_truth ground_truths",
+            retrieved_contexts="contexts",
+        ),
+        "deepeval": _words(
+            id="name",
+            user_input="input",
+            response="actual_output",
+            reference="expected_output",
+            reference_facts=f"{_FACTS} metadata.reference_facts additional_metadata.reference_facts",
+            retrieved_contexts="retrieval_context",
+            reference_contexts="context metadata.reference_contexts",
+            retrieved_context_ids="metadata.retrieved_context_ids additional_metadata.retrieved_context_ids",
+            reference_context_ids="metadata.reference_context_ids additional_metadata.reference_context_ids",
+            metadata="additional_metadata",
+            carried="tools_called expected_tools comments token_cost completion_time tags flaky source_file "
+            "custom_column_key_values multimodal expectations expected_labels input_token_count output_token_count",
+            separator="|",
+        ),
+        "axion": _words(
+            user_input="query",
+            response="actual_output",
+            reference="expected_output",
+            retrieved_contexts="retrieved_content",
+            reference_contexts="additional_input.reference_contexts",
+            retrieved_context_ids="actual_ranking",
+            reference_context_ids="expected_reference",
+            carried="additional_input acceptance_criteria additional_output latency document_text",
+        ),
+        "aegis": _words(
+            user_input="prompt input",
+            response="output",
+            reference="golden_answer",
+            retrieved_contexts="context",
+            single_string=True,
+            carried="threshold",
+        ),
+        "langchain": Schema(
+            places={
+                "user_input": Place.of("inputs", "question input query"),
+                "response": Place.of("outputs", "answer output result"),
+                "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
+                "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
+                "reference": Place.of("reference_outputs", "ground_truth answer output"),
+                "reference_facts": Place.of("reference_outputs", _FACTS),
+                "reference_contexts": Place.of("reference_outputs", "documents contexts context"),
+                "reference_context_ids": Place.of("reference_outputs", "reference_ids"),
+            },
+            single_string=True,
+        ),
+        "retrieval_qa": _words(
+            user_input="query",
+            response="result",
+            retrieved_contexts="source_documents",
+        ),
+        "autoevals": _words(
+            user_input="input",
+            response="output",
+            reference="expected",
+            retrieved_contexts="context",
+            single_string=True,
+        ),
+        "opik": _words(
+            user_input="input",
+            response="output",
+            reference="expected_output",
+            retrieved_contexts="context",
+        ),
+        "openevals": _words(
+            user_input="inputs",
+            response="outputs",
+            reference="reference_outputs",
+            retrieved_contexts="context",
+            single_string=True,
+        ),
+        "ragchecker": _words(
+            id="query_id",
+            user_input="query",
+            response="response",
+            reference="gt_answer",
+            retrieved_contexts="retrieved_context",
+        ),
+        "continuous_eval": _words(
+            user_input="question",
+            response="answer",
+            reference="ground_truth_answers",
+            retrieved_contexts="retrieved_context",
+            reference_contexts="ground_truth_context",
+        ),
+        "langwatch": _words(
+            user_input="input",
+            response="output",
+            reference="expected_output",
+            retrieved_contexts="contexts",
+            reference_contexts="expected_contexts",
+        ),
+        "llamaindex": _words(
+            user_input="query",
+            response="response",
+            reference="reference",
+            retrieved_contexts="contexts retrieved_texts source_nodes",
+            reference_contexts="expected_texts",
+            retrieved_context_ids="retrieved_ids",
+            reference_context_ids="expected_ids",
+        ),
+        "haystack": _words(
+            user_input="question query",
+            response="answer data",
+            reference="ground_truth_answer",
+            retrieved_contexts="contexts retrieved_documents documents",
+            reference_contexts="ground_truth_documents",
+        ),
+        "giskard": _words(
+            user_input="question",
+            response="answer",
+            reference="reference_answer",
+            retrieved_contexts="documents",
+            reference_contexts="reference_context",
+            single_string=True,
+        ),
+        "trulens": _words(
+            user_input="query",
+            response="response",
+            reference="expected_response",
+            retrieved_contexts="retrieved_context_chunks context",
+            reference_contexts="expected_chunks",
+            single_string=True,
+        ),
+        "azure": _words(
+            user_input="query",
+            response="response",
+            reference="ground_truth",
+            retrieved_contexts="context",
+            retrieved_context_ids="retrieved_documents",
+            reference_context_ids="retrieval_ground_truth",
+            single_string=True,
+        ),
+        "mlflow": Schema(
+            places={
+                "user_input": Place.of("inputs", "question query input request prompt"),
+                "response": Place.of("outputs", "answer output result content"),
+                "retrieved_contexts": Place.of(
+                    "outputs", "documents contexts context source_documents retrieved_documents"
+                ),
+                "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
+                "reference": Place.of("expectations", "expected_response ground_truth answer"),
+                "reference_facts": Place.of("expectations", _FACTS),
+                "reference_contexts": Place.of(
+                    "expectations", "expected_retrieved_context documents contexts context"
+                ),
+                "reference_context_ids": Place.of("expectations", "reference_ids"),
+            },
+            single_string=True,
+            id_keys=("metadata.doc_uri", "doc_uri", *ID_KEYS),
+        ),
+        "promptfoo": _words(
+            user_input="query vars.query vars.question vars.input vars.prompt",
+            response="output response.output",
+            reference="value vars.ground_truth vars.reference vars.expected vars.expected_answer vars.answer",
+            retrieved_contexts="context vars.context vars.contexts vars.documents",
+            single_string=True,
+        ),
+        "langsmith": _sides("inputs", "outputs", "reference"),
+        "langfuse": _sides("input", "output", "expected_output"),
+        "phoenix": _sides("input", "output", "reference_output"),
+        "phoenix_spans": _words(
+            id="context.span_id",
+            user_input="attributes.input.value",
+            response="attributes.output.value",
+            retrieved_contexts="attributes.retrieval.documents",
+            reference="attributes.metadata.reference attributes.metadata.ground_truth",
+        ),
+    }
+)
