@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Claims, Judge, Judgement, JudgeRequest
     from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.judges.llm.judge import LLMJudge, forget
-    from ctxmetrics.judges.nli.judge import NLIJudge
+    from ctxmetrics.judges.nli import NLIJudge
     from ctxmetrics.judges.scripted import ScriptedJudge
     from ctxmetrics.metrics import (
         ContextPrecision,
@@ -84,7 +84,7 @@ _HOME = {
     "LexicalJudge": "judges.lexical.judge",
     "Metric": "metrics.base",
     "Model": "models.base",
-    "NLIJudge": "judges.nli.judge",
+    "NLIJudge": "judges.nli",
     "NonLLMContextPrecision": "metrics",
     "NonLLMContextRecall": "metrics",
     "OpenAIModel": "models.openai.model",

@@ -32,10 +32,11 @@ from ctxmetrics import (
     evaluate,
     forget,
 )
+from ctxmetrics._runtime.memo import hashed
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge, JudgeRequest
-from ctxmetrics.judges.nli.batches import PredictionError, read_scores
-from ctxmetrics.judges.nli.windows import Windows, joined
+from ctxmetrics.judges.batches import PredictionError, read_scores
+from ctxmetrics.judges.nli import joined, windows
 
 WORD = re.compile(r"\w+")
 
@@ -140,9 +141,9 @@ def test_a_unit_that_two_contexts_state_together_rests_on_both():
 def test_parts_are_chosen_for_the_words_that_each_adds():
     unit = "The tower is old and 90 metres high."
     contexts = ["The tower is old.", "The old tower.", "It is 90 metres high.", "High, this tower."]
-    windows = Windows(request([unit], contexts), 3, 3).of(unit)
-    assert [window.context for window in joined(windows, 3)] == [0, 2]
-    assert joined(windows[:2], 3) == ()
+    ((_, rows),) = windows(request([unit], contexts), [unit], 3, 3)
+    assert [span.context for span in joined(rows, 3)] == [0, 2]
+    assert joined(rows[:2], 3) == ()
 
 
 def test_the_scores_of_a_context_do_not_depend_on_the_others():
@@ -198,14 +199,15 @@ def test_a_blank_context_is_asked_nothing():
 
 def test_windows_overlap_by_a_sentence_and_the_fullest_are_chosen():
     text = " ".join(f"Sentence number {number} speaks." for number in range(9)) + " The pump is blue."
-    (rows,) = Windows(request(["The pump is blue."], [text]), size=3, most=2).of("The pump is blue.")
-    assert [window.text for window in rows] == [
+    unit = "The pump is blue."
+    ((_, (row,)),) = windows(request([unit], [text]), [unit], size=3, most=2)
+    assert [window.span.quote for window in row] == [
         "Sentence number 0 speaks. Sentence number 1 speaks. Sentence number 2 speaks.",
         "Sentence number 8 speaks. The pump is blue.",
     ]
-    (rows,) = Windows(request(["The pump is blue."], [text]), size=3, most=9).of("The pump is blue.")
-    assert [len(window.text.split(". ")) for window in rows] == [3, 3, 3, 3, 2]
-    assert all(window.text == text[window.start : window.end] for window in rows)
+    ((_, (row,)),) = windows(request([unit], [text]), [unit], size=3, most=9)
+    assert [len(window.span.quote.split(". ")) for window in row] == [3, 3, 3, 3, 2]
+    assert all(window.span.quote == text[window.span.start : window.span.end] for window in row)
 
 
 # --- batches --------------------------------------------------------------------------------------------------
@@ -276,7 +278,7 @@ def test_a_score_that_was_changed_on_disk_is_asked_for_again(tmp_path):
     evaluate(samples(1), METRICS, judge=judge_of(model), cache=tmp_path, progress=False)
     asked = len(model.pairs)
     cache = VerdictCache(tmp_path)
-    for key in [judge_of(model)._key(pair) for pair in model.pairs]:
+    for key in [hashed(("nli-1", "tiny-1", "None", "none", *pair)) for pair in model.pairs]:
         seal, _, score = cache.get(key).partition(" ")
         cache.put(key, f"{seal} {1 - float(score)!r}")
     cache.close()

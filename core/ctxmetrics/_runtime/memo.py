@@ -8,8 +8,9 @@ wait without end when that loop is blocked by a sync call.
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
+
+
+def hashed(texts: Iterable[str]) -> str:
+    """Return a hash of some texts: of each its length, too."""
+    written = (text.encode("utf-8", "surrogatepass") for text in texts)
+    return hashlib.sha256(b"".join(len(text).to_bytes(8, "big") + text for text in written)).hexdigest()
 
 
 class Memo(Generic[T]):

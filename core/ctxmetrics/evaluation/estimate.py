@@ -20,7 +20,7 @@ from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.lexical.judge import LexicalJudge
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.judge import MEMORY, LLMJudge, remembered
-from ctxmetrics.judges.nli.judge import NLIJudge
+from ctxmetrics.judges.nli import NLIJudge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.models.base import Model, Prompt, Reply

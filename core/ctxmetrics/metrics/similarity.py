@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.nli.batches import PredictionError, read_scores
+from ctxmetrics.judges.batches import PredictionError, read_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

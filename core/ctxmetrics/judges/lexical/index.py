@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from array import array
 from bisect import bisect_left
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
 
+from ctxmetrics._runtime.memo import hashed
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.judges.lexical.sentences import sentences
@@ -134,11 +134,8 @@ memory: Memory = Memory(max_weight=64_000_000)
 
 def shared_index(request: JudgeRequest) -> Index:
     """Return the index of the request's contexts; one is kept for all questions about the same contexts."""
-    digest = hashlib.blake2b(digest_size=16)
-    for context in request.contexts:
-        digest.update(len(context).to_bytes(8, "big"))
-        digest.update(context.encode("utf-8", "surrogatepass"))
+    key = hashed(request.contexts)
     if sum(map(len, request.contexts)) <= MAX_INDEXED:
-        return memory.get(digest.digest(), lambda: Index(request.contexts))
+        return memory.get(key, lambda: Index(request.contexts))
     wanted = frozenset(token.key for text in (request.answer, *request.units) for token in tokens(text))
-    return memory.get((digest.digest(), wanted), lambda: Index(request.contexts, wanted))
+    return memory.get((key, wanted), lambda: Index(request.contexts, wanted))

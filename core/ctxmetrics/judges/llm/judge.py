@@ -17,6 +17,7 @@ from ctxmetrics._runtime.run import current_run, forget_failures
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
+from ctxmetrics.judges.batches import scores_of_process
 from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.asking import Exchange, Question, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
@@ -262,8 +263,6 @@ def remembered(key: str) -> Answer | None:
 
 def forget() -> None:
     """Start as a new process would: no finished judgement, no score of a pair, and no judge that is down."""
-    from ctxmetrics.judges.nli.judge import forget_scores
-
     _memo.clear()
-    forget_scores()
+    scores_of_process.clear()
     forget_failures()

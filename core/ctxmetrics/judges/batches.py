@@ -21,11 +21,13 @@ from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._secrets import safe_text
 
+# A premise and a hypothesis.
 Pair: TypeAlias = tuple[str, str]
-"""A premise and a hypothesis."""
+# A probability, or what is wrong with what was returned for the pair.
 Score: TypeAlias = "float | str"
-"""A probability, or what is wrong with what was returned for the pair."""
 
+# The scores that this process remembers, where a run has no memory of its own: about 40 MB.
+scores_of_process: Memo[float] = Memo(200_000, keep=lambda _: True)
 _ROUNDING = 1e-6
 
 
@@ -94,8 +96,7 @@ class Queue:
                     self._waiting[pair] = keys
                 coming[pair] = self._open[pair]
                 coming[pair].add_done_callback(partial(_remember, memory, key))
-            wanted = min(self._workers, -(-len(self._waiting) // self._size))
-            while self._threads < wanted:
+            while self._threads < min(self._workers, -(-len(self._waiting) // self._size)):
                 self._threads += 1
                 threading.Thread(target=self._work, name="ctxmetrics-nli", daemon=True).start()
             self._changed.notify()
@@ -103,32 +104,28 @@ class Queue:
 
     def _work(self) -> None:
         """Call the function for one batch after the other, until nothing waits."""
-        while batch := self._next():
+        while True:
+            until = time.monotonic() + self._wait_seconds
+            with self._changed:
+                while 0 < len(self._waiting) < self._size and (rest := until - time.monotonic()) > 0:
+                    self._changed.wait(rest)
+                first = list(islice(self._waiting, self._size))
+                batch = {pair: self._waiting.pop(pair) for pair in first}
+                if not batch:
+                    self._threads -= 1
+                    return
             scores = self._scores(batch)
             with self._changed:
                 for pair in batch:
                     self._open.pop(pair).set_result(scores[pair])
 
-    def _next(self) -> dict[Pair, object]:
-        """Take the next batch; it is empty where nothing waits."""
-        until = time.monotonic() + self._wait_seconds
-        with self._changed:
-            while 0 < len(self._waiting) < self._size and (seconds := until - time.monotonic()) > 0:
-                self._changed.wait(seconds)
-            first = list(islice(self._waiting, self._size))
-            batch = {pair: self._waiting.pop(pair) for pair in first}
-            if not batch:
-                self._threads -= 1
-            return batch
-
     def _scores(self, batch: Mapping[Pair, object]) -> dict[Pair, Score]:
         """Score a batch; where that fails, the pairs of each request alone, so that one costs no other."""
-        pairs = list(batch)
         try:
-            returned = self._predict(list(pairs))
+            returned = self._predict(list(batch))
             if inspect.isawaitable(returned):
                 returned = run_sync(_awaited, returned)
-            return dict(zip(pairs, read_scores(returned, len(pairs)), strict=True))
+            return dict(zip(batch, read_scores(returned, len(batch)), strict=True))
         except BaseException as error:  # noqa: BLE001 - whatever a user's function raises, no caller may wait without end
             requests = {id(request) for request in batch.values()}
             if len(requests) == 1:
@@ -176,10 +173,9 @@ def read_scores(returned: object, count: int) -> list[Score]:
     return [_probability(_plain(item)) for item in items]
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:
     """Return an array or a tensor as a list, or as a number."""
-    to_list = getattr(value, "tolist", None)  # NumPy, PyTorch
-    return to_list() if callable(to_list) else value
+    return value.tolist() if hasattr(value, "tolist") else value  # NumPy, PyTorch
 
 
 def _probability(item: object) -> Score:
