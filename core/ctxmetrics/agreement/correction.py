@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import Plain
 from ctxmetrics.agreement.figures import Agreement
-from ctxmetrics.comparison.means import corrected_mean
+from ctxmetrics.comparison.means import corrected_mean, weighted_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,48 +67,27 @@ def correction_of(
         groups: The cluster that each belongs to; None: each is one by itself.
         scale: The highest score.
     """
-    people: list[float] = []
-    judge: list[float] = []
-    weights: list[float] = []
-    others: list[float] = []
-    clusters: tuple[list[str], list[str]] = ([], [])
-    names = None if groups is None else list(groups)
-    for place, ((value, said), weight) in enumerate(zip(values, stands_for, strict=True)):
-        if value is None:
-            continue
-        if names is not None:
-            clusters[said is None].append(names[place])
-        if said is None:
-            others.append(value)
-        else:
-            people.append(said)
-            judge.append(value)
-            weights.append(weight)
-    if len(people) < 2 or (names is not None and len(set(clusters[0])) < 2):  # noqa: PLR2004 - a variance needs two
+    given = zip(values, stands_for, groups or itertools.repeat(None), strict=groups is not None)
+    rows = [(value, said, weight, group) for (value, said), weight, group in given if value is not None]
+    rows.sort(key=lambda row: row[1] is None)  # first those with labels
+    said = [(people, value, weight) for value, people, weight, _ in rows if people is not None]
+    names = None if groups is None else [group for *_, group in rows]
+    if len(said) < 2 or (names and len(set(names[: len(said)])) < 2):  # noqa: PLR2004 - a variance needs two
         return None
-    everyone = [*judge, *others]
-    mean, interval = corrected_mean(
-        people,
-        judge,
-        others,
-        weights=weights,
-        clusters=None if names is None else [*clusters[0], *clusters[1]],
-        scale=scale,
-    )
+    people, judge, weights = zip(*said, strict=True)
+    everyone = [value for value, *_ in rows]
+    others = everyone[len(said) :]
+    mean, interval = corrected_mean(people, judge, others, weights=weights, clusters=names, scale=scale)
     return Correction(
         metric=name,
         samples=len(everyone),
-        labelled=len(people),
+        labelled=len(said),
         judge_mean=math.fsum(everyone) / len(everyone),
-        people_mean=_weighted(weights, people),
+        people_mean=weighted_mean(weights, people),
         mean=mean,
         interval=interval,
-        judge_labelled=_weighted(weights, judge),
+        judge_labelled=weighted_mean(weights, judge),
     )
-
-
-def _weighted(weights: Sequence[float], values: Sequence[float]) -> float:
-    return math.fsum(map(math.prod, zip(weights, values, strict=True))) / math.fsum(weights)
 
 
 # --- by system ---

@@ -209,27 +209,20 @@ def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, fl
     found: dict[str, tuple[float, float] | None] = dict.fromkeys(_WITH_INTERVAL)
     if len(tables) < 2:  # noqa: PLR2004 - one sample says nothing about the spread
         return found
-    counts, random = np.array(tables, dtype=float), np.random.default_rng(_SEED)
+    counts, size = np.array(tables, dtype=float), len(tables)
     total = counts.sum(axis=0)
-    drawn = (
-        np.random.default_rng(_SEED).dirichlet(total * len(counts) / total.sum() + 0.5, size=_DRAWS)
-        * total.sum()
-    )
-    posterior = [Agreement("", 0, *draw) for draw in drawn.tolist()]
-    figures = posterior
-    if len(tables) >= FEW:
-        even = np.full(len(counts), 1 / len(counts))
-        draws = [
-            random.multinomial(len(counts), even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)
-        ]
-        figures = [Agreement("", 0, *map(round, draw)) for draw in np.vstack(draws).tolist()]
-    seen = Agreement("", 0, *map(round, total.tolist()))
+    prior = total * size / total.sum() + 0.5
+    posterior = np.random.default_rng(_SEED).dirichlet(prior, size=_DRAWS) * total.sum()
+    ways = [posterior]
+    if size >= FEW:
+        random, even = np.random.default_rng(_SEED), np.full(size, 1 / size)
+        parts = [random.multinomial(size, even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
+        ways = [np.vstack(parts), posterior]
+    figures = [[Agreement("", 0, *draw) for draw in draws.tolist()] for draws in ways]
     for name in _WITH_INTERVAL:
-        values = [getattr(figure, name) for figure in figures]
-        if None in values:
-            values = [getattr(figure, name) for figure in posterior]
-        if getattr(seen, name) is not None:
-            low, high = np.percentile(values, _ENDS).tolist()
+        if getattr(Agreement("", 0, *total.tolist()), name) is not None:
+            values = ([getattr(item, name) for item in items] for items in figures)
+            low, high = np.percentile(next(item for item in values if None not in item), _ENDS).tolist()
             found[name] = (low, high)
     return found
 

@@ -54,22 +54,22 @@ def label_spans(
     """
     if (chunks is None) == (labels is None):
         raise ParameterError("label_spans: give chunks= or labels=, one of them.")
-    if chunks is None:
-        found, problems = _from_answers(samples, Path(labels or ""))
-    else:
-        found, problems = _from_chunks(samples, _spans_of_chunks(chunks), "chunks")
+    found, problems = with_known_spans(list(samples), chunks, None if labels is None else Path(labels))
     if problems:
         raise SampleError(problems[0])
     return found
 
 
 def with_known_spans(
-    samples: list[Sample], chunks: Path | None, labels: Path | None
+    samples: list[Sample], chunks: Path | Iterable[Any] | None, labels: Path | None
 ) -> tuple[list[Sample], list[str]]:
     """Return the samples with the spans of chunks and of people's answers, and what has none."""
     problems: list[str] = []
     if chunks is not None:
-        samples, problems = _from_chunks(samples, _spans_of_chunks(read_records(chunks)), chunks.name)
+        records = read_records(chunks) if isinstance(chunks, Path) else chunks
+        samples, problems = _from_chunks(
+            samples, _spans_of_chunks(records), getattr(chunks, "name", "chunks")
+        )
     if labels is not None:
         samples, more = _from_answers(samples, labels)
         problems += more

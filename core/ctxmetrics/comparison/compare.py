@@ -13,7 +13,7 @@ from ctxmetrics._display import visible
 from ctxmetrics._wording import TEXT, clean, contradiction
 from ctxmetrics.comparison.joining import Pair, Run, check_comparable, group_of, joined, unknown_models
 from ctxmetrics.comparison.labelled import label_of, labelled_by, labels_in, people_value, weight_in
-from ctxmetrics.comparison.means import EQUAL, LEVEL, corrected, holm, paired_mean
+from ctxmetrics.comparison.means import EQUAL, LEVEL, corrected, holm, paired_mean, weighted_mean
 from ctxmetrics.comparison.view import ChangedUnit, Comparison, Corrected, Difference, Held, Worse, number
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
@@ -252,34 +252,31 @@ def _corrected(
     # One set of labels came with the samples: it is about one run's contexts.
     if carried and any(differences):
         return None
-    people: list[float] = []
-    weights: list[float] = []
-    labelled: list[int] = []
-    others: list[int] = []
-    for place, (one, other) in enumerate(pairs):
-        said = [
+    said = [
+        [
             people_value(metric, row[name].value, len(row[name].verdicts), labels_in(_labels(row), label))
-            for row in (one, other)
+            for row in pair
         ]
-        if None in said:
-            others.append(place)
-        else:
-            labelled.append(place)
-            people.append((said[1] or 0.0) - (said[0] or 0.0))
-            weights.append(_weight(one, other))
-    groups = None if clusters is None else [clusters[place] for place in (*labelled, *others)]
-    if len(set(groups[: len(labelled)] if groups else labelled)) < 2:  # noqa: PLR2004 - a variance needs two
+        for pair in pairs
+    ]
+    order = sorted(range(len(pairs)), key=lambda place: None in said[place])  # first those with labels
+    number = sum(None not in both for both in said)
+    groups = order if clusters is None else [clusters[place] for place in order]
+    if len(set(groups[:number])) < 2:  # noqa: PLR2004 - a variance needs two
         return None
+    people = [(said[place][1] or 0.0) - (said[place][0] or 0.0) for place in order[:number]]
+    weights = [_weight(*pairs[place]) for place in order[:number]]
+    judge = [differences[place] for place in order]
     found = corrected(
         people,
-        [differences[place] for place in labelled],
-        [differences[place] for place in others],
+        judge[:number],
+        judge[number:],
         weights=weights,
-        clusters=groups,
+        clusters=None if clusters is None else groups,
     )
     half = found.half(1 - LEVEL)
-    by_people = math.fsum(map(math.prod, zip(weights, people, strict=True))) / math.fsum(weights)
-    return Corrected(len(people), by_people, found.mean, (found.mean - half, found.mean + half), found.p)
+    ends = found.mean - half, found.mean + half
+    return Corrected(number, weighted_mean(weights, people), found.mean, ends, found.p)
 
 
 def _labels(row: Row) -> Mapping[str, Any]:

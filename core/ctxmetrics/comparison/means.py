@@ -8,7 +8,7 @@ zero where the other is at most 0.05. The corrected mean is prediction-powered i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -227,6 +227,12 @@ def _trust(people: Any, judge: Any, others: Any) -> float:
     spread = float(np.concatenate([judge, others]).var(ddof=1))
     together = float(((people - people.mean()) * (judge - judge.mean())).mean())
     return together / ((1 + len(people) / len(others)) * spread) if spread else 0.0
+
+
+def weighted_mean(weights: Iterable[float], values: Iterable[float]) -> float:
+    """Return ``sum(weights * values) / sum(weights)``."""
+    pairs = list(zip(weights, values, strict=True))
+    return math.fsum(map(math.prod, pairs)) / math.fsum(weight for weight, _ in pairs)
 
 
 def numbered(clusters: Sequence[object]) -> list[int]:
