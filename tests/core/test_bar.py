@@ -6,7 +6,7 @@ import pytest
 
 from ctxmetrics import Sample, Score
 from ctxmetrics.agreement.agree import agree
-from ctxmetrics.agreement.bar import bar_of
+from ctxmetrics.agreement.correction import bar_of
 from ctxmetrics.verdicts import Verdict
 
 

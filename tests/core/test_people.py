@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ctxmetrics import Sample
-from ctxmetrics.agreement.raters import among_people, krippendorff_alpha
+from ctxmetrics.agreement.figures import among_people, krippendorff_alpha
 from ctxmetrics.cli import app
 
 # Three people, six questions; None: no answer.

@@ -10,8 +10,7 @@ import pytest
 
 from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.correction import kendall_tau, spearman_rho
-from ctxmetrics.agreement.figures import Agreement
-from ctxmetrics.agreement.raters import krippendorff_alpha
+from ctxmetrics.agreement.figures import Agreement, krippendorff_alpha
 from ctxmetrics.comparison.means import corrected, corrected_mean, holm, paired_mean
 
 stats = pytest.importorskip("scipy.stats")

@@ -21,9 +21,26 @@ from typing import Any, Unpack
 
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import plain
-from ctxmetrics.agreement.bar import Bar, bar_of
-from ctxmetrics.agreement.correction import Correction, Ranking, SystemFigures, correction_of, ranking_of
-from ctxmetrics.agreement.figures import FEW, Agreement, agreement_of, shown, shown_with
+from ctxmetrics.agreement.correction import (
+    Bar,
+    Correction,
+    Ranking,
+    SystemFigures,
+    bar_of,
+    correction_of,
+    ranking_of,
+)
+from ctxmetrics.agreement.figures import (
+    FEW,
+    Agreement,
+    JudgeTable,
+    PeopleAgreement,
+    agreement_of,
+    among_people,
+    shown,
+    shown_with,
+    table_of,
+)
 from ctxmetrics.agreement.labelling.draw import read_labelled
 from ctxmetrics.agreement.labels import (
     KINDS,
@@ -35,9 +52,8 @@ from ctxmetrics.agreement.labels import (
     scores_in,
     weight_of,
 )
-from ctxmetrics.agreement.raters import JudgeTable, PeopleAgreement, among_people, table_of
+from ctxmetrics.comparison.answers import people_value
 from ctxmetrics.comparison.joining import group_of
-from ctxmetrics.comparison.labelled import people_value
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.engine import evaluate

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import line
-from ctxmetrics.comparison.answers import CONTEXTS, UNITS
-from ctxmetrics.comparison.labelled import weight_in
+from ctxmetrics.comparison.answers import CONTEXTS, UNITS, weight_in
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.metrics import metric_named
@@ -110,7 +109,7 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
 
 
 def weight_of(sample: Sample) -> float:
-    """Return how many samples a labelled one stands for; see `ctxmetrics.comparison.labelled.weight_in`."""
+    """Return how many samples a labelled one stands for; see `ctxmetrics.comparison.answers.weight_in`."""
     return weight_in(
         sample.labels, "A sample" if sample.id is None else f"Sample {visible(sample.id)[:80]!r}"
     )

@@ -11,8 +11,8 @@ from typing import Any
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import TEXT, clean, contradiction
+from ctxmetrics.comparison.answers import label_of, labelled_by, labels_in, people_value, weight_in
 from ctxmetrics.comparison.joining import Pair, Run, check_comparable, group_of, joined, unknown_models
-from ctxmetrics.comparison.labelled import label_of, labelled_by, labels_in, people_value, weight_in
 from ctxmetrics.comparison.means import EQUAL, LEVEL, corrected, holm, paired_mean, weighted_mean
 from ctxmetrics.comparison.view import ChangedUnit, Comparison, Corrected, Difference, Held, Worse, number
 from ctxmetrics.conventions import get_convention

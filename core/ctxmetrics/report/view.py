@@ -6,7 +6,8 @@ import itertools
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from ctxmetrics._wording import doubts_of, language_of, listed, number, say
@@ -14,14 +15,8 @@ from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.pages import render
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import NOT_FINAL, Score
-from ctxmetrics.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from ctxmetrics.scores import Provenance
-    from ctxmetrics.verdicts import Usage
+from ctxmetrics.scores import NOT_FINAL, Provenance, Score
+from ctxmetrics.verdicts import Usage, Verdict
 
 # Characters of a line: no table of a run is wider. The longest name of a metric that has no line of its own.
 WIDTH, NAME = 80, 26
@@ -279,9 +274,9 @@ def _table(items: Sequence[MetricSummary], language: str) -> list[str]:
 
 
 def _cells(item: MetricSummary, language: str, *, marks: bool) -> tuple[str, ...]:
+    mean, _, interval, scored, *_ = cells_of(item, language)
     passed = "-" if item.passed is None else f"{item.passed} {say('of', language)} {item.scored}"
-    cells = (shown_mean(item), shown_scored(item, language), shown_interval(item, language))
-    return (item.metric, *cells, *((passed,) if marks else ()))
+    return (item.metric, mean, scored, interval, *((passed,) if marks else ()))
 
 
 def _notes(item: MetricSummary, language: str) -> Iterator[str]:
@@ -322,28 +317,26 @@ def spent(usage: Usage, language: str) -> str:
 
 
 def cells_of(item: MetricSummary, language: str) -> tuple[Any, ...]:
-    """Return what a page shows of a metric: the mean, its interval as shares and in words, and the counts."""
-    scale, of = item.scale, say("of", language)
-    ends = None if item.interval is None else tuple(end / scale for end in item.interval)
-    doubts = " ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful))))
-    passed = "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})"
-    return (
-        *(shown_mean(item), ends, shown_interval(item, language), shown_scored(item, language)),
-        *(listed(item.missing) or say("none", language), doubts, passed),
-    )
+    """Return what is shown of a metric: the mean, its interval as shares and in words, and the counts.
 
-
-def shown_mean(item: MetricSummary) -> str:
-    """Return the mean as it is shown."""
-    return "-" if item.mean is None else number(item.mean, item.convention)
-
-
-def shown_scored(item: MetricSummary, language: str) -> str:
-    """Return how many samples the mean is of: where others could not be judged, of how many that could have been."""
-    of = say("of", language)
+    Where samples could not be judged, the count of the scored ones says of how many that could have been.
+    """
+    of, ends, interval = say("of", language), None, "-"
+    scored = f"{item.scored} {of} {item.samples}"
     if item.partial:
-        return f"{item.scored} {of} {item.scored + item.not_judged} {say('judged', language)}"
-    return f"{item.scored} {of} {item.samples}"
+        scored = f"{item.scored} {of} {item.scored + item.not_judged} {say('judged', language)}"
+    if item.interval is not None:
+        low, high = (number(end, item.convention, percent=False) for end in item.interval)
+        ends, interval = (
+            [end / item.scale for end in item.interval],
+            f"{low} {say('to', language)} {high}",
+        )
+    doubts = " ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful))))
+    return (
+        *("-" if item.mean is None else number(item.mean, item.convention), ends, interval, scored),
+        *(listed(item.missing) or say("none", language), doubts),
+        "-" if item.passed is None else f"{item.passed} {of} {item.scored} (>= {item.threshold:g})",
+    )
 
 
 def shown_doubt(item: MetricSummary, language: str) -> str:
@@ -351,14 +344,6 @@ def shown_doubt(item: MetricSummary, language: str) -> str:
     return (
         f"{sum(item.doubtful.values())} {say('of', language)} {item.verdicts}" if item.doubtful else "0"
     )
-
-
-def shown_interval(item: MetricSummary, language: str) -> str:
-    """Return the interval as it is shown."""
-    if item.interval is None:
-        return "-"
-    low, high = (number(end, item.convention, percent=False) for end in item.interval)
-    return f"{low} {say('to', language)} {high}"
 
 
 class Piece(NamedTuple):
