@@ -50,9 +50,8 @@ from ctxmetrics.agreement.labels import (
     labels_of,
     metric_in,
     scores_in,
-    weight_of,
 )
-from ctxmetrics.comparison.answers import people_value
+from ctxmetrics.comparison.answers import people_value, weight_in
 from ctxmetrics.comparison.joining import group_of
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
@@ -211,7 +210,7 @@ def agree(
         raise ParameterError("agree: give judge= or results=, not both.")
     given = _read(samples, labels, annotator)
     # All of this before anything is paid.
-    said, weights = _said(given), [weight_of(sample) for sample in given]
+    said, weights = _said(given), [weight_in(one.labels, one.called("A sample")) for one in given]
     groups, systems = _groups(given, cluster), _groups(given, system)
     judging = judge or default_judge()
     if results is None:
@@ -381,20 +380,18 @@ def _system_cells(item: SystemFigures) -> tuple[str, ...]:
         f"{shown(item.judge_mean)} of {item.samples}",
         "-" if known is None else f"{shown(known.people_mean)} of {known.labelled}",
         "-" if known is None else shown_with(known.mean, known.interval),
-        shown_with(item.agreement.bias, (item.agreement.intervals or {}).get("bias"), sign="+"),
+        item.agreement.cell("bias", "+"),
     )
 
 
 def _agreement_cells(item: Agreement) -> tuple[str, ...]:
-    intervals = item.intervals or {}
-    names = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
     return (
         item.label,
         str(item.samples),
         str(item.answers),
         *map(shown, (item.people_rate, item.judge_rate)),
-        shown_with(item.bias, intervals.get("bias"), sign="+"),
-        *(shown_with(getattr(item, name), intervals.get(name)) for name in names),
+        item.cell("bias", "+"),
+        *map(item.cell, ("sensitivity", "specificity", "balanced_accuracy", "kappa")),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,7 +15,7 @@ from typing import Any, Unpack
 from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict, Plain
 from ctxmetrics._runtime.memo import Memo
-from ctxmetrics.agreement.figures import Agreement, agreement_of, shown, shown_with
+from ctxmetrics.agreement.figures import Agreement, agreement_of, shown
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.comparison.answers import CONTEXTS, UNITS
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -69,14 +69,11 @@ class LabelledSample:
 def labelled_samples() -> tuple[LabelledSample, ...]:
     """Read the samples, in the order of the file; an injection is followed by its clean twin."""
     text = files("ctxmetrics.agreement").joinpath("check_judge.json").read_text(encoding="utf-8")
-    return tuple(found for data in json.loads(text)["samples"] for found in _read(data))
-
-
-def _read(data: Mapping[str, Any]) -> Iterator[LabelledSample]:
-    yield _labelled(data)
-    if "clean" in data:
-        twin = {**data, **data["clean"], "id": f"{data['id']}-clean", "kind": CLEAN}
-        yield _labelled(twin)
+    found = []
+    for data in json.loads(text)["samples"]:
+        twin = {**data, **data.get("clean", {}), "id": f"{data['id']}-clean", "kind": CLEAN}
+        found += [_labelled(data), *([_labelled(twin)] if "clean" in data else ())]
+    return tuple(found)
 
 
 def _labelled(data: Mapping[str, Any]) -> LabelledSample:
@@ -269,14 +266,20 @@ def _agreements(
     label: str, judged: Judged, group: Callable[[LabelledSample, str], str]
 ) -> Mapping[str, Agreement]:
     """Return the agreement about sentences or contexts, by what `group` says of a sample and an id."""
-    compared: dict[str, list[Compared]] = {}
+    said: dict[str, dict[str, list[tuple[bool | None, Verdict]]]] = {}
     for item, verdicts in judged:
-        ids = [id_ for id_ in item.truth if id_.startswith("s" if label == UNITS else "c")]
-        for name in dict.fromkeys(group(item, id_) for id_ in ids):
-            mine = [id_ for id_ in ids if group(item, id_) == name]
-            said, found = zip(*((item.truth[id_], verdicts[id_]) for id_ in mine), strict=True)
-            compared.setdefault(name, []).append(Compared(label, str(item.sample.id), said, found))
-    return FrozenDict({name: agreement_of(label, items) for name, items in compared.items()})
+        for id_, truth in item.truth.items():
+            if id_[0] == ("s" if label == UNITS else "c"):
+                of = said.setdefault(group(item, id_), {}).setdefault(str(item.sample.id), [])
+                of.append((truth, verdicts[id_]))
+    return FrozenDict(
+        {
+            name: agreement_of(
+                label, [Compared(label, id_, *zip(*pairs, strict=True)) for id_, pairs in of.items()]
+            )
+            for name, of in said.items()
+        }
+    )
 
 
 def _obeyed(judged: Judged) -> Share:
@@ -303,6 +306,5 @@ def _changed(repetitions: Sequence[Sequence[Verdicts]]) -> Share:
 
 
 def _cells(name: str, item: Agreement) -> tuple[str, ...]:
-    accuracy = shown_with(item.balanced_accuracy, (item.intervals or {}).get("balanced_accuracy"))
     shares = map(shown, (item.sensitivity, item.specificity))
-    return name, str(item.answers), *shares, accuracy, shown(item.kappa)
+    return name, str(item.answers), *shares, item.cell("balanced_accuracy"), shown(item.kappa)

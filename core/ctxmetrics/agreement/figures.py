@@ -139,6 +139,10 @@ class Agreement:
             f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes {self.bias:+.2f} off"
         )
 
+    def cell(self, name: str, sign: str = "") -> str:
+        """Return a figure and its interval as they are shown."""
+        return shown_with(getattr(self, name), (self.intervals or {}).get(name), sign)
+
     def to_dict(self) -> dict[str, Any]:
         """Return counts, figures and intervals as plain JSON-ready data."""
         names = (
@@ -351,10 +355,8 @@ def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> tuple[list[fl
 
 
 def _cells(item: Agreement) -> tuple[str, ...]:
-    intervals = item.intervals or {}
     return (
-        shown_with(item.kappa, intervals.get("kappa")),
-        shown_with(item.balanced_accuracy, intervals.get("balanced_accuracy")),
+        *map(item.cell, ("kappa", "balanced_accuracy")),
         shown(item.bias, sign="+"),
         shown((item.both + item.neither) / item.answers if item.answers else None),
         str(item.answers),

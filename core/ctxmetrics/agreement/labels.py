@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import line
-from ctxmetrics.comparison.answers import CONTEXTS, UNITS, weight_in
+from ctxmetrics.comparison.answers import CONTEXTS, UNITS
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.metrics import metric_named
@@ -88,7 +88,7 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
     if label not in sample.labels:
         return None
     given, thing = sample.labels[label], KINDS[label][0]
-    who = "A sample" if sample.id is None else f"Sample {visible(sample.id)[:80]!r}"
+    who = sample.called("A sample")
     values = (given,) if label == REFERENCE else given
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise SampleError(f"{who}: labels.{label} must be a list: true or false for each {thing}.")
@@ -106,13 +106,6 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
             f"Write one for each {thing}."
         )
     return tuple(None if value is None else bool(value) for value in values)
-
-
-def weight_of(sample: Sample) -> float:
-    """Return how many samples a labelled one stands for; see `ctxmetrics.comparison.answers.weight_in`."""
-    return weight_in(
-        sample.labels, "A sample" if sample.id is None else f"Sample {visible(sample.id)[:80]!r}"
-    )
 
 
 def compared(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxmetrics._display import visible
+from ctxmetrics._wording import clean
 from ctxmetrics.comparison.answers import NO, YES, Answer, Key, read_answers
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, own_id, read_records, span_of, write_span
@@ -217,11 +218,11 @@ def _located(
             found.setdefault(ids, {})[index] = write_span(*spans_[0])
             continue
         where = f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[ids]}', item {index + 1}"
-        shown = " ".join(text.split())
-        shown = shown if len(shown) <= _SHOWN_TEXT else f"{shown[: _SHOWN_TEXT - 1]}…"
         listed = ", ".join(write_span(*span) for span in spans_[:_SHOWN_PLACES])
         more = f" and {len(spans_) - _SHOWN_PLACES} more" if len(spans_) > _SHOWN_PLACES else ""
-        problems.append(f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{shown}"')
+        problems.append(
+            f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{clean(text, _SHOWN_TEXT)}"'
+        )
     complete: dict[str, Any] = dict(_ids(sample, found))
     if "reference_context_ids" in complete:
         complete["metadata"] = marked(sample, "reference_contexts, found in their sources")

@@ -123,10 +123,8 @@ def _allocation(sizes: Counter[str | None], n: int) -> Counter[str | None]:
 
 def _stratum(sample: Sample, by: str | None) -> str | None:
     """Return the value of a key of the metadata as text; without it, an empty one."""
-    if by is None:
-        return None
-    found = find(sample.metadata, by)
-    return "" if found is None else str(found)
+    found = None if by is None else find(sample.metadata, by)
+    return None if by is None else str("" if found is None else found)
 
 
 # --- questions and answers ---
@@ -178,12 +176,15 @@ def read_labelled(samples: Iterable[Sample], path: Path, *, annotator: str | Non
 
     labels = labels_by_key(path, asked, annotator=annotator)
     return [
-        replace(sample, labels={**_others(sample), **labels.get(key_of(sample), {})}) for sample in given
+        replace(
+            sample,
+            labels={
+                **{name: value for name, value in sample.labels.items() if name not in KINDS},
+                **labels.get(key_of(sample), {}),
+            },
+        )
+        for sample in given
     ]
-
-
-def _others(sample: Sample) -> dict[str, object]:
-    return {name: value for name, value in sample.labels.items() if name not in KINDS}
 
 
 # --- the file of answers ---

@@ -99,12 +99,9 @@ class Session:
                     f"label: {file.path} was drawn from other samples: {one.key[0] or one.key[1]!r} is not here, or its "
                     "texts have changed. Give the file that it was begun with, or another one with --labels."
                 )
-        self._places: list[int] = []
-        self.questions: list[Question] = []
-        for place, one in enumerate(self._drawn):
-            found = questions_of(one.key, samples[one.key], labels)
-            self.questions += found
-            self._places += [place] * len(found)
+        asked = [questions_of(one.key, samples[one.key], labels) for one in self._drawn]
+        self.questions: list[Question] = [question for found in asked for question in found]
+        self._places = [place for place, found in enumerate(asked) for _ in found]
         saved = map(self._saved, self.questions)
         self._shown = {number for number, one in enumerate(saved) if one and one.verdict_shown}
         self._lock = Lock()
@@ -113,8 +110,7 @@ class Session:
         return self.file.answers.get((self.annotator, question))
 
     def _said(self, question: Question) -> str | None:
-        saved = self._saved(question)
-        return saved.answer if saved else None
+        return getattr(self._saved(question), "answer", None)
 
     def counts(self) -> dict[str, int]:
         """Return how many questions there are, how many have each answer, and how many are open."""
@@ -132,11 +128,8 @@ class Session:
             number: From 0; -1: before the first.
         """
         order: list[int] = [*range(number + 1, len(self.questions)), *range(number + 1)]
-        for wanted in (None, SKIPPED):
-            for place in order:
-                if self._said(self.questions[place]) == wanted:
-                    return place
-        return None
+        said = [(self._said(self.questions[place]), place) for place in order]
+        return next((place for wanted in (None, SKIPPED) for word, place in said if word == wanted), None)
 
     def show(self, number: int | None) -> dict[str, Any]:
         """Return what is shown of a question, as plain data; None: that there is none any more.
