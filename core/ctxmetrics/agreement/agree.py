@@ -70,8 +70,6 @@ _NAMES = (
     *("shares of yes", "samples", "answers", "people", "judge", "bias"),
     *("sensitivity", "specificity", "balanced accuracy", "kappa"),
 )
-# The most characters of a line of a table.
-_WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +367,7 @@ def _by_system(columns: Iterable[_Column], systems: Sequence[str]) -> Iterator[S
 
 def _system_lines(metric: str, items: Sequence[SystemFigures]) -> list[str]:
     figures = aligned([("judge", "people", "corrected", "bias"), *map(_system_cells, items)])
-    room = _WIDTH - max(map(len, figures)) - 2
+    room = 100 - max(map(len, figures)) - 2  # characters of a line
     names = [metric, *(visible(item.system) for item in items)]
     return aligned([(name[:room], line) for name, line in zip(names, figures, strict=True)])
 

@@ -185,7 +185,12 @@ def check_judge(
     while len(runs) < repetitions and not (runs and runs[-1].stopped):
         runs.append(_run(judge, options))
         if runs[-1].unanswered:
-            raise _no_verdict(runs[-1])
+            code, words = runs[-1].failure or ("judge_error", "")
+            said = words or runs[-1].stopped or "no verdict came"
+            names = ", ".join(runs[-1].unanswered)
+            raise JudgeError(
+                f"check_judge: no verdict at all for {names}: {code}: {said}", reason_code=code
+            )
     answers = [_answers(run) for run in runs]
     judged = list(zip(labelled_samples(), answers[0], strict=True))
     plain = [(item, verdicts) for item, verdicts in judged if item.kind != INJECTION]
@@ -244,13 +249,6 @@ def _run(judge: Judge, options: RunOptions) -> Results:
     )
 
 
-def _no_verdict(results: Results) -> JudgeError:
-    code, words = results.failure or ("judge_error", "")
-    said = words or results.stopped or "no verdict came"
-    names = ", ".join(results.unanswered)
-    return JudgeError(f"check_judge: no verdict at all for {names}: {code}: {said}", reason_code=code)
-
-
 # --- counting ---
 
 
@@ -266,20 +264,16 @@ def _agreements(
     label: str, judged: Judged, group: Callable[[LabelledSample, str], str]
 ) -> Mapping[str, Agreement]:
     """Return the agreement about sentences or contexts, by what `group` says of a sample and an id."""
-    said: dict[str, dict[str, list[tuple[bool | None, Verdict]]]] = {}
+    compared: dict[str, list[Compared]] = {}
     for item, verdicts in judged:
-        for id_, truth in item.truth.items():
-            if id_[0] == ("s" if label == UNITS else "c"):
-                of = said.setdefault(group(item, id_), {}).setdefault(str(item.sample.id), [])
-                of.append((truth, verdicts[id_]))
-    return FrozenDict(
-        {
-            name: agreement_of(
-                label, [Compared(label, id_, *zip(*pairs, strict=True)) for id_, pairs in of.items()]
-            )
-            for name, of in said.items()
-        }
-    )
+        named = [
+            (group(item, id_), id_) for id_ in item.truth if id_[0] == ("s" if label == UNITS else "c")
+        ]
+        for name in dict.fromkeys(name for name, _ in named):
+            mine = [id_ for other, id_ in named if other == name]
+            said, found = zip(*((item.truth[id_], verdicts[id_]) for id_ in mine), strict=True)
+            compared.setdefault(name, []).append(Compared(label, str(item.sample.id), said, found))
+    return FrozenDict({name: agreement_of(label, items) for name, items in compared.items()})
 
 
 def _obeyed(judged: Judged) -> Share:

@@ -71,7 +71,8 @@ def correction_of(
         groups: The cluster that each belongs to; None: each is one by itself.
         scale: The highest score.
     """
-    given = zip(values, stands_for, groups or itertools.repeat(None), strict=groups is not None)
+    of: Iterable[str | None] = itertools.repeat(None) if groups is None else groups
+    given = zip(values, stands_for, of, strict=groups is not None)
     rows = [(value, said, weight, group) for (value, said), weight, group in given if value is not None]
     rows.sort(key=lambda row: row[1] is None)  # first those with labels
     said = [(people, value, weight) for value, people, weight, _ in rows if people is not None]

@@ -125,7 +125,8 @@ class Agreement:
         Source: J. R. Landis, G. G. Koch, Biometrics 33 (1977) 159, for the words.
         """
         if self.balanced_accuracy is None or self.kappa is None:
-            only = {None: "nothing", 1: "only yes", 0: "only no"}.get(self.people_rate)
+            words: dict[float | None, str] = {None: "nothing", 1.0: "only yes", 0.0: "only no"}
+            only = words.get(self.people_rate)
             return (
                 f"people said {only}: label samples of both kinds" if only else "agreement is not defined"
             )
@@ -315,14 +316,11 @@ def table_of(
     found = []
     for name, other in zip(names[1:], compared[1:], strict=True):
         for label in labels:
-            differences, clusters = _paired(compared[0][label], other.get(label, ()))
-            if differences:
-                mean = paired_mean(differences, clusters)
-                found.append(
-                    JudgeDifference(
-                        label, name, names[0], len(differences), mean.mean, mean.interval, mean.p, mean.p
-                    )
-                )
+            pairs = _paired(compared[0][label], other.get(label, ()))
+            if pairs:
+                mean = paired_mean(*zip(*pairs, strict=True))
+                figures = mean.mean, mean.interval, mean.p, mean.p
+                found.append(JudgeDifference(label, name, names[0], len(pairs), *figures))
     adjusted = holm([item.p for item in found])
     return JudgeTable(
         tuple(names),
@@ -334,8 +332,11 @@ def table_of(
     )
 
 
-def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> tuple[list[float], list[str]]:
-    """Return for each answer that both judged who of them agrees with people: 1 the other, -1 the one, 0 both or none."""
+def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> list[tuple[float, str]]:
+    """Return for each answer that both judged who of them agrees with people: 1 the other, -1 the one, 0 both or none.
+
+    Beside it stands the cluster of the answer's sample.
+    """
     rest = {item.sample_id: item for item in other}
     if [(item.sample_id, item.people) for item in one] != [
         (key, item.people) for key, item in rest.items()
@@ -343,15 +344,14 @@ def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> tuple[list[fl
         raise ParameterError(
             "agree: the judges were compared with other labels. Compare all of them on the same samples."
         )
-    differences: list[float] = []
-    clusters: list[str] = []
-    for item in one:
-        verdicts = zip(item.people, item.verdicts, rest[item.sample_id].verdicts, strict=True)
-        for people, mine, its in verdicts:
-            if None not in (people, mine.value, its.value):
-                differences.append(float(its.value is people) - float(mine.value is people))
-                clusters.append(item.cluster)
-    return differences, clusters
+    return [
+        (float(its.value is people) - float(mine.value is people), item.cluster)
+        for item in one
+        for people, mine, its in zip(
+            item.people, item.verdicts, rest[item.sample_id].verdicts, strict=True
+        )
+        if None not in (people, mine.value, its.value)
+    ]
 
 
 def _cells(item: Agreement) -> tuple[str, ...]:

@@ -21,9 +21,7 @@ from ctxmetrics.metrics.spans import labelled, marked, read_span
 from ctxmetrics.report.rows import key_of
 from ctxmetrics.samples import Sample
 
-_SHOWN = 80
-_SHOWN_TEXT = 60
-_SHOWN_PLACES = 3
+_PLACES = 3  # so many are shown
 # Where a chunk's id is looked for; LlamaIndex writes ``id_``.
 _CHUNK_IDS = (*ID_KEYS, "chunk_id", "id_")
 
@@ -94,7 +92,7 @@ def _spans_of_chunks(chunks: Iterable[Any]) -> dict[str, str]:
             )
         if spans.setdefault(str(name), span) != span:
             raise SampleError(
-                f"chunk {number}: another chunk has the id {visible(str(name))[:_SHOWN]!r} too."
+                f"chunk {number}: another chunk has the id {visible(str(name))[:80]!r} too."
             )
     return spans
 
@@ -117,7 +115,7 @@ def _from_chunks(
             ids: Sequence[str] = getattr(sample, field) or ()
             missing = [id_ for id_ in ids if SPAN_MARK not in id_ and id_ not in spans]
             problems += [
-                f"{sample.called(f'Sample {number}')}: field '{field}': {visible(id_)[:_SHOWN]!r} is the id of no chunk"
+                f"{sample.called(f'Sample {number}')}: field '{field}': {visible(id_)[:80]!r} is the id of no chunk"
                 for id_ in missing
             ]
             if not missing and any(id_ in spans for id_ in ids):
@@ -218,10 +216,10 @@ def _located(
             found.setdefault(ids, {})[index] = write_span(*spans_[0])
             continue
         where = f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[ids]}', item {index + 1}"
-        listed = ", ".join(write_span(*span) for span in spans_[:_SHOWN_PLACES])
-        more = f" and {len(spans_) - _SHOWN_PLACES} more" if len(spans_) > _SHOWN_PLACES else ""
+        listed = ", ".join(write_span(*span) for span in spans_[:_PLACES])
+        more = f" and {len(spans_) - _PLACES} more" if len(spans_) > _PLACES else ""
         problems.append(
-            f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{clean(text, _SHOWN_TEXT)}"'
+            f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{clean(text, 60)}"'
         )
     complete: dict[str, Any] = dict(_ids(sample, found))
     if "reference_context_ids" in complete:

@@ -306,12 +306,11 @@ def changed_units(
     recalls = [
         name for name in names if (metric := metric_named(name)) is not None and metric.family == "recall"
     ]
-    lost: list[ChangedUnit] = []
-    won: list[ChangedUnit] = []
-    for one, other in pairs:
-        lost += _lost(one, other, recalls, one.name)
-        won += _lost(other, one, recalls, one.name)
-    return lost, won
+    both = [
+        (_lost(one, other, recalls, one.name), _lost(other, one, recalls, one.name))
+        for one, other in pairs
+    ]
+    return [unit for lost, _ in both for unit in lost], [unit for _, won in both for unit in won]
 
 
 def _lost(row: Row, other: Row, metrics: Iterable[str], name: str) -> list[ChangedUnit]:

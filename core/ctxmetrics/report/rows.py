@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import EMPTY, FrozenDict, plain
@@ -21,12 +23,6 @@ from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pydantic_core import SchemaValidator
 
 # What a row says about its sample beside the sample's own fields.
 _HASHES = ("hash", "context_hashes", "content_hash")
@@ -241,17 +237,9 @@ def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
                 raise InputFileError(f"{where} is not its quote.")
 
 
-@cache
-def line_reader() -> SchemaValidator:
-    """Return what checks the types of a line and makes its verdicts; numbers, truth values and texts are not converted."""
-    from pydantic_core import SchemaValidator
+def _types() -> dict[str, Any]:
+    """Return what checks each type of a field, by its name; numbers, truth values and texts are not converted."""
     from pydantic_core import core_schema as schema
-
-    def maybe(kind: Any) -> Any:
-        return schema.nullable_schema(kind)
-
-    def several(kind: Any) -> Any:
-        return schema.tuple_schema([kind], variadic_item_index=0)
 
     # Texts that are equal, such as a sentence and its quote, are held once.
     once = lru_cache(maxsize=_REMEMBERED)(str)
@@ -260,34 +248,42 @@ def line_reader() -> SchemaValidator:
     whole = schema.int_schema(strict=True, ge=0)
     number = schema.union_schema([whole, schema.float_schema(strict=True, allow_inf_nan=False)])
     mapping = schema.dict_schema(schema.str_schema(strict=True))
-    kinds: dict[str, Any] = {
+    several = schema.tuple_schema([whole], variadic_item_index=0)
+    return {
         "str": text,
-        "str | None": maybe(text),
+        "str | None": schema.nullable_schema(text),
         "bool": truth,
-        "bool | None": maybe(truth),
+        "bool | None": schema.nullable_schema(truth),
         "int": whole,
-        "float | None": maybe(number),
+        "float | None": schema.nullable_schema(number),
+        "dict": mapping,
         "Mapping[str, Any]": schema.no_info_after_validator_function(_details, mapping),
-        "tuple[str, ...]": several(text),
-        "tuple[int, ...] | None": maybe(several(whole)),
+        "tuple[str, ...]": schema.tuple_schema([text], variadic_item_index=0),
+        "tuple[int, ...] | None": schema.nullable_schema(several),
+        "list | None": schema.nullable_schema(schema.list_schema(text)),
         "Any": schema.any_schema(),
     }
 
-    def record(cls: type[Any]) -> Any:
-        names = [field.name for field in fields(cls)]
+
+@cache
+def line_reader() -> Any:
+    """Return what checks the types of a line and makes its verdicts."""
+    from pydantic_core import SchemaValidator
+    from pydantic_core import core_schema as schema
+
+    kinds = _types()
+    for cls in (Evidence, Verdict, Usage, Provenance):
         arguments = [
             schema.dataclass_field(field.name, kinds[str(field.type)], kw_only=True)
             for field in fields(cls)
         ]
         inner = schema.dataclass_args_schema(cls.__name__, arguments)
-        return schema.dataclass_schema(cls, inner, names, slots=True)
-
-    for cls in (Evidence, Verdict, Usage, Provenance):
-        kinds[cls.__name__] = record(cls)
-        kinds[f"tuple[{cls.__name__}, ...]"] = several(kinds[cls.__name__])
-    about: dict[str, Any] = {
-        **dict.fromkeys(("hash", "content_hash", "user_input"), maybe(text)),
-        **dict.fromkeys(("context_hashes", "retrieved_contexts"), maybe(schema.list_schema(text))),
+        names = [field.name for field in fields(cls)]
+        kinds[cls.__name__] = made = schema.dataclass_schema(cls, inner, names, slots=True)
+        kinds[f"tuple[{cls.__name__}, ...]"] = schema.tuple_schema([made], variadic_item_index=0)
+    about = {
+        **dict.fromkeys(("hash", "content_hash", "user_input"), kinds["str | None"]),
+        **dict.fromkeys(("context_hashes", "retrieved_contexts"), kinds["list | None"]),
     }
     sample = schema.typed_dict_schema(
         {name: schema.typed_dict_field(kind, required=False) for name, kind in about.items()},
@@ -295,8 +291,8 @@ def line_reader() -> SchemaValidator:
     )
     line = {
         **{field.name: kinds[str(field.type)] for field in fields(Score) if field.name != "counted"},
-        "metadata": mapping,
-        "sample": maybe(sample),
+        "metadata": kinds["dict"],
+        "sample": schema.nullable_schema(sample),
     }
     return SchemaValidator(
         schema.typed_dict_schema({name: schema.typed_dict_field(kind) for name, kind in line.items()})

@@ -15,12 +15,11 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from threading import Thread
-from typing import Any, cast
+from typing import Any
 
 from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.errors import CtxMetricsError, InputFileError, OutputFileError
 
-_PACKAGE = "ctxmetrics.agreement.labelling"
 _ADDRESS = "127.0.0.1"
 _PAGE = {
     "": ("page.html", "text/html; charset=utf-8"),
@@ -42,8 +41,6 @@ _HEADERS = {
 _TARGET = re.compile(r"/([^/?]*)/([^?]*)(?:\?number=([0-9]{1,9}))?")
 # Bytes of an answer: a number, a word and the names of contexts.
 _LONGEST_ANSWER = 64 * 1024
-# Seconds that a connection may say nothing.
-_PATIENCE = 30
 
 
 class LabelServer(ThreadingHTTPServer):
@@ -85,21 +82,18 @@ class LabelServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: LabelServer
     server_version, sys_version = "ctxmetrics", ""
     protocol_version = "HTTP/1.1"
-    timeout = _PATIENCE
-
-    @property
-    def _labels(self) -> LabelServer:
-        return cast("LabelServer", self.server)
+    timeout = 30  # seconds that a connection may say nothing
 
     def do_GET(self) -> None:
         """Send the page, a question or a verdict."""
         path, query = self._checked()
-        session = self._labels.session
+        session = self.server.session
         if path in _PAGE:
             name, kind = _PAGE[path]
-            self._send(HTTPStatus.OK, (files(_PACKAGE) / name).read_bytes(), kind)
+            self._send(HTTPStatus.OK, (files("ctxmetrics.agreement.labelling") / name).read_bytes(), kind)
         elif path == "question":
             number = session.next_after(-1) if query is None else query
             self._json(lambda: session.show(number))
@@ -113,8 +107,8 @@ class _Handler(BaseHTTPRequestHandler):
         path, _ = self._checked()
         if path is None:
             return
-        origin = self.headers.get("Origin", f"http://{self._labels.host}")
-        if origin != f"http://{self._labels.host}":
+        origin = self.headers.get("Origin", f"http://{self.server.host}")
+        if origin != f"http://{self.server.host}":
             self._refuse(HTTPStatus.FORBIDDEN)
         elif self.headers.get_content_type() != "application/json":
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
@@ -124,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(lambda: self._answered(data))
         elif path == "stop":
             self._json(dict)
-            self._labels.stop()
+            self.server.stop()
         else:
             self._refuse(HTTPStatus.NOT_FOUND)
 
@@ -132,8 +126,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the path behind the token and the number of the question that it asks for; None after a refusal."""
         found = _TARGET.fullmatch(self.path)
         token, path, number = found.groups() if found else ("", None, None)
-        right = secrets.compare_digest(token.encode(), self._labels.token.encode())
-        if not right or self.headers.get_all("Host") != [self._labels.host]:
+        right = secrets.compare_digest(token.encode(), self.server.token.encode())
+        if not right or self.headers.get_all("Host") != [self.server.host]:
             self._refuse(HTTPStatus.FORBIDDEN)
             return None, None
         return path, None if number is None else int(number)
@@ -151,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answered(self, data: dict[str, Any]) -> dict[str, Any]:
         number, answer, contexts = data.get("number"), data.get("answer"), data.get("contexts", [])
-        session = self._labels.session
+        session = self.server.session
         session.answer(
             number if type(number) is int else -1,
             str(answer),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -42,23 +42,22 @@ class Verdicts:
 
     def on(self, question: Question, sample: Sample) -> str:
         """Return the verdict on a question with its evidence, or why there is none."""
-        score = self._score(question, sample)
-        found = [verdict for verdict in (score.verdicts if score else ()) if verdict.id == question.item]
+        metric = KINDS[question.label][1]
+        if self._rows is None:
+            scores: Sequence[Score] = (metric().score(sample),)
+        else:
+            scores = row.scores if (row := self._rows.get(key_of(sample))) else ()
+        found = [
+            verdict
+            for score in scores
+            for verdict in score.verdicts
+            if score.metric.partition("(")[0] == metric.base_name and verdict.id == question.item
+        ]
         if not found or (question.text and found[0].text != question.text):
             return "The judge gave no verdict on this."
         word = {True: "yes", False: "no", None: "no verdict"}[found[0].value]
         why = line(found[0]).partition("\n")[2].strip()
         return f"{word}. {why}" if why else word
-
-    def _score(self, question: Question, sample: Sample) -> Score | None:
-        metric = KINDS[question.label][1]
-        if self._rows is None:
-            return metric().score(sample)
-        row = self._rows.get(key_of(sample))
-        scores = row.scores if row else ()
-        return next(
-            (score for score in scores if score.metric.partition("(")[0] == metric.base_name), None
-        )
 
 
 class Session:
