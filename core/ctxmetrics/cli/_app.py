@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from ctxmetrics._version import __version__
+from ctxmetrics.cli._options import with_options
 from ctxmetrics.cli._terminal import (
     BAD_INPUT,
     INTERRUPTED,
@@ -20,10 +21,9 @@ from ctxmetrics.cli.agree import agree
 from ctxmetrics.cli.cache import cache_app
 from ctxmetrics.cli.check_judge import check_judge
 from ctxmetrics.cli.compare import compare
-from ctxmetrics.cli.estimate import estimate
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
-from ctxmetrics.cli.score import demo, score
+from ctxmetrics.cli.score import demo, estimate, score
 from ctxmetrics.cli.spans import spans
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
@@ -46,7 +46,7 @@ for command in (
     spans,
     check_judge,
 ):
-    app.command()(command)
+    app.command()(with_options(command))
 app.add_typer(cache_app, name="cache")
 
 

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import TEXT, clean
+from ctxmetrics.cli._options import Gates
 from ctxmetrics.cli._terminal import message
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.results import Results
@@ -73,25 +74,24 @@ def name_and_value(option: str, text: str) -> tuple[str, float]:
     return name.strip(), value
 
 
-def gates_of(
-    metrics: Sequence[Metric], fail_under: Sequence[str] | None, min_pass_rate: Sequence[str] | None
-) -> list[Gate]:
-    """Read the gates of ``--fail-under`` and ``--min-pass-rate``.
+def gates_of(metrics: Sequence[Metric], given: Gates, payload: Payload | None) -> list[Gate]:
+    """Return the gates of ``--fail-under`` and ``--min-pass-rate``, and of a request to Aegis.
+
+    A request may say that a mean below the pass mark is a failure.
 
     Raises:
         ParameterError: One is no ``NAME=VALUE``, names no metric of the run, has a value outside of its scale, or is a
             pass rate of a metric without a pass mark.
     """
-    given = {"--fail-under": fail_under, "--min-pass-rate": min_pass_rate}
-    return [_gate(option, text, metrics) for option, texts in given.items() for text in texts or ()]
-
-
-def gates_asked(payload: Payload, metrics: Sequence[Metric]) -> list[Gate]:
-    """Return a gate a metric, where a request to Aegis says that a mean below the pass mark is a failure."""
+    options = {"--fail-under": given.fail_under, "--min-pass-rate": given.min_pass_rate}
+    blocking = metrics if payload is not None and payload.blocking else ()
     return [
-        Gate(metric.name, metric.pass_mark, text=f"is_blocking {metric.name}")
-        for metric in metrics
-        if payload.blocking and metric.pass_mark is not None
+        *(_gate(option, text, metrics) for option, texts in options.items() for text in texts or ()),
+        *(
+            Gate(metric.name, metric.pass_mark, text=f"is_blocking {metric.name}")
+            for metric in blocking
+            if metric.pass_mark is not None
+        ),
     ]
 
 

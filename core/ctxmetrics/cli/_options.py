@@ -1,32 +1,26 @@
-"""The arguments and options of the commands."""
+"""The arguments and options that several commands have, each written once.
+
+Options that belong together are a frozen dataclass, a group. A command takes the group as one parameter; `with_options`
+puts the options in its place for typer.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-File = Annotated[
-    Path,
-    typer.Argument(
-        help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .parquet, or a folder of a Hugging Face dataset.",
-        show_default=False,
-    ),
-]
-MetricNames = Annotated[
-    list[str] | None,
+from ctxmetrics.evaluation.options import DEFAULTS
+
+ConventionName = Annotated[
+    str | None,
     typer.Option(
-        "--metric",
-        "-m",
-        help="A metric, such as context_recall or 'context_recall(top_k=5)'. Repeatable.",
-    ),
-]
-JudgeName = Annotated[
-    str,
-    typer.Option(
-        "--judge",
-        help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list), or MODULE:NAME.",
+        "--convention", help="default, ragas, deepeval, axion, aegis or ru. Without it: that of --schema."
     ),
 ]
 BaseUrl = Annotated[
@@ -35,32 +29,129 @@ BaseUrl = Annotated[
         "--base-url", help="Another address of the provider or server, such as http://gpu:8000/v1."
     ),
 ]
-ConventionName = Annotated[
-    str | None,
-    typer.Option(
-        "--convention", help="default, ragas, deepeval, axion, aegis or ru. Without it: that of --schema."
-    ),
-]
-SchemaName = Annotated[
-    str | None,
-    typer.Option(
-        "--schema",
-        help="Whose field names the file has: ragas, deepeval, axion .. Without it they are found out.",
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map", help="COLUMN=FIELD, such as question=user_input or vars.q=user_input. Repeatable."
-    ),
-]
 CacheDir = Annotated[
     Path | None, typer.Option("--cache", help="Keep finished judgements in this directory.")
 ]
-Concurrency = Annotated[int, typer.Option("--max-concurrency", help="Requests in flight at most.")]
-Timeout = Annotated[float, typer.Option("--timeout", help="Seconds for one request.")]
 LabelsPath = Annotated[
     Path | None,
     typer.Option("--labels", help="People's answers: by `ctxmetrics label`, in FILE.labels.jsonl."),
 ]
 JUnitFile = Annotated[Path | None, typer.Option("--junit", help="Gates as JUnit XML: FILE.xml.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """The file of samples, and how it is read."""
+
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .parquet, or a folder of a Hugging Face dataset.",
+            show_default=False,
+        ),
+    ]
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose field names the file has: ragas, deepeval, axion .. Without it they are found out."
+        ),
+    ] = None
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", help="COLUMN=FIELD, such as question=user_input or vars.q=user_input. Repeatable."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be computed."""
+
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            help="A metric, such as context_recall or 'context_recall(top_k=5)'. Repeatable.",
+        ),
+    ] = None
+    convention: ConventionName = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judging:
+    """Who judges."""
+
+    judge: Annotated[
+        str,
+        typer.Option(
+            help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list), or MODULE:NAME."
+        ),
+    ] = "lexical"
+    base_url: BaseUrl = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gates:
+    """What must hold of a run, else the exit status is 1."""
+
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE: exit 1 if that mean is lower. Repeatable."),
+    ] = None
+    min_pass_rate: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=SHARE: exit 1 if fewer samples reach the pass mark. Repeatable."),
+    ] = None
+    max_doubtful: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="A share, such as 0.05: exit 1 if more of a metric's verdicts are weak, unverified, contradicted or "
+            "uncertain.",
+        ),
+    ] = None
+    junit: JUnitFile = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How many requests there are at a time."""
+
+    max_concurrency: Annotated[int, typer.Option(help="Requests in flight at most.")] = DEFAULTS[
+        "max_concurrency"
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedPace(Pace):
+    """How many requests there are at a time, and how long each may take."""
+
+    timeout: Annotated[float, typer.Option(help="Seconds for one request.")] = DEFAULTS["timeout"]
+
+
+def with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command as typer takes it: with the options of a group in the place of the group."""
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    shown: list[Parameter] = []
+    for name, parameter in signature(function, eval_str=True).parameters.items():
+        kind: Any = parameter.annotation
+        options = [parameter]
+        if is_dataclass(parameter.annotation):
+            options = list(signature(kind, eval_str=True).parameters.values())
+            groups[name] = (kind, [option.name for option in options])
+        shown += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
+
+    @wraps(function)
+    def command(**given: Any) -> None:
+        made = {
+            name: kind(**{option: given.pop(option) for option in options})
+            for name, (kind, options) in groups.items()
+        }
+        function(**given, **made)
+
+    command.__signature__ = Signature(shown)  # type: ignore[attr-defined]  # typer and inspect read it
+    command.__annotations__ = {}
+    return command

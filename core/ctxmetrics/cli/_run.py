@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from ctxmetrics.cli._options import Asked, Input
 from ctxmetrics.cli._terminal import collected_warnings, message
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
@@ -46,30 +47,48 @@ def convention_of(schema: str | None, convention: str | None) -> str:
     return convention or (schema if schema in CONVENTIONS else None) or "default"
 
 
-def sample_file(file: Path, schema: str | None, columns: Sequence[str] | None) -> RowFile[Sample]:
+def sample_file(source: Input) -> RowFile[Sample]:
     """Return the samples of a file, one at a time.
 
-    Args:
-        file: The file.
-        schema: The value of ``--schema``.
-        columns: The values of ``--map``, which say which column holds which field.
-
     Raises:
-        ParameterError: One of them is no ``COLUMN=FIELD``.
+        ParameterError: A ``--map`` is no ``COLUMN=FIELD``.
     """
     given = {}
-    for text in columns or ():
+    for text in source.columns or ():
         column, _, name = text.rpartition("=")
         if not column or not name:
             raise ParameterError(f"--map {text!r} must be COLUMN=FIELD, such as question=user_input.")
         given[column] = name
-    return read_samples(file, schema or AUTO, given)
+    return read_samples(source.file, source.schema or AUTO, given)
 
 
-def samples_of(file: RowFile[Sample]) -> list[Sample]:
+def samples_of(source: Input | RowFile[Sample]) -> list[Sample]:
     """Read all samples of a file, and say what was decided about its columns."""
     with collected_warnings():
-        return list(file)
+        return list(sample_file(source) if isinstance(source, Input) else source)
+
+
+def task_of(
+    source: Input, asked: Asked, judge: Judge, *, listed: bool = True
+) -> tuple[Any, list[Metric], Payload | None]:
+    """Return samples, metrics, and what a request to Aegis says beside them, where the file is one.
+
+    Args:
+        source: The file. Its samples are a list, or are read as the run goes on.
+        asked: What is asked; without ``--metric`` what a request to Aegis asks for, else every metric that fits.
+        judge: Who will judge.
+        listed: Whether a list is needed; it is, to look for the metrics that fit.
+    """
+    file, convention = sample_file(source), convention_of(source.schema, asked.convention)
+    payload = file.payload
+    samples = samples_of(file) if listed or not asked.metric else file
+    if asked.metric:
+        metrics = [metric_of(name, convention) for name in asked.metric]
+    elif payload is not None and payload.metrics:
+        metrics = metrics_asked(payload, convention)
+    else:
+        metrics = metrics_fitting(list(samples), convention, judge, file.reading.unread)
+    return samples, metrics, payload
 
 
 def judge_of(name: str, base_url: str | None) -> Judge:
@@ -162,22 +181,16 @@ def _no_such_judge(name: str, providers: Sequence[str]) -> str:
     return f"--judge {name!r} is unknown.{meant} Write lexical, PROVIDER/MODEL or MODULE:NAME; the providers: {', '.join(providers)}."
 
 
-def metrics_of(
-    names: Sequence[str] | None,
-    samples: Sequence[Sample],
-    convention: str,
-    judge: Judge,
-    unread: Sequence[str] = (),
+def metrics_fitting(
+    samples: Sequence[Sample], convention: str, judge: Judge, unread: Sequence[str]
 ) -> list[Metric]:
-    """Return the metrics of ``--metric``, else every metric whose fields some sample has.
+    """Return every metric whose fields some sample has.
 
     Facts are counted where no sample has a reference.
 
     Raises:
-        ParameterError: There is no such metric, or none fits; ``unread`` are the lists of the file that are no field.
+        ParameterError: None fits; ``unread`` are the lists of the file that are no field.
     """
-    if names:
-        return [metric_of(name, convention) for name in names]
     fitting = []
     referred = any(sample.reference is not None for sample in samples)
     facts = any(sample.reference_facts is not None for sample in samples)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ctxmetrics.cli._options import BaseUrl, Concurrency, Timeout
+from ctxmetrics.cli._options import BaseUrl, TimedPace
 from ctxmetrics.cli._terminal import STOPPED, collected_warnings, message, print_result
 from ctxmetrics.errors import JudgeError
 
@@ -19,13 +19,10 @@ def check_judge(
             help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list), or MODULE:NAME."
         ),
     ],
+    pace: TimedPace,
     base_url: BaseUrl = None,
-    repetitions: Annotated[
-        int, typer.Option("--repetitions", help="How often each sample is judged.")
-    ] = 3,
-    max_concurrency: Concurrency = 16,
-    timeout: Timeout = 120.0,
-    format: Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")] = "text",  # noqa: A002 - the option's name
+    repetitions: Annotated[int, typer.Option(help="How often each sample is judged.")] = 3,
+    format: Annotated[Literal["text", "json"], typer.Option(help="text or json.")] = "text",  # noqa: A002 - the option's name
 ) -> None:
     """Let a judge judge labelled samples that come with the library, and compare it with their labels."""
     from ctxmetrics.agreement.check_judge import check_judge as check
@@ -34,13 +31,7 @@ def check_judge(
     judging = judge_of(judge, base_url)
     try:
         with collected_warnings() as warnings:
-            found = check(
-                judging,
-                repetitions=repetitions,
-                announce=message,
-                max_concurrency=max_concurrency,
-                timeout=timeout,
-            )
+            found = check(judging, repetitions=repetitions, announce=message, **vars(pace))
             warnings.clear()  # what was found says it
     except JudgeError as error:
         message(f"ctxmetrics: {error}")

@@ -7,12 +7,13 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics.cli._options import Columns, File, LabelsPath, SchemaName
+from ctxmetrics.cli._options import Input, LabelsPath
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
 
@@ -26,46 +27,44 @@ _SEEDS = 2**32
 _MOST = 50
 
 
-def label(
-    file: File,
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """Which samples are drawn."""
+
     n: Annotated[
-        int | None,
-        typer.Option("--n", help="How many samples to draw: 50, or as many as were drawn before."),
-    ] = None,
+        int | None, typer.Option(help="How many samples to draw: 50, or as many as were drawn before.")
+    ] = None
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed", help="Where the random numbers begin. Without it: a random one, which is kept."
-        ),
-    ] = None,
+        typer.Option(help="Where the random numbers begin. Without it: a random one, which is kept."),
+    ] = None
     by: Annotated[
         str | None,
         typer.Option(
-            "--by",
-            help="Draw as many of each value of this key, such as metadata.topic, and keep weights.",
+            help="Draw as many of each value of this key, such as metadata.topic, and keep weights."
         ),
-    ] = None,
+    ] = None
+
+
+def label(
+    source: Input,
+    drawing: Drawing,
     ask: Annotated[
         list[str] | None,
-        typer.Option("--ask", help="unit_supported or context_useful; without it, both. Repeatable."),
+        typer.Option(help="unit_supported or context_useful; without it, both. Repeatable."),
     ] = None,
-    annotator: Annotated[
-        str, typer.Option("--annotator", help="Who answers, where several people do.")
-    ] = "anonymous",
+    annotator: Annotated[str, typer.Option(help="Who answers, where several people do.")] = "anonymous",
     labels: LabelsPath = None,
     verdicts: Annotated[
         Path | None,
         typer.Option(
-            "--verdicts",
-            help="Verdicts to show on request: a file of --out. Without it: the embedded judge's.",
+            help="Verdicts to show on request: a file of --out. Without it: the embedded judge's."
         ),
     ] = None,
-    schema: SchemaName = None,
-    columns: Columns = None,
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Ask in the terminal: no browser, no server.")
     ] = False,
-    port: Annotated[int, typer.Option("--port", help="Of the page on 127.0.0.1; 0: a free one.")] = 0,
+    port: Annotated[int, typer.Option(help="Of the page on 127.0.0.1; 0: a free one.")] = 0,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the page's address and open nothing.")
     ] = False,
@@ -73,17 +72,17 @@ def label(
     """Label a random part of the samples by hand, on a page of this machine; agree reads the answers."""
     from ctxmetrics.agreement.labelling.draw import LabelsFile, samples_by_key
     from ctxmetrics.agreement.labelling.session import Session, Verdicts
-    from ctxmetrics.cli._run import sample_file, samples_of
+    from ctxmetrics.cli._run import samples_of
     from ctxmetrics.comparison.answers import ASKED
     from ctxmetrics.evaluation.results import Results
 
     if wrong := [name for name in ask or () if name not in ASKED]:
         raise ParameterError(f"--ask {wrong[0]!r} must be one of {', '.join(ASKED)}.")
-    samples = samples_by_key(samples_of(sample_file(file, schema, columns)))
+    file, samples = source.file, samples_by_key(samples_of(source))
     path = labels or file.with_name(file.name + ".labels.jsonl")
     answers = LabelsFile(path)
     judged = Verdicts(None if verdicts is None else Results.from_jsonl(verdicts))
-    _draw(answers, samples, n=n, seed=seed, by=by)
+    _draw(answers, samples, drawing)
     then = f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}"
     session = Session(
         samples, answers, annotator=annotator, labels=ask or ASKED, verdicts=judged, then=then
@@ -107,21 +106,20 @@ def _counted(session: Session, who: str) -> Iterator[None]:
         print_result(f"{who} answered {said}; {found['open']} of {found['questions']} questions are open")
 
 
-def _draw(
-    answers: LabelsFile, samples: Mapping[Key, Sample], *, n: int | None, seed: int | None, by: str | None
-) -> None:
+def _draw(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -> None:
     """Draw the samples, or go on with the draw of the file, which a larger ``--n`` continues."""
     from ctxmetrics.agreement.labelling.draw import draw
 
-    earlier = answers.draw
+    n, earlier = given.n, answers.draw
     if earlier is None:
-        chosen = secrets.randbelow(_SEEDS) if seed is None else seed
-        answers.begin(draw(samples, _MOST if n is None else n, seed=chosen, by=by))
+        seed = secrets.randbelow(_SEEDS) if given.seed is None else given.seed
+        answers.begin(draw(samples, _MOST if n is None else n, seed=seed, by=given.by))
     else:
-        for option, given, kept in (("--seed", seed, earlier.seed), ("--by", by, earlier.by)):
-            if given not in (None, kept):
+        pairs = (("--seed", given.seed, earlier.seed), ("--by", given.by, earlier.by))
+        for option, asked, kept in pairs:
+            if asked not in (None, kept):
                 raise ParameterError(
-                    f"{option} {given}: {answers.path} was begun with {option} {kept}. Leave it out to go on, "
+                    f"{option} {asked}: {answers.path} was begun with {option} {kept}. Leave it out to go on, "
                     "or choose another file with --labels."
                 )
         if n is not None and n > len(earlier.drawn):

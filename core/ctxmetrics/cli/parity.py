@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ctxmetrics.cli._options import Columns, ConventionName, File, MetricNames, SchemaName
+from ctxmetrics.cli._options import Asked, Input
 from ctxmetrics.cli._terminal import GATE_FAILED, message, print_result
 from ctxmetrics.errors import InputFileError, install_command
 
@@ -19,23 +19,17 @@ _UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
 
 
 def parity(
-    file: File,
-    metric: MetricNames = None,
-    convention: ConventionName = None,
-    schema: SchemaName = None,
-    columns: Columns = None,
+    source: Input,
+    asked: Asked,
     numbers: Annotated[bool, typer.Option("--numbers", help="Also print every value.")] = False,
 ) -> None:
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.parity import compare
     from ctxmetrics.adapting.runners import aside
-    from ctxmetrics.cli._run import convention_of, metrics_of, sample_file, samples_of
+    from ctxmetrics.cli._run import task_of
     from ctxmetrics.metrics.judged import default_judge
 
-    convention = convention_of(schema, convention)
-    source = sample_file(file, schema, columns)
-    samples = samples_of(source)
-    metrics = metrics_of(metric, samples, convention, default_judge(), source.reading.unread)
+    samples, metrics, _ = task_of(source, asked, default_judge())
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
     with (
         contextlib.redirect_stdout(sys.stderr),

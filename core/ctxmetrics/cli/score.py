@@ -1,28 +1,17 @@
-"""``ctxmetrics score``, and ``ctxmetrics demo``, which scores sample data."""
+"""``ctxmetrics score``; ``estimate``, which counts what it will cost; ``demo``, which scores sample data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics.cli._options import (
-    BaseUrl,
-    CacheDir,
-    Columns,
-    Concurrency,
-    ConventionName,
-    File,
-    JudgeName,
-    JUnitFile,
-    MetricNames,
-    SchemaName,
-    Timeout,
-)
+from ctxmetrics.cli._options import Asked, CacheDir, Gates, Input, Judging, Pace, TimedPace
 from ctxmetrics.cli._terminal import collected_warnings, colored, leave, message, print_result
 from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.evaluation.options import DEFAULTS
 
 if TYPE_CHECKING:
     from ctxmetrics.evaluation.engine import Evaluation
@@ -35,24 +24,22 @@ _PLACES = (
     Path(__file__).parents[3] / "examples" / "handbook.jsonl",
 )
 
+_ASSUMED_SECONDS = 3.0
 
-def score(
-    file: File,
-    metric: MetricNames = None,
-    judge: JudgeName = "lexical",
-    base_url: BaseUrl = None,
-    convention: ConventionName = None,
-    schema: SchemaName = None,
-    columns: Columns = None,
-    out: Annotated[Path | None, typer.Option("--out", help="One JSON line a sample and metric.")] = None,
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What is written beside the text that is printed, and kept for a later run."""
+
+    out: Annotated[Path | None, typer.Option(help="One JSON line a sample and metric.")] = None
     keep_texts: Annotated[
         bool,
         typer.Option(
             "--keep-texts", help="Write all fields of the samples to --out, not hashes of them."
         ),
-    ] = False,
-    report: Annotated[Path | None, typer.Option("--report", help="A page to read: FILE.html.")] = None,
-    cache: CacheDir = None,
+    ] = False
+    report: Annotated[Path | None, typer.Option(help="A page to read: FILE.html.")] = None
+    cache: CacheDir = None
     resume: Annotated[
         bool,
         typer.Option(
@@ -60,91 +47,102 @@ def score(
             help="Go on after a run that was stopped: its rows are in OUT.part, its judgements in the cache "
             "(default: OUT.cache).",
         ),
-    ] = False,
-    max_concurrency: Concurrency = 16,
-    timeout: Timeout = 120.0,
+    ] = False
+
+
+def score(
+    source: Input,
+    asked: Asked,
+    judging: Judging,
+    output: Output,
+    pace: TimedPace,
+    gates: Gates,
     max_calls: Annotated[
-        int | None, typer.Option("--max-calls", help="Requests in all; the rest is not judged.")
-    ] = None,
+        int | None, typer.Option(help="Requests in all; the rest is not judged.")
+    ] = DEFAULTS["max_calls"],
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Tokens in all; the rest is not judged.")
-    ] = None,
-    fail_under: Annotated[
-        list[str] | None,
-        typer.Option("--fail-under", help="NAME=VALUE: exit 1 if that mean is lower. Repeatable."),
-    ] = None,
-    min_pass_rate: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--min-pass-rate", help="NAME=SHARE: exit 1 if fewer samples reach the pass mark. Repeatable."
-        ),
-    ] = None,
-    max_doubtful: Annotated[
-        float | None,
-        typer.Option(
-            "--max-doubtful",
-            min=0,
-            max=1,
-            help="A share, such as 0.05: exit 1 if more of a metric's verdicts are weak, unverified, contradicted or "
-            "uncertain.",
-        ),
-    ] = None,
-    junit: JUnitFile = None,
-    show: Annotated[
-        int, typer.Option("--show", help="Explain so many of the lowest scores of each metric.")
-    ] = 0,
+        int | None, typer.Option(help="Tokens in all; the rest is not judged.")
+    ] = DEFAULTS["max_tokens"],
+    show: Annotated[int, typer.Option(help="Explain so many of the lowest scores of each metric.")] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.cli._gates import doubtful, fenced, gates_asked, gates_of, outcomes_of, tell_ci
-    from ctxmetrics.cli._run import (
-        convention_of,
-        judge_of,
-        metrics_asked,
-        metrics_of,
-        sample_file,
-        samples_of,
-    )
+    from ctxmetrics.cli._gates import doubtful, fenced, gates_of, outcomes_of, tell_ci
+    from ctxmetrics.cli._run import judge_of, task_of
     from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.report.report import render_text
 
-    convention = convention_of(schema, convention)
-    outputs = {"--out": out, "--report": report, "--junit": junit}
-    cache = _cache_of(file, outputs, cache, judge, resume=resume)
-    judging = judge_of(judge, base_url)
+    out = output.out
+    cache = _cache_of(source.file, output, gates.junit, judging.judge)
+    judge = judge_of(judging.judge, judging.base_url)
     if out is not None and out.suffix.lower() == ".parquet":
         raise ParameterError(f"--out {out}: rows are JSON lines. Write --out FILE.jsonl.")
-    keep = report is not None or show > 0 or out is None
-    source = sample_file(file, schema, columns)
-    payload = source.payload
-    samples: Any = samples_of(source) if keep or not metric else source
-    unread = () if metric else source.reading.unread
-    asked = [] if metric or payload is None else metrics_asked(payload, convention)
-    metrics = asked or metrics_of(metric, samples, convention, judging, unread)
-    gates = gates_of(metrics, fail_under, min_pass_rate)
+    keep = output.report is not None or show > 0 or out is None
+    samples, metrics, payload = task_of(source, asked, judge, listed=keep)
+    bars = gates_of(metrics, gates, None if asked.metric else payload)
     if payload is not None:
-        gates += [] if metric else gates_asked(payload, metrics)
-        _tell_unused(payload, judge, chosen=bool(metric))
+        _tell_unused(payload, judging.judge, chosen=bool(asked.metric))
     run = Evaluation(
         samples,
         metrics,
-        judge=judging,
+        judge=judge,
         in_caller=True,
         keep=keep,
-        resume=resume,
+        resume=output.resume,
         out=out,
         cache=cache,
-        max_concurrency=max_concurrency,
-        timeout=timeout,
         max_calls=max_calls,
         max_tokens=max_tokens,
-        keep_texts=keep_texts,
+        keep_texts=output.keep_texts,
+        **vars(pace),
     )
-    results = _run(run, file)
+    results = _run(run, source.file)
     print_result(render_text(results.report(curves=False), lowest=show, color=colored()))
-    _write_report(results, report)
-    outcomes = [*outcomes_of(gates, results), *doubtful(max_doubtful, results)]
-    failed = tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), junit)
-    leave(results, judging, out=out, failed_gates=failed)
+    _write_report(results, output.report)
+    outcomes = [*outcomes_of(bars, results), *doubtful(gates.max_doubtful, results)]
+    failed = tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), gates.junit)
+    leave(results, judge, out=out, failed_gates=failed)
+
+
+def estimate(
+    source: Input,
+    asked: Asked,
+    judging: Judging,
+    pace: Pace,
+    cache: CacheDir = None,
+    request_seconds: Annotated[
+        float | None, typer.Option(min=0, help="How long one request takes; 3 is assumed.")
+    ] = None,
+    price_in: Annotated[
+        float | None, typer.Option(min=0, help="Dollars for a million tokens that are sent.")
+    ] = None,
+    price_out: Annotated[
+        float | None, typer.Option(min=0, help="Dollars for a million tokens that are received.")
+    ] = None,
+) -> None:
+    """Count the calls and tokens of a run before it is paid."""
+    from ctxmetrics._runtime.cache import FILE_NAME
+    from ctxmetrics.cli._run import judge_of, task_of
+    from ctxmetrics.evaluation.estimate import estimate as count
+
+    if (price_in is None) != (price_out is None):
+        raise ParameterError("--price-in and --price-out belong together. Give both.")
+    judge = judge_of(judging.judge, judging.base_url)
+    samples, metrics, _ = task_of(source, asked, judge)
+    # Counting makes no cache.
+    kept = cache if cache is not None and (cache / FILE_NAME).is_file() else None
+    found = count(samples, metrics, judge=judge, cache=kept)
+    lines = [str(found)]
+    if found.calls:
+        each = _ASSUMED_SECONDS if request_seconds is None else request_seconds
+        assumed = " (assumed; give --request-seconds)" if request_seconds is None else ""
+        seconds, most = found.seconds(pace.max_concurrency, each), pace.max_concurrency
+        lines.append(f"about {seconds:,.0f} s: {most} requests at a time, {each:g} s each{assumed}")
+        lines.append(
+            "dollars: give --price-in and --price-out, the prices of a million tokens"
+            if price_in is None or price_out is None
+            else f"about ${found.cost(price_in, price_out):,.4f}"
+        )
+    print_result("\n".join(lines))
 
 
 def demo(
@@ -158,13 +156,11 @@ def demo(
         raise InputFileError(
             "the sample data is missing from this installation; install ctxmetrics again."
         )
-    score(samples, report=report, show=1)
+    score(Input(file=samples), Asked(), Judging(), Output(report=report), TimedPace(), Gates(), show=1)
     message(f"the report: {report}")
 
 
-def _cache_of(
-    file: Path, outputs: Mapping[str, Path | None], cache: Path | None, judge: str, *, resume: bool
-) -> Path | None:
+def _cache_of(source: Path, output: Output, junit: Path | None, judge: str) -> Path | None:
     """Return the cache of a run: where none is given, that of an LLM judge stands beside --out.
 
     Raises:
@@ -174,15 +170,15 @@ def _cache_of(
     from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.evaluation.writer import check_outputs
 
-    out = outputs["--out"]
-    if cache is None and (resume or judge != "lexical") and out is not None:
+    out, cache = output.out, output.cache
+    if cache is None and (output.resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
-    if resume and cache is None:
+    if output.resume and cache is None:
         raise ParameterError(
             "--resume needs --out FILE or --cache DIR: that is where the judgements are."
         )
-    inputs = {"FILE": file, "--cache": None if cache is None else cache / FILE_NAME}
-    check_outputs(outputs, inputs)
+    outputs = {"--out": out, "--report": output.report, "--junit": junit}
+    check_outputs(outputs, {"FILE": source, "--cache": None if cache is None else cache / FILE_NAME})
     return cache
 
 

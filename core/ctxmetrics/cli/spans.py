@@ -7,33 +7,29 @@ from typing import Annotated
 
 import typer
 
-from ctxmetrics.cli._options import Columns, File, SchemaName
+from ctxmetrics.cli._options import Input
 from ctxmetrics.cli._terminal import GATE_FAILED, message, print_result
 from ctxmetrics.errors import ParameterError
 
 
 def spans(
-    file: File,
+    source: Input,
     sources: Annotated[
-        Path | None, typer.Option("--sources", help="The folder of the texts that were cut into chunks.")
+        Path | None, typer.Option(help="The folder of the texts that were cut into chunks.")
     ] = None,
     chunks: Annotated[
         Path | None,
         typer.Option(
-            "--chunks",
-            help="Ids of FILE become spans: documents with id, source and start_index, one JSON object a line.",
+            help="Ids of FILE become spans: documents with id, source and start_index, one JSON object a line."
         ),
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="What people marked becomes the reference: by `ctxmetrics label`."),
+        typer.Option(help="What people marked becomes the reference: by `ctxmetrics label`."),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The samples with their ids: FILE.jsonl. Without it: stdout."),
+        Path | None, typer.Option(help="The samples with their ids: FILE.jsonl. Without it: stdout.")
     ] = None,
-    schema: SchemaName = None,
-    columns: Columns = None,
     fail_missing: Annotated[
         bool,
         typer.Option(
@@ -44,17 +40,15 @@ def spans(
 ) -> None:
     """Write where contexts stand as their ids, SOURCE#char=START,END: found in sources, or known of chunks and answers."""
     from ctxmetrics.agreement.span_labels import with_found_spans, with_known_spans
-    from ctxmetrics.cli._run import sample_file, samples_of
+    from ctxmetrics.cli._run import samples_of
     from ctxmetrics.evaluation.writer import check_outputs, json_line, write_whole
 
     if sources is None and chunks is None and labels is None:
         raise ParameterError(
             "spans: give --sources DIR, --chunks FILE or --labels FILE, which say where texts stand."
         )
-    given = {"FILE": file, "--chunks": chunks, "--labels": labels}
-    check_outputs({"--out": out}, {name: path for name, path in given.items() if path is not None})
-    samples = samples_of(sample_file(file, schema, columns))
-    samples, problems = with_known_spans(samples, chunks, labels)
+    check_outputs({"--out": out}, {"FILE": source.file, "--chunks": chunks, "--labels": labels})
+    samples, problems = with_known_spans(samples_of(source), chunks, labels)
     told = f"{len(samples)} samples, {len(problems)} ids and answers without a span."
     if sources is not None:
         samples, missing, told = with_found_spans(samples, sources)
