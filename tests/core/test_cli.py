@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from typer.main import get_command
 
 from ctxmetrics import __version__
 from ctxmetrics.cli import app
+from ctxmetrics.cli._options import Input, TimedPace, with_options
 from ctxmetrics.evaluation.options import DEFAULTS
 from ctxmetrics.evaluation.writer import OutFile
 from support import FakeOpenAIServer, Fault, answer_from
@@ -257,7 +259,9 @@ def test_bad_usage(tmp_path: Path) -> None:
     assert "convention='rags' is unknown" in refused("score", file, "--convention", "rags")
     assert "schema='rags' is unknown" in refused("score", file, "--schema", "rags")
     assert "--judge 'gpt' is unknown" in refused("score", file, "--judge", "gpt")
-    assert "no metric of this run is named 'x'" in refused("score", file, "--fail-under", "x=1")
+    assert "'x': no metric is named so. There are: context_recall" in refused(
+        "score", file, "--fail-under", "x=1"
+    )
     assert "must be NAME=VALUE" in refused("score", file, "--fail-under", "context_recall")
     assert "unit='sentence'" in refused("score", file, "--convention", "axion")
     assert "needs --out FILE or --cache DIR" in refused("score", file, "--resume")
@@ -906,3 +910,28 @@ def test_options_of_a_run_have_the_same_defaults_on_the_command_line() -> None:
         "max_concurrency", "cache", "timeout", "max_calls", "max_tokens", "out", "keep_texts"
     }  # fmt: skip
     assert given == {place: DEFAULTS[place[1]] for place in given}
+
+
+def test_the_options_of_a_group_stand_in_the_place_of_its_parameter() -> None:
+    given: list[object] = []
+
+    def command(source: Input, pace: TimedPace, number: int = 1) -> None:
+        given.extend((source, pace, number))
+
+    shown = with_options(command)
+    names = ["file", "schema", "columns", "max_concurrency", "timeout", "number"]
+    assert list(signature(shown).parameters) == names
+    shown(file=HANDBOOK, schema="ragas", columns=None, max_concurrency=3, timeout=2.0, number=4)
+    assert given == [
+        Input(file=HANDBOOK, schema="ragas"), TimedPace(max_concurrency=3, timeout=2.0), 4
+    ]  # fmt: skip
+
+
+def test_help_and_default_of_shared_options_are_the_same_in_every_command() -> None:
+    seen: dict[str, tuple[object, ...]] = {}
+    for command in get_command(app).commands.values():
+        for option in command.params:
+            if option.name in {"schema", "columns", "base_url", "max_concurrency", "timeout", "cache"}:
+                shape = (option.help, tuple(option.opts), option.default, option.multiple)
+                assert seen.setdefault(option.name, shape) == shape
+    assert len(seen) == 6

@@ -672,7 +672,7 @@ def test_other_metrics_of_the_file_change_nothing():
     assert named["context_recall"].p_adjusted == pytest.approx(2 * one["context_recall"].p, rel=1e-9)
     with pytest.raises(ParameterError, match=r"this metric is secondary; .* --metric context_recall\("):
         gated(named, "context_recall(top_k=2)", 0.1, "--max-drop")
-    with pytest.raises(ParameterError, match="metric 'mine': no metric of this comparison is named so"):
+    with pytest.raises(ParameterError, match="metric 'mine': no metric is named so"):
         beside[0].compare(beside[1], metrics=["mine"])
 
 

@@ -24,6 +24,7 @@ from ctxmetrics import (
     estimate,
     evaluate,
 )
+from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.llm.judge import forget
@@ -125,7 +126,8 @@ def test_what_the_cache_holds_is_free_and_the_cache_stays_as_it_is(server, tmp_p
 
 
 def test_with_a_cache_nothing_is_paid_twice_however_much_is_judged_between(tmp_path, monkeypatch):
-    monkeypatch.setattr("ctxmetrics.evaluation.estimate.MEMORY", 2)
+    small = Memo(2, lambda answer: answer.complete)
+    monkeypatch.setattr("ctxmetrics.judges.llm.judge._memo", small)
     judge = ScriptedJudge(answer_from(), name="labels")
     twice = unnamed(handbook()[:20]) * 2
     kept = estimate(twice, METRICS, judge=judge, cache=tmp_path).calls

@@ -49,6 +49,12 @@ class Memo(Generic[T]):
         """Forget every finished answer."""
         self._finished.clear()
 
+    def copy(self) -> Memo[T]:
+        """Return a memory of its own with what is finished here."""
+        other = Memo(self._max, self._keep)
+        other._finished.update(self._finished)
+        return other
+
     def peek(self, key: Hashable) -> T | None:
         """Return the finished answer or None, and leave its place in the order of use."""
         return self._finished.get(key)

@@ -17,10 +17,9 @@ from ctxmetrics.cli._terminal import (
     needs_a_command,
     print_result,
 )
-from ctxmetrics.cli.agree import agree
 from ctxmetrics.cli.cache import cache_app
-from ctxmetrics.cli.check_judge import check_judge
 from ctxmetrics.cli.compare import compare
+from ctxmetrics.cli.judges import agree, check_judge
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
 from ctxmetrics.cli.score import demo, estimate, score
@@ -67,10 +66,8 @@ def main() -> NoReturn:
     try:
         status = app(standalone_mode=False)
         print_result(None)
-    except OutputFileError as error:
-        _fail(str(error), STOPPED)
     except CtxMetricsError as error:
-        _fail(str(error), BAD_INPUT)
+        _fail(str(error), STOPPED if isinstance(error, OutputFileError) else BAD_INPUT)
     except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted", INTERRUPTED)
     except Exception as error:

@@ -96,8 +96,11 @@ def gates_of(metrics: Sequence[Metric], given: Gates, payload: Payload | None) -
 
 
 def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
+    from ctxmetrics.comparison.compare import named
+
     name, value = name_and_value(option, text)
-    metric, written = _metric(option, text, name, metrics), f"{option} {text}"
+    of_run = {metric.name: metric for metric in metrics}
+    metric, written = of_run[named(list(of_run), name, option)], f"{option} {text}"
     rate, scale = option == "--min-pass-rate", metric.rules.scale
     if rate and not 0 <= value <= 1:
         raise ParameterError(f"{option} {text!r}: a pass rate is a share from 0 to 1, such as 0.9.")
@@ -114,19 +117,6 @@ def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
             f"note: {written}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
         )
     return Gate(metric.name, value, rate, written)
-
-
-def _metric(option: str, text: str, name: str, metrics: Sequence[Metric]) -> Metric:
-    """Return the metric of a name, which may leave out the parameters where only one metric has it."""
-    found = [item for item in metrics if item.name == name] or [
-        item for item in metrics if item.base_name == name
-    ]
-    if len(found) != 1:
-        raise ParameterError(
-            f"{option} {text!r}: {'several metrics' if found else 'no metric'} of this run "
-            f"{'are' if found else 'is'} named {name!r}. It has: {', '.join(item.name for item in metrics)}."
-        )
-    return found[0]
 
 
 def outcomes_of(gates: Sequence[Gate], results: Results) -> list[Outcome]:
@@ -214,16 +204,12 @@ def _junit(outcomes: Sequence[Outcome], suite: str) -> str:
         f'<testsuites><testsuite name={quoteattr(suite)} tests="{len(outcomes)}" failures="{failed}" errors="0" skipped="0">',
     ]
     for item in outcomes:
-        lines.append(f"<testcase classname={quoteattr(suite)} name={_attribute(item.gate)}>")
+        lines.append(f"<testcase classname={quoteattr(suite)} name={quoteattr(visible(item.gate))}>")
         if item.problem is not None:
             text = escape("\n".join(visible(line) for line in (item.problem, *item.samples)))
-            lines.append(f"<failure message={_attribute(item.problem)}>{text}</failure>")
+            lines.append(f"<failure message={quoteattr(visible(item.problem))}>{text}</failure>")
         lines.append("</testcase>")
     return "\n".join([*lines, "</testsuite></testsuites>", ""])
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(visible(text))
 
 
 def _add_to_summary(place: Path, outcomes: Sequence[Outcome], summary: str) -> None:

@@ -129,21 +129,13 @@ def _lexical(given: str) -> Judge:
     """Return the embedded judge with parameters such as ``min_coverage=.5``, put apart by commas."""
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
-    names = [one.name for one in fields(LexicalJudge) if one.name != "contradiction"]
-    parts = (part.partition("=") for part in given.split(",") if part)
-    values = {name: value for name, _, value in parts}
+    names = [one.name for one in fields(LexicalJudge)]
     try:
-        numbers: dict[str, Any] = {
-            name: int(value) if name == "max_sentences" else float(value)
-            for name, value in values.items()
-        }
-        return LexicalJudge(**numbers)
-    except ParameterError:
-        raise
-    except (TypeError, ValueError) as error:
+        return LexicalJudge(**parsed(f"lexical({given})")[1])
+    except (TypeError, ParameterError) as error:
         raise ParameterError(
-            f"--judge lexical:{given}: write lexical:min_coverage=.5; the parameters: {', '.join(names)}."
-        ) from error
+            f"--judge lexical:{given}: {error} (write lexical:min_coverage=.5; the parameters: {', '.join(names)})"
+        ) from None
 
 
 def _own_judge(name: str, module: str, attribute: str) -> Judge:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -71,9 +70,9 @@ def label(
 ) -> None:
     """Label a random part of the samples by hand, on a page of this machine; agree reads the answers."""
     from ctxmetrics.agreement.labelling.draw import LabelsFile, samples_by_key
-    from ctxmetrics.agreement.labelling.session import Session, Verdicts
+    from ctxmetrics.agreement.labelling.session import Session, Verdicts, run_in_terminal
     from ctxmetrics.cli._run import samples_of
-    from ctxmetrics.comparison.answers import ASKED
+    from ctxmetrics.comparison.answers import ANSWERS, ASKED
     from ctxmetrics.evaluation.results import Results
 
     if wrong := [name for name in ask or () if name not in ASKED]:
@@ -87,23 +86,17 @@ def label(
     session = Session(
         samples, answers, annotator=annotator, labels=ask or ASKED, verdicts=judged, then=then
     )
-    with _counted(session, f"{path}: {annotator}"):
+    try:
         if terminal:
-            _in_terminal(session)
+            run_in_terminal(session, sys.stdin.readline, print_result)
         else:
             _on_page(session, port, browser=not no_browser)
-
-
-@contextmanager
-def _counted(session: Session, who: str) -> Iterator[None]:
-    """Print what was answered when the session ends, however it ends."""
-    try:
-        yield
     finally:
         found = session.counts()
-        names = ("yes", "no", "cannot_say", "skipped")
-        said = ", ".join(f"{found[name]} {name.replace('_', ' ')}" for name in names)
-        print_result(f"{who} answered {said}; {found['open']} of {found['questions']} questions are open")
+        said = ", ".join(f"{found[name]} {name.replace('_', ' ')}" for name in ANSWERS)
+        print_result(
+            f"{path}: {annotator} answered {said}; {found['open']} of {found['questions']} questions are open"
+        )
 
 
 def _draw(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -> None:
@@ -130,19 +123,6 @@ def _draw(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) ->
     if n is not None and len(drawn) != n:
         why = "there are no more that can be labelled" if len(drawn) < n else "an earlier draw goes on"
         message(f"note: {len(drawn)} samples are drawn, not {n}: {why}")
-
-
-def _in_terminal(session: Session) -> None:
-    from ctxmetrics.agreement.labelling.session import run_in_terminal
-
-    def read() -> str:
-        print_result(None)
-        line = sys.stdin.readline()
-        if not line:
-            raise EOFError
-        return line
-
-    run_in_terminal(session, read, print_result)
 
 
 def _on_page(session: Session, port: int, *, browser: bool) -> None:

@@ -141,8 +141,7 @@ def named(names: Sequence[str], name: str, option: str) -> str:
     ]
     if len(items) != 1:
         raise ParameterError(
-            f"{option} {name!r}: {'several metrics' if items else 'no metric'} of this comparison "
-            f"{'are' if items else 'is'} named so. It has: {', '.join(names)}."
+            f"{option} {name!r}: {'several metrics are' if items else 'no metric is'} named so. There are: {', '.join(names)}."
         )
     return items[0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -12,14 +12,12 @@ from typing import Any
 from ctxmetrics._frozen import Plain
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.cache import Store, opened
-from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.curve import CHARACTERS_A_TOKEN
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.lexical.judge import LexicalJudge
-from ctxmetrics.judges.llm.encoding import Answer
-from ctxmetrics.judges.llm.judge import MEMORY, LLMJudge, remembered
+from ctxmetrics.judges.llm.judge import LLMJudge, memory
 from ctxmetrics.judges.nli import NLIJudge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
@@ -113,7 +111,7 @@ def estimate(
             [_counting(metric) for metric in check_metrics(metrics, judge)],
             cache=None if store is None else _ReadOnly(store),
             progress=False,
-            memo=_Apart(MEMORY, lambda answer: answer.complete),
+            memo=memory(),
             keep=False,
         )
         results = run_sync(run.go)
@@ -186,14 +184,6 @@ def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]
 
 def _tokens(characters: float) -> int:
     return -(-int(characters) // CHARACTERS_A_TOKEN)
-
-
-class _Apart(Memo["Answer"]):
-    """Remembers for itself; what the process remembers is looked at only."""
-
-    async def get(self, key: str, compute: Callable[[], Awaitable[Answer]]) -> tuple[Answer, bool]:
-        known = remembered(key)
-        return (known, True) if known is not None else await super().get(key, compute)
 
 
 class _ReadOnly:

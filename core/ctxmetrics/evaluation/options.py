@@ -40,17 +40,16 @@ DEFAULTS: Mapping[str, Any] = FrozenDict(
         "keep_texts": False,
     }
 )
-# The least of each number of things, and of seconds.
-_COUNTS = {
+# The least of each number: of things, and of seconds.
+_LEAST = {
     "max_concurrency": 1,
     "max_calls": 0,
     "max_tokens": 0,
     "requests_per_minute": 1,
     "tokens_per_minute": 1,
+    "timeout": 0.001,
+    "deadline": 0.001,
 }
-_SECONDS = {"timeout": 0.001, "deadline": 0.001}
-# The numbers that cannot be None.
-_NEEDED = ("max_concurrency", "timeout")
 
 
 def check_options(options: RunOptions) -> dict[str, Any]:
@@ -63,10 +62,9 @@ def check_options(options: RunOptions) -> dict[str, Any]:
     for name, value in options.items():
         if name not in DEFAULTS:
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}")
-        least = {**_COUNTS, **_SECONDS}.get(name)
-        if least is not None:
-            optional = name not in _NEEDED
-            check_number(f"evaluate: {name}", value, least, whole=name in _COUNTS, optional=optional)
+        if (least := _LEAST.get(name)) is not None:
+            whole, optional = isinstance(least, int), DEFAULTS[name] is None
+            check_number(f"evaluate: {name}", value, least, whole=whole, optional=optional)
     every = {**DEFAULTS, **options}
     check_choice("evaluate: on_error", every["on_error"], ("record", "raise"))
     return every

@@ -236,7 +236,7 @@ def run_in_terminal(session: Session, read: Callable[[], str], write: Callable[[
 
     Args:
         session: The questions.
-        read: Returns a line that was typed; EOFError is a stop.
+        read: Returns a line that was typed; an empty text is a stop.
         write: Shows a text.
 
     Raises:
@@ -251,12 +251,10 @@ def run_in_terminal(session: Session, read: Callable[[], str], write: Callable[[
             write(_sample(data))
         sample = data["sample"]
         write(_question(data))
+        line = read()
+        word, *contexts = line.lower().split() or [""]
         try:
-            word, *contexts = read().lower().split() or [""]
-        except EOFError:
-            return
-        try:
-            if word == "q":
+            if word == "q" or not line:
                 return
             if word == "b" and before:
                 number = before.pop()

@@ -256,9 +256,9 @@ def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...]
 _memo: Memo[Answer] = Memo(MEMORY, lambda answer: answer.complete)
 
 
-def remembered(key: str) -> Answer | None:
-    """Return a judgement that this process has finished, and leave its place in the order of use."""
-    return _memo.peek(key)
+def memory() -> Memo[Answer]:
+    """Return a copy of the judgements that this process has finished."""
+    return _memo.copy()
 
 
 def forget() -> None:
