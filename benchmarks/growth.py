@@ -312,7 +312,7 @@ def lexical(k: int, length: int):
 def strings(k: int, characters: int):
     """One sample of k retrieved and ten reference contexts, of which none is equal to another."""
     from ctxmetrics import NonLLMContextRecall, Sample
-    from ctxmetrics.metrics.similarity import clear_memory
+    from ctxmetrics.metrics.similarity import MEMORY
 
     source = random.Random(characters)
     texts = ["".join(source.choices("abcdefghij ", k=characters)) for _ in range(k + 10)]
@@ -320,7 +320,7 @@ def strings(k: int, characters: int):
 
     def work() -> None:
         for _ in range(20):
-            clear_memory()
+            MEMORY.clear()
             NonLLMContextRecall().score(sample)
 
     return work

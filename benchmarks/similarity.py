@@ -175,9 +175,9 @@ class Samples:
 
     async def score(self, retrieved: list[str], references: list[str]) -> list[float]:
         from ctxmetrics import Sample
-        from ctxmetrics.metrics.similarity import clear_memory
+        from ctxmetrics.metrics.similarity import MEMORY
 
-        clear_memory()
+        MEMORY.clear()
         sample = Sample(retrieved_contexts=retrieved, reference_contexts=references)
         return [self.value(metric.score(sample)) for metric in self.metrics]
 

@@ -18,14 +18,8 @@ class FrozenDict(dict[str, Any]):
 
     __slots__ = ()
 
-    __setitem__: Any = _REFUSED
-    __delitem__: Any = _REFUSED
-    __ior__: Any = _REFUSED
-    clear: Any = _REFUSED
-    pop: Any = _REFUSED
-    popitem: Any = _REFUSED
-    setdefault: Any = _REFUSED
-    update: Any = _REFUSED
+    __setitem__ = __delitem__ = __ior__ = _REFUSED
+    clear = pop = popitem = setdefault = update = _REFUSED
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         return hash(frozenset(self))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,7 @@ from ctxmetrics.fields import (
     FIELDS,
     TEXT_KEYS,
     TEXTS_OF,
+    Reading,
     RowFile,
     check_keys,
     ids_of,
@@ -25,12 +27,6 @@ from ctxmetrics.fields import (
     text_of,
 )
 from ctxmetrics.text import has_content
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from ctxmetrics.fields import Reading
 
 T = TypeVar("T")
 

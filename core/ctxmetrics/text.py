@@ -13,12 +13,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 # Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
 FUZZY_BAR = 0.9
@@ -341,7 +339,10 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     spans: list[Span] = []
     position = 0
     for part in parts:
-        span = _find_part(part.strip(), context, position, effort) if _says_something(part) else None
+        letters = [character for character in part if character.isalnum()]
+        # Three letters, or one digit or letter of a script without spaces (from Thai on).
+        says = len(letters) > 2 or any(letter.isdigit() or ord(letter) >= 0x0E00 for letter in letters)  # noqa: PLR2004
+        span = _find_part(part.strip(), context, position, effort) if says else None
         if span is None:
             return ()
         spans.append(span)
@@ -367,12 +368,6 @@ def stands_in(sentence: str, context: str) -> bool:
 
 def _is_word(pair: str) -> bool:
     return len(pair) > 1 and pair.isalnum() and pair < "\u0e00"
-
-
-def _says_something(quote: str) -> bool:
-    """Whether a quote has three letters, or one digit or letter of a script without spaces (from Thai on)."""
-    letters = [character for character in quote if character.isalnum()]
-    return len(letters) > 2 or any(letter.isdigit() or ord(letter) >= 0x0E00 for letter in letters)  # noqa: PLR2004 - see above
 
 
 def _find_part(quote: str, context: str, position: int, effort: Effort) -> Span | None:

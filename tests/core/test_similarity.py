@@ -24,9 +24,9 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.metrics.similarity import (
     MEASURES,
+    MEMORY,
     Match,
     best_matches,
-    clear_memory,
     similarities,
 )
 from ctxmetrics.verdicts import Verdict
@@ -48,7 +48,7 @@ def pairwise(retrieved, references, measure):
 
 def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     """The similarities and the best matches, computed anew."""
-    clear_memory()
+    MEMORY.clear()
     best = best_matches(retrieved, references, measure, cutoff)
     found = similarities(retrieved, references, measure, cutoff).tolist()
     rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
@@ -59,7 +59,7 @@ def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    clear_memory()
+    MEMORY.clear()
 
 
 # --- values ---

@@ -24,8 +24,8 @@ from ctxmetrics.errors import (
     UnknownFieldError,
 )
 from ctxmetrics.fields import recognise
-from ctxmetrics.tables._clusters import rows_like
 from ctxmetrics.tables.batches import BatchScorer
+from ctxmetrics.tables.table import rows_like
 
 pytest.importorskip("narwhals", reason="narwhals is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

@@ -11,9 +11,9 @@ from rapidfuzz import distance
 
 from ctxmetrics.metrics.similarity import (
     MEASURES,
+    MEMORY,
     Match,
     best_matches,
-    clear_memory,
     similarities,
 )
 
@@ -22,7 +22,7 @@ ASKED = {name: getattr(distance, module).normalized_distance for name, module in
 
 def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     """The similarities and the best matches, computed anew."""
-    clear_memory()
+    MEMORY.clear()
     best = best_matches(retrieved, references, measure, cutoff)
     found = similarities(retrieved, references, measure, cutoff).tolist()
     rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
@@ -120,7 +120,7 @@ def test_repeating_texts_repeats_rows_and_columns(retrieved, references, measure
 
 @given(lists, lists, measures, cutoffs)
 def test_a_remembered_matrix_equals_a_computed_one(retrieved, references, measure, cutoff):
-    clear_memory()
+    MEMORY.clear()
     computed = best_matches(retrieved, references, measure, cutoff)
     assert best_matches(retrieved, references, measure, cutoff) == computed
 

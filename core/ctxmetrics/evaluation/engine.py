@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import zip_longest
 from typing import Any, Unpack
 
@@ -311,10 +312,10 @@ class Evaluation:
             if job.tasks:
                 self._running += 1
                 asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(
-                    lambda found, job=job: self._scored(job, advance, [*job.scores, *found.result()])
+                    partial(self._scored, job, advance)
                 )
             elif job.scores:
-                self._scored(job, advance, job.scores)
+                self._scored(job, advance)
                 if loop.time() - paused > PAUSE:  # where nothing waits, nothing else gets a turn
                     await asyncio.sleep(0)
                     paused = loop.time()
@@ -326,12 +327,14 @@ class Evaluation:
             if file is not None:
                 file.known(None, self.metrics)
 
-    def _scored(self, job: _Job, advance: Callable[[bool], None], given: Iterable[Any]) -> None:
+    def _scored(
+        self, job: _Job, advance: Callable[[bool], None], found: asyncio.Future[list[Any]] | None = None
+    ) -> None:
         """Count a sample whose scores are there, or errors in their place; tasks among them are no failures."""
         self._running -= bool(job.tasks)
         failed = any(
             isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
-            for score in given
+            for score in (*job.scores, *(found.result() if found else ()))
         )
         advance(failed and not job.known)
         self._changed.set()

@@ -36,7 +36,6 @@ PART = ".part"
 ENCODING = ("utf-8", "backslashreplace")
 # Bytes of a file that say whether this library wrote it, and what its rows begin with.
 _START = 1024
-_END = 1 << 16
 _ROW = b'{"sample_id"'
 # What is locked on Windows: a byte that no file reaches, so that the file can be read meanwhile.
 _LOCKED_BYTE = 2**62
@@ -127,9 +126,6 @@ def _is_output(place: Path) -> bool:
     try:
         with place.open("rb") as file:
             start = file.read(_START)
-            if start.startswith(b"PAR1"):  # what it is about stands at the end
-                file.seek(-min(_END, place.stat().st_size), os.SEEK_END)
-                return b"ctxmetrics" in file.read()
     except OSError:
         return True
     return _ROW.startswith(start[: len(_ROW)]) or (start.startswith(b"<") and b"ctxmetrics" in start)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from ctxmetrics.conventions import Family
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import hit_rate, ndcg, precision_at_k, reciprocal_rank
 from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, Precision, named_choice
+from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from ctxmetrics.conventions import Family
-    from ctxmetrics.samples import Sample
 
 _LARGEST_GRADE = 1e9
 
@@ -46,7 +44,7 @@ class IDMetric(ListMetric):
     ) -> list[Verdict]:
         """Return a verdict an id that is counted."""
         counted = dict.fromkeys(reference if self.counts_reference else retrieved)
-        return [_hit(id_) if hit else _miss(id_) for id_, hit in zip(counted, found, strict=True)]
+        return [*map(_verdict, counted, found)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,15 +157,10 @@ class IDBasedNDCG(IDMetric):
         return ndcg(gains, list(grades.values()), self.top_k), hits
 
 
-# An id of many samples has one verdict for all, which takes less memory; so does a key that is one text.
-@lru_cache(maxsize=1 << 14)
-def _hit(id_: str) -> Verdict:
-    return Verdict(id=id_, value=True, text=id_)
-
-
-@lru_cache(maxsize=1 << 14)
-def _miss(id_: str) -> Verdict:
-    return Verdict(id=id_, value=False, text=id_)
+# An id of many samples has one verdict for all, which takes less memory.
+@lru_cache(maxsize=1 << 15)
+def _verdict(id_: str, hit: bool) -> Verdict:
+    return Verdict(id=id_, value=hit, text=id_)
 
 
 def _grades(sample: Sample) -> dict[str, float]:

@@ -77,7 +77,7 @@ class BestMatches:
 
 # The best matches of the last samples: a sample's second metric finds what the first one computed, also when a
 # framework runs metric by metric over many samples. No text is kept.
-_MEMORY: Memo[BestMatches] = Memo(1_024, keep=lambda _: True)
+MEMORY: Memo[BestMatches] = Memo(1_024, keep=lambda _: True)
 
 
 def best_matches(
@@ -119,16 +119,11 @@ def best_matches(
     lengths = tuple(map(len, retrieved)), tuple(map(len, references))
     texts = "".join((*retrieved, *references)).encode("utf-8", "surrogatepass")
     key = (hashlib.sha256(texts).digest(), lengths, measure, cutoff)
-    found = _MEMORY.peek(key)
+    found = MEMORY.peek(key)
     if found is None:
         found = _compared(retrieved, references, measure, cutoff)
-        _MEMORY.remember(key, found)
+        MEMORY.remember(key, found)
     return found
-
-
-def clear_memory() -> None:
-    """Forget every match that `best_matches` remembers."""
-    _MEMORY.clear()
 
 
 def similarities(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.prompts.texts import EN, RU, VERSIONS, Step
+from ctxmetrics.prompts.texts import EN, RU, VERSIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,7 +29,7 @@ class Pack:
     yes: frozenset[str] = field(default=frozenset({"yes", "true"}))
     no: frozenset[str] = field(default=frozenset({"no", "false"}))
 
-    def version_of(self, step: Step) -> str:
+    def version_of(self, step: str) -> str:
         """Return the name of one prompt, such as ``joint-en-2``."""
         number = self.version if isinstance(self.version, int) else self.version[step]
         return f"{step}-{self.language}-{number}"

@@ -24,6 +24,7 @@ Form = Literal["json_schema", "json_object", "text"]
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
 # Seconds to wait while another request finds out: a server that has not refused by then is busy answering.
 _SHARE = 1.0
+# Names of models that take no temperature and count tokens as ``max_completion_tokens``.
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _PARAMETERS = ("temperature", "seed", *_LIMITS)
@@ -56,7 +57,7 @@ class Capabilities:
     def __init__(self, model: str) -> None:
         self._model = model
         self.refused: set[str] = set()
-        if is_reasoning(model):
+        if _REASONING.search(model):
             self.refused |= {"temperature", "max_tokens"}
         self.settled = False
         self._discovery = asyncio.Lock()
@@ -107,11 +108,6 @@ class Capabilities:
                 "%s: the server takes no %s; it is not sent any more", self._model, name
             )
         return True
-
-
-def is_reasoning(model: str) -> bool:
-    """Whether a model, by its name, takes no temperature and counts tokens as ``max_completion_tokens``."""
-    return _REASONING.search(model) is not None
 
 
 def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:

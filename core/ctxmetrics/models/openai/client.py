@@ -17,9 +17,10 @@ import atexit
 import json
 import os
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import getproxies
 
 from pydantic_core import to_json
@@ -28,9 +29,6 @@ from ctxmetrics._runtime.background import start
 from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import missing_extra
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The clients, by process (as the background loop that their connections belong to), address and key. A forked child
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
