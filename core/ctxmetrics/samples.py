@@ -190,7 +190,12 @@ class Sample:
 
 
 def read_samples(
-    path: str | os.PathLike[str], schema: str = AUTO, columns: Mapping[str, str] | None = None
+    path: str | os.PathLike[str],
+    schema: str = AUTO,
+    columns: Mapping[str, str] | None = None,
+    *,
+    references: str | os.PathLike[str] | None = None,
+    on: str | None = None,
 ) -> RowFile[Sample]:
     """Return the samples of a file, as an iterator.
 
@@ -206,14 +211,19 @@ def read_samples(
         schema: Whose words the keys are (`ctxmetrics.fields.SCHEMAS`); ``"auto"`` finds out. With ``"aegis"``, a
             request to Aegis with its ``evaluations`` is read too.
         columns: Which column, or path such as ``vars.question``, holds which field, where no schema is right.
+        references: A file with what is expected, where ``path`` holds what was retrieved: answers, facts, contexts or ids
+            of each question, qrels in TREC's form, or a folder in BEIR's. Its rows are joined to the samples. What has no
+            partner is logged; a sample without one stays.
+        on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
 
     Raises:
-        InputFileError: The file is missing, empty, of an unknown kind or not what its ending promises.
+        InputFileError: The file is missing, empty, of an unknown kind or not what its ending promises; no sample has a
+            partner, or two references have its key.
         MissingExtraError: pyarrow is needed, and not installed.
         ParameterError: There is no such schema, field or column.
         SampleError: A sample is malformed; the message names the line.
     """
-    return RowFile(Sample.made, path, schema, columns)
+    return RowFile(Sample.made, path, schema, columns, references=references, on=on)
 
 
 def _read_lists(values: dict[str, Any], who: str) -> None:

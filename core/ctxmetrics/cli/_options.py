@@ -46,7 +46,7 @@ class Input:
     file: Annotated[
         Path,
         typer.Argument(
-            help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .parquet, or a folder of a Hugging Face dataset.",
+            help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .parquet, a folder of a Hugging Face dataset, or a TREC run.",
             show_default=False,
         ),
     ]
@@ -60,6 +60,19 @@ class Input:
         list[str] | None,
         typer.Option(
             "--map", help="COLUMN=FIELD, such as question=user_input or vars.q=user_input. Repeatable."
+        ),
+    ] = None
+    references: Annotated[
+        Path | None,
+        typer.Option(
+            help="A second file with what is expected: answers, contexts or ids of each question, TREC qrels, or a folder in "
+            "BEIR's form."
+        ),
+    ] = None
+    on: Annotated[
+        str | None,
+        typer.Option(
+            help="What joins both files: a field or column. Without it the id, else the question."
         ),
     ] = None
 

@@ -59,7 +59,9 @@ def sample_file(source: Input) -> RowFile[Sample]:
         if not column or not name:
             raise ParameterError(f"--map {text!r} must be COLUMN=FIELD, such as question=user_input.")
         given[column] = name
-    return read_samples(source.file, source.schema or AUTO, given)
+    return read_samples(
+        source.file, source.schema or AUTO, given, references=source.references, on=source.on
+    )
 
 
 def samples_of(source: Input | RowFile[Sample]) -> list[Sample]:

@@ -123,15 +123,16 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
     for row in rows:
         for name, value in row.items():
             key = str(name)
-            before: Any = merged.get(key)
-            fuller = isinstance(before, str) and not isinstance(value, str) and value is not None
-            if before is None or fuller or (is_list_text(value) and not is_list_text(before)):
+            before = merged.get(key)
+            if hasattr(before, "items") and hasattr(value, "items"):
+                there = {inner: held for inner, held in before.items() if held is not None}
+                merged[key] = {**value, **there}
+            elif (
+                before is None
+                or (isinstance(before, str) and value is not None and not isinstance(value, str))
+                or (is_list_text(value) and not is_list_text(before))
+            ):
                 merged[key] = value
-            elif hasattr(before, "items") and hasattr(value, "items"):
-                merged[key] = {
-                    **value,
-                    **{inner: held for inner, held in before.items() if held is not None},
-                }
     return {key: value for key, value in merged.items() if value is not None}
 
 
@@ -186,7 +187,7 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
             )
     more = dict(fitting.columns)
     taken = {*spots, *more.values()}
-    for key in rest:
+    for key in (key for key in rest if key not in more):
         meanings = _meanings().get(key, frozenset())
         if len(meanings) == 1 and key not in _NEVER_ALONE and not meanings <= taken:
             more[key] = next(iter(meanings))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.fields.documents import look_up
@@ -27,6 +27,8 @@ from ctxmetrics.fields.formats import (
     read_payload,
     rows_in,
 )
+from ctxmetrics.fields.joining import Partners
+from ctxmetrics.fields.rankings import beir_rows, is_beir, is_ranking, ranking_rows, rankings_in, rows_of
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
 
@@ -37,6 +39,8 @@ _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
     ".jsonl": line_rows,
     ".ndjson": line_rows,
 }
+# Endings of files that are never runs or qrels.
+_NEVER_RANKINGS = {*_READERS, ".json"} - {".tsv"}
 T = TypeVar("T")
 
 
@@ -48,7 +52,12 @@ class RowFile(Iterator[T], Generic[T]):
         path: The file.
         schema: Whose words the keys are, or ``"auto"``.
         columns: Which column or path holds which field, where no schema is right.
+        references: The file of what is expected, which is joined; see `ctxmetrics.fields.joining.Partners`.
+        on: The key that both files have.
     """
+
+    expected: ClassVar[bool] = False
+    """Whether all that the file holds is expected."""
 
     def __init__(
         self,
@@ -56,11 +65,17 @@ class RowFile(Iterator[T], Generic[T]):
         path: str | os.PathLike[str],
         schema: str = AUTO,
         columns: Mapping[str, str] | None = None,
+        *,
+        references: str | os.PathLike[str] | None = None,
+        on: str | None = None,
     ) -> None:
         self.path: Path = Path(path)
         self._make = make
         self._schema = schema
         self._columns = dict(columns or {})
+        shared = {column: name for column, name in self._columns.items() if name != "metadata"}
+        self._gold = None if references is None else _Gold(_placed_values, references, AUTO, shared)
+        self._on = on
         self._named: set[str] = set()
         self._place = "the first row"
         self._rows = self._placed()
@@ -102,8 +117,14 @@ class RowFile(Iterator[T], Generic[T]):
             raise InputFileError(f"{self.path}: the file is empty. It should hold one sample a line.")
         self._rows = chain(first, self._rows)
         rows = [fields for _, fields in first if isinstance(fields, dict)]
+        elsewhere = self._columns if self.expected else self._gold.reading.columns if self._gold else ()
+        columns = {
+            column: name
+            for column, name in self._columns.items()
+            if column not in elsewhere or any(look_up(row, column) is not None for row in rows)
+        }
         try:
-            reading = recognise(rows, self._schema, self._columns, single=True)
+            reading = recognise(rows, self._schema, columns, single=True)
         except CtxMetricsError as error:
             raise type(error)(f"{self.path}: {error}") from None
         for note in reading.notes:
@@ -113,6 +134,7 @@ class RowFile(Iterator[T], Generic[T]):
 
     def _read(self) -> Iterator[T]:
         reading = self.reading
+        partners = None if self._gold is None else Partners(self._gold, self._on)
         for place, fields in self._rows:
             self._place = place
             if not isinstance(fields, dict):
@@ -122,28 +144,36 @@ class RowFile(Iterator[T], Generic[T]):
             where = f"{self.path}, {place}"
             try:
                 values, others = reading.row(fields, where)
-                made = self._make(values, where)
+                made = self._make(values if partners is None else partners.join(values, where), where)
             except CtxMetricsError as error:
                 raise type(error)(_explained(str(error), where, reading, fields)) from None
             self._name(others)
             yield made
+        for note in partners.notes() if partners else ():
+            self._tell(note)
 
     def _placed(self) -> Iterator[tuple[str, Any]]:
         """Yield the rows with their places."""
         ending = ending_of(self.path)
         if self.path.is_dir():
-            yield from arrow_rows(self.path)
+            yield from beir_rows(self.path) if is_beir(self.path) else arrow_rows(self.path)
+        elif ending not in _NEVER_RANKINGS and is_ranking(self.path):
+            yield from ranking_rows(self.path)
         elif ending in _READERS:
             yield from _READERS[ending](self.path)
         elif ending != ".json":
             raise InputFileError(
-                f"{self.path}: files end in .jsonl, .json or .csv, .tsv or .parquet, all but the last also in .gz. "
-                "Rename or convert it."
+                f"{self.path}: files end in .jsonl, .json or .csv, .tsv or .parquet, all but the last also in .gz; a TREC run and "
+                "qrels may end in anything. Rename or convert it."
             )
         elif self.payload is not None:
             yield from self.payload.rows
         else:
-            rows, found = rows_in(content_of(self.path), self.path)
+            data = content_of(self.path)
+            if rankings := rankings_in(data):
+                yield from rows_of(rankings, expected=self.expected)
+                return
+            rows, found = rows_in(data, self.path)
             if found:
                 self._tell(f"the samples are those in '{found}'")
             yield from ((f"sample {number}", item) for number, item in enumerate(rows, 1))
@@ -159,6 +189,16 @@ class RowFile(Iterator[T], Generic[T]):
 
     def _tell(self, note: str) -> None:
         logging.getLogger("ctxmetrics").warning("%s: %s", self.path, note)
+
+
+class _Gold(RowFile[tuple[dict[str, Any], str]]):
+    """The file of what is expected. Of the columns that a caller maps, it has some or none."""
+
+    expected: ClassVar[bool] = True
+
+
+def _placed_values(values: dict[str, Any], where: str) -> tuple[dict[str, Any], str]:
+    return values, where
 
 
 def _explained(problem: str, where: str, reading: Reading, row: Mapping[str, Any]) -> str:

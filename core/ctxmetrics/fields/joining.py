@@ -1,0 +1,125 @@
+"""Two files, one sample: what was retrieved stands in one, what is expected in the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ctxmetrics.errors import InputFileError, SampleError
+from ctxmetrics.fields.documents import look_up
+
+# What is taken of the references' side.
+_EXPECTED = (
+    "reference", "reference_facts", "reference_contexts", "reference_context_ids",
+)  # fmt: skip
+# What else their columns may be called there, where they hold nothing of the above: all that they hold is expected.
+_MEANT = {
+    "response": "reference",
+    "retrieved_contexts": "reference_contexts",
+    "retrieved_context_ids": "reference_context_ids",
+}
+_SHOWN = 5
+
+
+class Partners:
+    """What is expected of each sample, found by a key: what ``on`` names, else the id, else the text of the question.
+
+    Args:
+        rows: The fields of the references' rows, each with its place.
+        on: A field, or a column or path that is in the metadata of both sides; None: see above.
+    """
+
+    def __init__(self, rows: Iterable[tuple[Mapping[str, Any], str]], on: str | None = None) -> None:
+        self._keys = (on,) if on else ("id", "user_input")
+        self._found: dict[tuple[str, str], list[tuple[Mapping[str, Any], str]]] = {}
+        self._left: dict[str, str] = {}
+        self._alone: list[str] = []
+        self._joined = 0
+        self._times: dict[str, int] = {}
+        for row, where in rows:
+            names = [*self._names(row)]
+            self._left[where] = names[0][1] if names else where
+            for name in names:
+                self._found.setdefault(name, []).append((row, where))
+
+    def join(self, values: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return the fields of a sample with what is expected of it.
+
+        Raises:
+            InputFileError: Two rows of the references have its key, or one has it with another question.
+            SampleError: Both sides say what is expected, and differ.
+        """
+        names = [*self._names(values)]
+        found = next((self._found[name] for name in names if name in self._found), [])
+        if not found:
+            self._alone.append(names[0][1] if names else where)
+            return dict(values)
+        (partner, place), *more = found
+        if more:
+            raise InputFileError(
+                f"{where}: two references have its key: {place} and {more[0][1]}. Remove one, or write --on COLUMN."
+            )
+        self._left.pop(place, None)
+        self._joined += 1
+        asked = [side["user_input"] for side in (values, partner) if side.get("user_input")]
+        if len({*map(_plain, asked)}) > 1 and self._keys[0] == "id":
+            raise InputFileError(
+                f"{where}: its id is that of {place}, and the questions differ. If the ids are not of one source, write "
+                "--on user_input."
+            )
+        expected = _expected(partner)
+        if both := [name for name in expected if values.get(name, expected[name]) != expected[name]]:
+            raise SampleError(
+                f"{where}: field '{both[0]}' differs from that of {place}. Keep one of them, such as with --map "
+                f"{both[0]}=metadata."
+            )
+        merged = {
+            name: {**partner[name], **(values.get(name) or {})}
+            for name in ("labels", "metadata")
+            if partner.get(name)
+        }
+        joined = {"user_input": partner.get("user_input"), "id": partner.get("id"), **values}
+        return {**joined, **expected, **merged, "id": self._distinct(joined["id"])}
+
+    def notes(self) -> Iterator[str]:
+        """Say what has no partner.
+
+        Raises:
+            InputFileError: Nothing has one.
+        """
+        if not self._joined:
+            raise InputFileError(
+                f"no sample has a partner among the references: here {_some(self._alone)}; there "
+                f"{_some(self._left.values())}. Write --on COLUMN, a column of both files."
+            )
+        if self._alone:
+            yield f"{len(self._alone)} without a partner among the references: {_some(self._alone)}"
+        if self._left:
+            yield f"{len(self._left)} of the references without a partner, not scored: {_some(self._left.values())}"
+
+    def _names(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield the keys of a row, each with its kind."""
+        for key in self._keys:
+            for found in (look_up(values, key), look_up(values.get("metadata"), key)):
+                if isinstance(found, (str, int)) and _plain(found):
+                    yield key, _plain(found)
+
+    def _distinct(self, name: Any) -> Any:
+        """Return an id as it is the first time, then with a number: a reference may have several partners."""
+        times = self._times[str(name)] = self._times.get(str(name), 0) + 1
+        return name if times == 1 or name is None else f"{name} ({times})"
+
+
+def _expected(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row of the references says, under the names of what is expected."""
+    found = {name: row[name] for name in _EXPECTED if row.get(name) is not None}
+    return found or {meant: row[name] for name, meant in _MEANT.items() if row.get(name) is not None}
+
+
+def _plain(key: object) -> str:
+    return " ".join(str(key).split()).casefold()
+
+
+def _some(names: Iterable[str]) -> str:
+    first = [repr(name[:60]) for name in names]
+    return ", ".join(first[:_SHOWN]) + (" .." if len(first) > _SHOWN else "")
