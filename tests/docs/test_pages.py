@@ -256,6 +256,11 @@ def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
         command += " --terminal"  # no person is here to stop the page; the input is empty
     if " compare " in command:
         _write_two_runs(place)
+    if "run.trec" in command:
+        Path("run.trec").write_text("q1 Q0 d2 1 7.5 mine\nq1 Q0 d1 2 7.1 mine\n")
+        Path("qrels.txt").write_text("q1 0 d1 2\nq1 0 d3 1\n")
+        Path("scifact", "qrels").mkdir(parents=True)
+        Path("scifact", "qrels", "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
     run = run_command(*shlex.split(command)[1:])
     assert run.returncode in ((0, 1) if _GATE.search(command) else (0,)), run.stderr[-2000:]
     assert run.stdout.strip(), page

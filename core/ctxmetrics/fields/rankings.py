@@ -29,7 +29,9 @@ def is_ranking(file: Path) -> bool:
         with opened(file) as text:
             cells = text.readline().split()
     except InputFileError:
-        return False
+        if file.exists():
+            return False
+        raise
     return cells == _HEADER or (
         len(cells) in (_RUN, 4) and _number(cells[_COLUMNS[len(cells)][2]]) is not None
     )

@@ -123,7 +123,7 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
     for row in rows:
         for name, value in row.items():
             key = str(name)
-            before = merged.get(key)
+            before: Any = merged.get(key)
             if hasattr(before, "items") and hasattr(value, "items"):
                 there = {inner: held for inner, held in before.items() if held is not None}
                 merged[key] = {**value, **there}
