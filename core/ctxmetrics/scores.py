@@ -50,7 +50,8 @@ class Provenance(Plain):
     Attributes:
         judge: Name of the judge and its model, or None where nothing is judged.
         prompt: Version of the prompt, where one was used.
-        served_model: The name of the model that answered, as its server gave it, where it did.
+        served_model: The name of the model that answered, as its server gave it, where it did; of the embedded judge, the
+            mark of its verdicts on the samples that ship with the library.
         splitter: How the reference was cut into units.
         formula: Name of the formula.
         convention: Name of the convention.

@@ -16,6 +16,7 @@ from ctxmetrics.comparison.answers import Answer
 from ctxmetrics.comparison.compare import gated, max_drop_problem, not_worse_problem
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.base import Judgement
+from ctxmetrics.judges.lexical.judge import VERSION
 from ctxmetrics.report.rows import context_hashes
 from ctxmetrics.samples import read_samples
 from ctxmetrics.testing import assert_not_worse
@@ -156,7 +157,7 @@ def test_samples_without_a_value_are_counted_and_not_compared():
     after = [*AFTER[:3], replace(AFTER[3], reference="?!")]
     with pytest.raises(ParameterError, match="differ in question"):
         run(BEFORE).compare(run(after))
-    found = run(BEFORE).compare(run(after), allow_different=["question"])
+    found = run(BEFORE).compare(run(after), accept=["question"])
     item = found["context_recall"]
     assert (item.samples, item.unpaired, item.values_lost) == (3, 1, 1)
     assert "1 samples have no value in one of the runs" in str(found)
@@ -250,16 +251,12 @@ def test_runs_that_do_not_measure_the_same_are_refused(tmp_path, field, before, 
         other.write_text("\n".join(map(json.dumps, lines)))
     else:
         write(run(AFTER, **after), other)
-    with pytest.raises(
-        ParameterError, match=rf"the runs differ in {field} \(.* --allow-different {field} "
-    ):
+    with pytest.raises(ParameterError, match=rf"the runs differ in {field} \(.* --accept {field} "):
         compare(one, other)
-    found = compare(one, other, allow_different=[field])
+    found = compare(one, other, accept=[field])
     assert found.notes[0].startswith(f"different, with permission: {field} (")
-    with pytest.raises(
-        ParameterError, match=r"allow_different 'model' is unknown. Choose from: judge, prompt"
-    ):
-        compare(one, other, allow_different=["model"])
+    with pytest.raises(ParameterError, match=r"accept 'model' is unknown. Choose from: judge, prompt"):
+        compare(one, other, accept=["model"])
 
 
 @pytest.mark.parametrize("place", range(8))
@@ -301,14 +298,30 @@ def test_another_version_of_the_judge_is_another_judge(tmp_path, field, one, oth
         file.write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(ParameterError, match=rf"the runs differ in judge \(.*{told}"):
         compare(*files)
-    assert (
-        compare(*files, allow_different=["judge"])
-        .notes[0]
-        .startswith("different, with permission: judge")
-    )
+    assert compare(*files, accept=["judge"]).notes[0].startswith("different, with permission: judge")
     write(run(BEFORE), files[0])
     if field == "served_model":  # nothing is known of one run
         assert "the model that answered is known in one run only" in str(compare(*files))
+
+
+def test_two_versions_of_the_library_with_one_embedded_judge_are_compared(tmp_path):
+    """What counts is the mark of its verdicts, which both releases write."""
+    samples = [sample(1, FACTS), sample(2, FACTS)]
+    file = write(evaluate(samples, [ContextRecall()], progress=False), tmp_path / "a.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert {line["provenance"]["served_model"] for line in lines} == {VERSION}
+    other = tmp_path / "b.jsonl"
+    for line in lines:
+        line["provenance"]["library"] = "ctxmetrics 9.9.9"
+    other.write_text("\n".join(map(json.dumps, lines)))
+    assert compare(file, other)["context_recall"].difference == 0.0
+    for line in lines:
+        line["provenance"]["served_model"] = "lexical-000000000000"
+    other.write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(
+        ParameterError, match=r"differ in judge \(lexical \(lexical-.*write --accept judge"
+    ):
+        compare(file, other)
 
 
 def test_what_the_other_run_retrieved_stands_beside_a_lost_sentence(tmp_path):
@@ -329,7 +342,7 @@ def test_scales_that_differ_are_refused_always():
     other = run(AFTER, metrics=[ContextRecall(convention="aegis")])
     if one.metrics == other.metrics:
         with pytest.raises(ParameterError, match="different scales"):
-            one.compare(other, allow_different=["convention"])
+            one.compare(other, accept=["convention"])
     else:
         with pytest.raises(ParameterError, match="no metric in common"):
             one.compare(other)
@@ -585,7 +598,7 @@ def test_the_command_refuses_with_status_2(tmp_path):
     done = run_command("compare", one, other)
     assert (done.returncode, done.stdout) == (2, "")
     assert "differ in judge (verbatim and other, 8 scores)" in done.stderr
-    assert run_command("compare", one, other, "--allow-different", "judge").returncode == 0
+    assert run_command("compare", one, other, "--accept", "judge").returncode == 0
     assert run_command("compare", one, other, "--report", one).returncode == 2
     assert run_command("compare", one, tmp_path / "absent.jsonl").returncode == 2
 

@@ -17,6 +17,7 @@ from ctxmetrics.agreement.agree import agree
 from ctxmetrics.cli import app
 from ctxmetrics.evaluation.options import DEFAULTS, RunOptions
 from ctxmetrics.fields import FIELDS, OPTIONS, SCHEMAS, Place
+from ctxmetrics.judges.lexical.judge import VERSION
 from ctxmetrics.metrics import METRICS
 from ctxmetrics.samples import read_samples
 from ctxmetrics.scores import ReasonCode
@@ -94,7 +95,9 @@ def skip_without_public_data(agreement: Any) -> None:
 
 def test_figures_about_the_embedded_judge_belong_to_its_verdicts_of_today() -> None:
     """Where this fails, a verdict has moved: `python benchmarks/run.py embedded --write-docs` writes the figures again."""
-    assert f"`{benchmark('_verdicts').fingerprint()}`" in between(EMBEDDED, "verdicts")
+    mark = benchmark("_verdicts").fingerprint()
+    assert f"`{mark}`" in between(EMBEDDED, "verdicts")
+    assert f"lexical-{mark}" == VERSION
     assert all(
         between(EMBEDDED, name) for name in ("families", "passages", "flags", "usefulness", "ordering")
     )

@@ -48,13 +48,21 @@ def compare(
     first: _Run,
     second: _Run,
     verdict: Verdict,
+    others: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Further runs: each is compared with the first.", show_default=False),
+    ] = None,
     by: Annotated[str | None, typer.Option(help="Also by groups of samples: metadata.KEY.")] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Samples that hang together have the same metadata.KEY.")
     ] = None,
-    allow_different: Annotated[
+    accept: Annotated[
         list[str] | None,
-        typer.Option(help="judge, prompt, convention, formula, unit or question may differ. Repeatable."),
+        typer.Option(
+            "--accept",
+            "--allow-different",
+            help="judge, prompt, convention, formula, unit or question may differ. Repeatable.",
+        ),
     ] = None,
     labels: Annotated[
         list[Path] | None,
@@ -67,21 +75,25 @@ def compare(
         Path | None, typer.Option("--report", "--page", help="A page to read: FILE.html.")
     ] = None,
 ) -> None:
-    """Compare two runs on the same samples: is the second better, and what was lost?"""
+    """Compare runs on the same samples with the first: is another one better, and what was lost?"""
     from ctxmetrics.cli._gates import name_and_value, tell_ci
-    from ctxmetrics.comparison.compare import compare as compared
+    from ctxmetrics.comparison.compare import compare_all
     from ctxmetrics.evaluation.writer import check_outputs, write_whole
 
-    check_outputs({"--report": report, "--junit": verdict.junit}, {"FIRST": first, "SECOND": second})
+    runs = {str(path): path for path in (second, *(others or ()))}
+    inputs = {"FIRST": first, "SECOND": second, **runs}
+    check_outputs({"--report": report, "--junit": verdict.junit}, inputs)
     given = {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse}
     gates = [(key, *name_and_value(key, text)) for key, texts in given.items() for text in texts or ()]
     names = verdict.metric or [name for _, name, _ in gates]
     groups = {"by": by, "cluster": cluster}
-    differing = allow_different or ()
-    found = compared(
-        first, second, metrics=names, allow_different=differing, labels=labels or (), **groups
-    )
-    outcomes = list(_outcomes(found, gates))
+    every = compare_all(first, runs, metrics=names, accept=accept or (), labels=labels or (), **groups)
+    found = every if len(runs) > 1 else every.runs[str(second)]
+    outcomes = [
+        outcome
+        for name, one in every.runs.items()
+        for outcome in _outcomes(one, gates, f"{name}: " if len(runs) > 1 else "")
+    ]
     if format == "json":
         told = [{"gate": outcome.gate, "problem": outcome.problem} for outcome in outcomes]
         print_result(json.dumps({**found.to_dict(), "gates": told}, ensure_ascii=True, indent=1))
@@ -93,7 +105,7 @@ def compare(
         raise typer.Exit(GATE_FAILED)
 
 
-def _outcomes(found: Comparison, gates: Sequence[tuple[str, str, float]]) -> Iterator[Outcome]:
+def _outcomes(found: Comparison, gates: Sequence[tuple[str, str, float]], run: str) -> Iterator[Outcome]:
     """Yield what becomes of each gate; the samples that lost most stand behind a problem."""
     from ctxmetrics.cli._gates import Outcome
     from ctxmetrics.comparison.compare import gated, max_drop_problem, not_worse_problem
@@ -107,4 +119,4 @@ def _outcomes(found: Comparison, gates: Sequence[tuple[str, str, float]]) -> Ite
             for worse in found.worst
             if problem and worse.metric == item.name
         )
-        yield Outcome(f"{option} {name}={margin:g}", problem, tuple(lines))
+        yield Outcome(f"{run}{option} {name}={margin:g}", problem and f"{run}{problem}", tuple(lines))

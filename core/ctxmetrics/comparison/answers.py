@@ -355,16 +355,16 @@ def labels_in(labels: Mapping[str, object], name: str) -> Sequence[bool | int | 
 
 
 def labelled_by(
-    paths: Iterable[str | os.PathLike[str]], *runs: Sequence[Row]
-) -> tuple[list[Row], list[Row]]:
-    """Return two runs with the labels of files, in place of those that their samples have.
+    paths: Iterable[str | os.PathLike[str]], runs: Sequence[Sequence[Row]]
+) -> list[list[Row]]:
+    """Return runs with the labels of files, in place of those that their samples have.
 
     Args:
         paths: The labels files.
-        *runs: Both runs.
+        runs: The runs.
 
     Raises:
-        InputFileError: A file is no labels file, or an answer is about a sample, or contexts, of neither run.
+        InputFileError: A file is no labels file, or an answer is about a sample, or contexts, of none of the runs.
     """
     known = [{texts_key(row): row for row in reversed(run)} for run in runs]
     found: list[dict[Key, dict[str, Any]]] = [{} for _ in runs]
@@ -383,11 +383,10 @@ def labelled_by(
             for rows, labels in zip(known, found, strict=True):
                 if key in rows:
                     labels.setdefault(key, {}).update(given)
-    first, second = (
+    return [
         [_with_labels(row, labels.get(texts_key(row), {})) for row in run]
         for run, labels in zip(runs, found, strict=True)
-    )
-    return first, second
+    ]
 
 
 def _with_labels(row: Row, labels: Mapping[str, Any]) -> Row:

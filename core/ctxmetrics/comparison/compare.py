@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ctxmetrics._display import visible
@@ -14,7 +15,16 @@ from ctxmetrics._wording import TEXT, clean, contradiction
 from ctxmetrics.comparison.answers import label_of, labelled_by, labels_in, people_value, weight_in
 from ctxmetrics.comparison.joining import Pair, Run, check_comparable, group_of, joined, unknown_models
 from ctxmetrics.comparison.means import EQUAL, LEVEL, corrected, holm, paired_mean, weighted_mean
-from ctxmetrics.comparison.view import ChangedUnit, Comparison, Corrected, Difference, Held, Worse, number
+from ctxmetrics.comparison.view import (
+    ChangedUnit,
+    Comparison,
+    Comparisons,
+    Corrected,
+    Difference,
+    Held,
+    Worse,
+    number,
+)
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
@@ -33,7 +43,7 @@ def compare(
     metrics: Sequence[str] = (),
     by: str | None = None,
     cluster: str | None = None,
-    allow_different: Collection[str] = (),
+    accept: Collection[str] = (),
     labels: Sequence[str | os.PathLike[str]] = (),
 ) -> Comparison:
     """Compare two runs on the same samples: paired differences, and the units that were lost and won.
@@ -49,7 +59,7 @@ def compare(
         by: A key of the samples' metadata, such as ``"metadata.topic"``: the figures are also given by its values.
         cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value hang
             together, and count as one draw.
-        allow_different: What may differ between the runs beside what was retrieved: ``"judge"``, ``"prompt"``,
+        accept: What may differ between the runs beside what was retrieved: ``"judge"``, ``"prompt"``,
             ``"convention"``, ``"formula"``, ``"unit"``, ``"question"``.
         labels: Files of people's answers (`ctxmetrics label`), of either run: an answer belongs to the run that retrieved
             the contexts which the person saw. They take the place of the labels that the samples have.
@@ -59,13 +69,55 @@ def compare(
             a sample have two weights.
         InputFileError: A file cannot be read, holds no results or no answers, or answers are about neither run.
     """
-    first, second = (
-        list(read_rows(run) if isinstance(run, (str, os.PathLike)) else run) for run in (before, after)
-    )
-    if labels:
-        first, second = labelled_by(labels, first, second)
-    return _compared(
-        first, second, metrics, allow_different, by=by, cluster=cluster, by_file=bool(labels)
+    asked = {"metrics": metrics, "by": by, "cluster": cluster, "accept": accept, "labels": labels}
+    return compare_all(before, {"": after}, **asked).runs[""]
+
+
+def compare_all(
+    baseline: Run,
+    runs: Mapping[str, Run],
+    *,
+    metrics: Sequence[str] = (),
+    by: str | None = None,
+    cluster: str | None = None,
+    accept: Collection[str] = (),
+    labels: Sequence[str | os.PathLike[str]] = (),
+) -> Comparisons:
+    """Compare several runs with one baseline; p values are adjusted over runs, primary metrics and groups.
+
+    Args:
+        baseline: The first run of every comparison.
+        runs: The others, by the names under which they are shown.
+        metrics: As for `compare`, and so are the others.
+        by: A key of the metadata.
+        cluster: A key of the metadata.
+        accept: What may differ.
+        labels: Files of people's answers.
+
+    Raises:
+        ParameterError: As `compare` raises.
+        InputFileError: As `compare` raises.
+    """
+    given = [
+        list(read_rows(run) if isinstance(run, (str, os.PathLike)) else run)
+        for run in (baseline, *runs.values())
+    ]
+    first, *others = labelled_by(labels, given) if labels else given
+    found = [
+        _compared(first, other, metrics, accept, by=by, cluster=cluster, by_file=bool(labels))
+        for other in others
+    ]
+    adjusted = _adjusted(item for one in found for item in one.metrics)
+    grouped = _adjusted(item for one in found for items in one.groups.values() for item in items)
+    return Comparisons(
+        {
+            name: replace(
+                one,
+                metrics=tuple(next(adjusted) for _ in one.metrics),
+                groups={key: tuple(next(grouped) for _ in items) for key, items in one.groups.items()},
+            )
+            for name, one in zip(runs, found, strict=True)
+        }
     )
 
 
@@ -73,12 +125,13 @@ def _compared(
     first: Sequence[Row],
     second: Sequence[Row],
     metrics: Sequence[str],
-    allow_different: Collection[str],
+    accept: Collection[str],
     *,
     by: str | None,
     cluster: str | None,
     by_file: bool,
 ) -> Comparison:
+    """Compare two runs; the p values of primary metrics are not adjusted yet."""
     pairs, only_before, only_after = joined(first, second)
     names = [name for name in pairs[0][0] if name in pairs[0][1]]
     if not names:
@@ -86,18 +139,14 @@ def _compared(
             f"compare: the runs have no metric in common: one has {', '.join(pairs[0][0])}, "
             f"the other {', '.join(pairs[0][1])}."
         )
-    notes = [
-        f"different, with permission: {item}" for item in check_comparable(pairs, names, allow_different)
-    ]
+    notes = [f"different, with permission: {item}" for item in check_comparable(pairs, names, accept)]
     if unknown := unknown_models(pairs, names):
         notes.append(f"the model that answered is known in one run only, of {unknown} scores")
     alone = [name for name in {**pairs[0][0], **pairs[0][1]} if name not in names]
     notes += [f"in one run only, not compared: {', '.join(alone)}"] if alone else []
     clusters = None if cluster is None else _groups(pairs, cluster)
-    primary = _primary(metrics, names, pairs[0][0])
-    differences = _adjusted(
-        [_difference(name, pairs, clusters, by_file=by_file) for name in names], primary
-    )
+    of = partial(_differences, names, primary=_primary(metrics, names, pairs[0][0]), by_file=by_file)
+    differences = of(pairs, clusters)
     if not differences:
         raise ParameterError("compare: no sample has a value in both runs.")
     empty = [name for name in names if name not in {item.name for item in differences}]
@@ -108,8 +157,8 @@ def _compared(
         samples=len(pairs),
         only_before=tuple(only_before),
         only_after=tuple(only_after),
-        metrics=tuple(differences),
-        groups={} if by is None else _grouped(pairs, names, primary, by, clusters, by_file=by_file),
+        metrics=differences,
+        groups={} if by is None else _grouped(pairs, by, clusters, of),
         lost=tuple(lost),
         won=tuple(won),
         worst=tuple(_worst(pairs, names)),
@@ -148,8 +197,13 @@ def named(names: Sequence[str], name: str, option: str) -> str:
 
 def _groups(pairs: Iterable[Pair], path: str) -> list[str]:
     return [
-        group_of(one.sample.metadata if one.sample else {}, path, one.name, "compare") for one, _ in pairs
+        group_of({**_metadata(other), **_metadata(one)}, path, one.name, "compare")
+        for one, other in pairs
     ]
+
+
+def _metadata(row: Row) -> Mapping[str, Any]:
+    return row.sample.metadata if row.sample else {}
 
 
 def _difference(
@@ -192,43 +246,46 @@ def _difference(
     )
 
 
-def _adjusted(differences: Iterable[Difference | None], primary: Collection[str]) -> list[Difference]:
-    """Return the differences, those of primary metrics with p values adjusted for how many there are."""
-    found = [item for item in differences if item is not None]
-    adjusted = iter(holm([item.basis.p for item in found if item.name in primary]))
-    return [replace(item, p_adjusted=next(adjusted)) if item.name in primary else item for item in found]
+def _differences(
+    names: Iterable[str],
+    pairs: Sequence[Pair],
+    clusters: Sequence[str] | None,
+    *,
+    primary: Collection[str],
+    by_file: bool,
+) -> tuple[Difference, ...]:
+    """Return the figures of the metrics that have a value in both runs; see `_difference`."""
+    found = [_difference(name, pairs, clusters, by_file=by_file) for name in names]
+    known = [item for item in found if item is not None]
+    return tuple(
+        replace(item, p_adjusted=item.basis.p) if item.name in primary else item for item in known
+    )
+
+
+def _adjusted(differences: Iterable[Difference]) -> Iterator[Difference]:
+    """Yield the differences, the p values of primary metrics adjusted for how many there are."""
+    found = list(differences)
+    adjusted = iter(holm([item.p_adjusted for item in found if item.p_adjusted is not None]))
+    for item in found:
+        yield item if item.p_adjusted is None else replace(item, p_adjusted=next(adjusted))
 
 
 def _grouped(
     pairs: Sequence[Pair],
-    names: Sequence[str],
-    primary: Collection[str],
     by: str,
     clusters: Sequence[str] | None,
-    *,
-    by_file: bool,
+    of: Callable[..., tuple[Difference, ...]],
 ) -> dict[str, tuple[Difference, ...]]:
-    """Return the figures of each group; p values are adjusted over all groups and primary metrics."""
+    """Return the figures of each group."""
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(_groups(pairs, by)):
         groups.setdefault(name, []).append(place)
-    tests = [
-        (group, found)
-        for group, places in sorted(groups.items())
-        for name in names
-        if (
-            found := _difference(
-                name,
-                [pairs[place] for place in places],
-                None if clusters is None else [clusters[place] for place in places],
-                by_file=by_file,
-            )
-        )
-    ]
-    adjusted = _adjusted((found for _, found in tests), primary)
     return {
-        group: tuple(item for (name, _), item in zip(tests, adjusted, strict=True) if name == group)
-        for group in sorted(groups)
+        name: of(
+            [pairs[place] for place in places],
+            None if clusters is None else [clusters[place] for place in places],
+        )
+        for name, places in sorted(groups.items())
     }
 
 

@@ -99,7 +99,7 @@ def check_comparable(
     unknown = [name for name in allowed if name not in FIELDS]
     if unknown:
         raise ParameterError(
-            f"compare: allow_different {unknown[0]!r} is unknown. Choose from: {', '.join(FIELDS)}."
+            f"compare: accept {unknown[0]!r} is unknown. Choose from: {', '.join(FIELDS)}."
         )
     different: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     for one, other in pairs:
@@ -112,10 +112,10 @@ def check_comparable(
     words = {name: f"{name} ({_shown(name, different[name])})" for name in FIELDS if name in different}
     refused = [name for name in words if name not in allowed]
     if refused:
-        option = " ".join(f"--allow-different {name}" for name in refused)
+        option = " ".join(f"--accept {name}" for name in refused)
         raise ParameterError(
             f"compare: the runs differ in {'; '.join(words[name] for name in refused)}. Their scores do not measure the "
-            f"same thing. Score both alike, or write {option} (allow_different={tuple(refused)!r})."
+            f"same thing. Score both alike, or write {option} (accept={tuple(refused)!r})."
         )
     return list(words.values())
 
@@ -138,8 +138,12 @@ def _differences(one: Score, other: Score) -> Iterable[tuple[str, tuple[str, str
 
 
 def _version(provenance: Provenance, other: Provenance) -> str | None:
-    """Return a judge with its version where that differs: the model that answered; of a judge without a prompt the library."""
-    for field in ("served_model", *(() if provenance.prompt else ("library",))):
+    """Return a judge with its version where that differs: the model that answered, or the mark of its verdicts.
+
+    Of a judge that has neither it is the library's version, unless a prompt says what was asked.
+    """
+    known = provenance.prompt or (provenance.served_model and other.served_model)
+    for field in ("served_model", *(() if known else ("library",))):
         mine, its = getattr(provenance, field), getattr(other, field)
         if provenance.judge and mine and its and mine != its:
             return f"{provenance.judge} ({mine})"

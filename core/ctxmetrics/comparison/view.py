@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -234,43 +235,114 @@ class Comparison(Plain):
         return str(self)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self, markdown=False))
+        return "\n".join(_lines({"": self}, markdown=False))
 
     def markdown(self) -> str:
         """Return the comparison as Markdown; texts of samples are escaped."""
-        return "\n".join(_lines(self, markdown=True)) + "\n"
+        return "\n".join(_lines({"": self}, markdown=True)) + "\n"
 
     def html(self, *, title: str = "ctxmetrics: comparison of two runs") -> str:
         """Return the comparison as one page that holds no script and loads nothing."""
-        lists = [
-            (name, units, lost)
-            for (name, units), lost in zip(unit_lists(self), (True, False), strict=True)
+        return _page({"": self}, title)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparisons(Plain):
+    """Several runs, each compared with the same baseline; as a string, one table, and what each lost and won.
+
+    Attributes:
+        runs: The comparisons, by the names of the runs.
+    """
+
+    runs: Mapping[str, Comparison]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self.runs, markdown=False))
+
+    def markdown(self) -> str:
+        """Return the comparisons as Markdown; texts of samples are escaped."""
+        return "\n".join(_lines(self.runs, markdown=True)) + "\n"
+
+    def html(self, *, title: str = "ctxmetrics: comparison with a baseline") -> str:
+        """Return the comparisons as one page that holds no script and loads nothing."""
+        return _page(self.runs, title)
+
+
+def _page(runs: Mapping[str, Comparison], title: str) -> str:
+    return render(
+        "comparison.html",
+        title=title,
+        language="en",
+        runs=runs,
+        table=_table(runs),
+        heading=heading,
+        header=HEADER,
+        cells=cells,
+        conclusion=conclusion,
+        shown=lambda name: clean(name, TEXT),
+        lists=unit_lists,
+        worst_line=worst_line,
+    )
+
+
+def _table(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
+    """Return the rows of the table: for each metric the runs, by name."""
+    names = dict.fromkeys(item.name for found in runs.values() for item in found.metrics)
+    return [
+        (run, item)
+        for name in names
+        for run, found in runs.items()
+        for item in found.metrics
+        if item.name == name
+    ]
+
+
+def _lines(runs: Mapping[str, Comparison], *, markdown: bool) -> list[str]:
+    """Return comparisons as lines of text, or of Markdown."""
+    title = "**{}**\n" if markdown else "{}:"
+    rows = _table(runs)
+    if len(runs) == 1:
+        (found,) = runs.values()
+        return [
+            *(heading(found), "", *_columns(rows, named=False, markdown=markdown), ""),
+            *_said(found, markdown=markdown),
         ]
-        return render(
-            "comparison.html",
-            title=title,
-            language="en",
-            found=self,
-            heading=heading(self),
-            header=HEADER,
-            cells=cells,
-            conclusion=conclusion,
-            group_name=lambda name: clean(name, TEXT),
-            lists=lists,
-            worst=[worst_line(self, place) for place in range(len(self.worst))],
-        )
+    lines = ["", *_columns(rows, named=True, markdown=markdown)]
+    for run, found in runs.items():
+        lines += ["", title.format(_written(clean(run, TEXT), markdown=markdown)), heading(found), ""]
+        lines += _said(found, markdown=markdown)
+    return lines[1:]
 
 
-def _lines(found: Comparison, *, markdown: bool) -> list[str]:
-    """Return the comparison as lines of text, or of Markdown."""
-    written, table = (escaped, _table) if markdown else (str, _columns)
+def _written(text: str, *, markdown: bool) -> str:
+    return escaped(text) if markdown else text
+
+
+def _columns(rows: Sequence[tuple[str, Difference]], *, named: bool, markdown: bool) -> list[str]:
+    """Return the rows of a table as lines."""
+    table = [("run", *HEADER), *((clean(run, TEXT), *cells(item)) for run, item in rows)]
+    if not named:
+        table = [row[1:] for row in table]
+    if not markdown:
+        return aligned(table)
+    written = [tuple(map(escaped, row)) for row in table]
+    return [f"| {' | '.join(row)} |" for row in (written[0], ("---",) * len(written[0]), *written[1:])]
+
+
+def _said(found: Comparison, *, markdown: bool) -> list[str]:
+    """Return what stands below the table of a comparison, as lines."""
+    written = partial(_written, markdown=markdown)
     item, under, title = ("- ", "  - ", "**{}**\n") if markdown else ("  ", "      ", "{}")
     end = "" if markdown else ":"
     said = map(conclusion, found.metrics) if markdown else map("\n    ".join, map(clauses, found.metrics))
-    lines = [heading(found), "", *table(found.metrics), ""]
-    lines += [f"{'- ' if markdown else ''}{written(text)}" for text in (*said, *found.notes)]
+    lines = [f"{'- ' if markdown else ''}{written(text)}" for text in (*said, *found.notes)]
     for group, items in found.groups.items():
-        lines += ["", title.format(written(clean(group, TEXT)) + end), *table(items)]
+        rows = [("", one) for one in items]
+        lines += ["", title.format(written(clean(group, TEXT)) + end)]
+        lines += _columns(rows, named=False, markdown=markdown)
     for name, units in unit_lists(found):
         lines += ["", title.format(f"{name}: {len(units)}")]
         for unit in units[:SHOWN]:
@@ -285,10 +357,6 @@ def _lines(found: Comparison, *, markdown: bool) -> list[str]:
             item + written(worst_line(found, place)) for place in range(min(SHOWN, len(found.worst)))
         ]
     return lines
-
-
-def _columns(items: Sequence[Difference]) -> list[str]:
-    return aligned([HEADER, *map(cells, items)])
 
 
 def heading(found: Comparison) -> str:
@@ -392,11 +460,6 @@ def worst_line(found: Comparison, place: int) -> str:
 def number(value: float, item: Difference, *, sign: str = "") -> str:
     """Return a value of a metric as it is shown."""
     return f"{value:{sign}.{3 if item.scale <= 1 else 1}f}"
-
-
-def _table(items: Sequence[Difference]) -> list[str]:
-    rows = [HEADER, ("---",) * len(HEADER), *(tuple(map(escaped, cells(item))) for item in items)]
-    return [f"| {' | '.join(row)} |" for row in rows]
 
 
 def escaped(text: str) -> str:

@@ -355,7 +355,7 @@ class Results(Sequence[Row]):
         metrics: Sequence[str] = (),
         by: str | None = None,
         cluster: str | None = None,
-        allow_different: Collection[str] = (),
+        accept: Collection[str] = (),
         labels: Sequence[str | os.PathLike[str]] = (),
     ) -> Comparison:
         """Compare these results with those of another run on the same samples; differences are ``other`` minus these.
@@ -370,7 +370,7 @@ class Results(Sequence[Row]):
             metrics=metrics,
             by=by,
             cluster=cluster,
-            allow_different=allow_different,
+            accept=accept,
             labels=labels,
         )
 

@@ -55,7 +55,8 @@ class Judgement:
         prompt: Version of the prompt that was used.
         raw: The replies as they came, where the judge was told to keep them.
         stability: With several votes, the share of (vote, unit) pairs that agree with the majority.
-        served_model: The name of the model that answered, as its server gave it.
+        served_model: The name of the model that answered, as its server gave it; of the embedded judge, the mark of its
+            verdicts.
     """
 
     verdicts: tuple[Verdict, ...]

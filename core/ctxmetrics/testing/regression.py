@@ -18,7 +18,7 @@ def assert_not_worse(
     *,
     margin: float | Mapping[str, float] = 0.02,
     cluster: str | None = None,
-    allow_different: Collection[str] = (),
+    accept: Collection[str] = (),
 ) -> Comparison:
     """Fail unless the results are at most ``margin`` worse than the baseline, with 95 % confidence.
 
@@ -31,7 +31,7 @@ def assert_not_worse(
         margin: The largest loss of the mean that passes, as a share of a metric's scale; or by the metric's name, on its
             own scale: the other metrics are not looked at then.
         cluster: As for `ctxmetrics.compare`.
-        allow_different: As for `ctxmetrics.compare`.
+        accept: As for `ctxmetrics.compare`.
 
     Returns:
         The comparison.
@@ -50,7 +50,7 @@ def assert_not_worse(
         results,
         metrics=list(margin) if isinstance(margin, Mapping) else (),
         cluster=cluster,
-        allow_different=allow_different,
+        accept=accept,
     )
     if isinstance(margin, Mapping):
         margins = [(gated(found, name, value, "margin"), value) for name, value in margin.items()]

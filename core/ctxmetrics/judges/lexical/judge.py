@@ -21,6 +21,9 @@ from ctxmetrics.verdicts import Evidence, Verdict
 LABEL = "Embedded lexical judge: compares words, understands nothing; measured in docs/judges.md#what-it-is-worth"
 """What every score of this judge carries: one line."""
 
+VERSION = "lexical-2416dee46a27"
+"""Its version: a hash of its verdicts on the labelled samples that ship with the library; a test computes it again."""
+
 _MAX_AT_ONCE = 200_000
 _NUMBERS = ("min_coverage", "search_weight", "number_weight", "name_weight", "min_share", "min_relative")
 
@@ -118,11 +121,11 @@ class LexicalJudge:
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
-        return Judgement(verdicts=await _run(self.support, request))
+        return Judgement(verdicts=await _run(self.support, request), served_model=VERSION)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
-        return Judgement(verdicts=await _run(self.usefulness, request))
+        return Judgement(verdicts=await _run(self.usefulness, request), served_model=VERSION)
 
     def support(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `attribute`, one a unit."""
