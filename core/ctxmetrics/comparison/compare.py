@@ -69,8 +69,11 @@ def compare(
             a sample have two weights.
         InputFileError: A file cannot be read, holds no results or no answers, or answers are about neither run.
     """
-    asked = {"metrics": metrics, "by": by, "cluster": cluster, "accept": accept, "labels": labels}
-    return compare_all(before, {"": after}, **asked).runs[""]
+    runs = {"": after}
+    found = compare_all(
+        before, runs, metrics=metrics, by=by, cluster=cluster, accept=accept, labels=labels
+    )
+    return found.runs[""]
 
 
 def compare_all(
