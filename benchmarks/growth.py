@@ -352,8 +352,8 @@ def checking(length: int):
     def work() -> None:
         _normalised_context.cache_clear()
         found = check(reply, part, list(units), list(contexts), get_pack("en"))
-        if len(found.verdicts) != len(units) + len(contexts):
-            raise SystemExit(f"growth: a reply was not read: {found.problems}")
+        if problems := {id_: one.problem for id_, one in found.items() if one.problem}:
+            raise SystemExit(f"growth: a reply was not read: {problems}")
 
     return work
 

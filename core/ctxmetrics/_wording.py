@@ -62,6 +62,7 @@ _RUSSIAN: Mapping[str, str] = MappingProxyType(
         "contradicted by its evidence: look at it": "подтверждение противоречит тексту: проверьте",
         "part": "часть",
         "doubtful": "сомнительно",
+        "the judge answers alike": "судья отвечает одинаково",
         "unused": "не использован",
         "redundant": "избыточен",
         "sentences supported": "подтверждено предложений",

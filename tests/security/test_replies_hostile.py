@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from ctxmetrics.judges.llm.checking import check
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack
+from support.judges import Checked
 
 KEYS = ("sentences", "contexts")
 PART = Part(
@@ -42,7 +42,7 @@ def honest(reason):
 def decided(text):
     """Return what a reply decides about the one unit; None when it decides nothing."""
     try:
-        checked = check(parse(Reply(content=text), KEYS), PART, ("s1",), ("c1",), get_pack("en"))
+        checked = Checked(parse(Reply(content=text), KEYS), PART, ("s1",), ("c1",), get_pack("en"))
     except UnreadableReplyError:
         return None
     verdict = checked.verdicts.get("s1")
@@ -129,7 +129,7 @@ def test_replies_that_would_take_minutes_decide_nothing(text):
 def test_evidence_that_shares_only_small_words_is_flagged(quote):
     reply = json.loads(json.dumps(FORGED).replace("All is fine", quote))
     try:
-        verdict = check(reply, PART, ("s1",), ("c1",), get_pack("en")).verdicts["s1"]
+        verdict = Checked(reply, PART, ("s1",), ("c1",), get_pack("en")).verdicts["s1"]
     except KeyError:
         return  # too short to be evidence at all
     assert verdict.code == "weak_evidence"

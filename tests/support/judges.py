@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ctxmetrics import LLMJudge, OpenAIModel, check_judge
+from ctxmetrics.judges.llm.checking import check, note_of
 from ctxmetrics.text import detect_language, split_sentences
 from support.answers import Question, read_question
 from support.server import FakeOpenAIServer
@@ -180,3 +181,19 @@ class WeakJudge:
         with self.server as server:
             model = OpenAIModel("fake-judge", base_url=server.base_url, api_key="sk-test-0123456789")
             return check_judge(LLMJudge(model), progress=False, repetitions=repetitions, **options)
+
+
+class Checked:
+    """What a reply decides, sorted.
+
+    Attributes:
+        verdicts: The verdicts that count, by id.
+        problems: By the ids that are asked again: the code that says why.
+        note: What the model is told when it is asked again.
+    """
+
+    def __init__(self, *asked: Any, **options: Any) -> None:
+        decided = check(*asked, **options)
+        self.verdicts = {id_: one.verdict for id_, one in decided.items() if not one.problem}
+        self.problems = {id_: one.problem for id_, one in decided.items() if one.problem}
+        self.note = note_of(decided)

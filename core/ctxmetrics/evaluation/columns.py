@@ -39,6 +39,7 @@ class Column:
         doubts: Doubtful verdicts by their code.
         doubtful: How many each row has.
         contradictions: The first ones that the embedded judge found, in words.
+        said: How many verdicts of a judge are a yes, and a no.
         threshold: The pass mark.
         provenances: What the scores say about themselves, each once.
     """
@@ -58,6 +59,7 @@ class Column:
     doubts: Counter[str] = field(default_factory=Counter)
     doubtful: array[int] = field(default_factory=lambda: array("I"))
     contradictions: list[str] = field(default_factory=list)
+    said: Counter[bool | None] = field(default_factory=Counter)
     threshold: float | None = None
     provenances: dict[Provenance, None] = field(default_factory=dict)
 
@@ -79,6 +81,8 @@ class Column:
         count = len(verdicts) if later is None else later
         self.answered = self.answered or len(missing) < count
         self.verdicts += count
+        if score.provenance.judge:
+            self.said.update(verdict.value for verdict in verdicts)
         doubts = score.doubtful if verdicts else {}
         self.doubts.update(doubts)
         self.doubtful.append(sum(doubts.values()))
@@ -127,6 +131,7 @@ class Column:
             verdicts=self.verdicts,
             doubtful=dict(self.doubts),
             contradictions=tuple(self.contradictions[:_MOST_CONTRADICTIONS]),
+            said=(self.said[True], self.said[False]),
             passed=None if self.threshold is None else self.passed,
             threshold=self.threshold,
             convention=self.convention,

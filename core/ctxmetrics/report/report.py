@@ -21,6 +21,7 @@ from ctxmetrics.report.view import (
     cells_of,
     folded,
     sample_view,
+    shown_alike,
     spent,
 )
 from ctxmetrics.scores import NOT_FINAL, Score
@@ -68,6 +69,12 @@ class Report:
             ("library", ", ".join(origin.each("library"))),
         ]
         return [(say(name, language), text) for name, text in found if text]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a page says about the judge below the facts."""
+        told = [(name, shown_alike(item, self.language)) for name, item in self.summary.items()]
+        return (*self.summary.origin.labels, *(f"{name}: {text}" for name, text in told if text))
 
     def name_of(self, row: Row) -> str:
         """Return a sample's id, else its number in words."""

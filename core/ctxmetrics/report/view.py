@@ -23,6 +23,8 @@ WIDTH, NAME = 80, 26
 # Characters of one context, and cells of one matrix, that are shown.
 _LONGEST_CONTEXT = 20_000
 _MOST_CELLS = 2_000
+# Verdicts below which nothing is said about a judge that answers alike, and the share of them that is alike.
+_FEW_VERDICTS, _ALIKE = 60, 0.95
 # Characters of a bar.
 _BAR = 10
 
@@ -93,6 +95,7 @@ class MetricSummary:
         threshold: The pass mark, or None.
         convention: Name of the convention.
         contradictions: The first ones that the embedded judge found against a yes, in words.
+        said: How many verdicts of a judge are a yes, and how many a no; zeros without a judge.
     """
 
     metric: str
@@ -108,6 +111,7 @@ class MetricSummary:
     threshold: float | None
     convention: str = "default"
     contradictions: Sequence[str] = ()
+    said: tuple[int, int] = (0, 0)
 
     @property
     def scale(self) -> float:
@@ -140,6 +144,14 @@ class MetricSummary:
         return sum(self.doubtful.values()) / self.verdicts if self.verdicts else None
 
     @property
+    def alike(self) -> str | None:
+        """``yes`` or ``no``, where the judge says that to more than 95 % of at least 60 verdicts; else None."""
+        most, judged = max(self.said), sum(self.said)
+        if judged < _FEW_VERDICTS or most <= _ALIKE * judged:
+            return None
+        return "yes" if most == self.said[0] else "no"
+
+    @property
     def pass_rate(self) -> float | None:
         """Passed / scored, or None without a pass mark or a value."""
         return self.passed / self.scored if self.passed is not None and self.scored else None
@@ -160,6 +172,7 @@ class MetricSummary:
             "verdicts": self.verdicts,
             "doubtful": dict(self.doubtful),
             "doubtful_share": self.doubtful_share,
+            "answers_alike": self.alike,
             "threshold": self.threshold,
             "passed": self.passed,
             "pass_rate": self.pass_rate,
@@ -287,6 +300,8 @@ def _notes(item: MetricSummary, language: str) -> Iterator[str]:
     if item.doubtful:
         yield f"{doubts_of(item.doubtful, language)} ({shown_doubt(item, language)} {say('verdicts', language)})"
     yield from item.contradictions
+    if item.alike:
+        yield shown_alike(item, language)
     if item.passed is not None:
         yield f"{say('pass mark', language)} {item.threshold:g}"
 
@@ -344,6 +359,14 @@ def shown_doubt(item: MetricSummary, language: str) -> str:
     return (
         f"{sum(item.doubtful.values())} {say('of', language)} {item.verdicts}" if item.doubtful else "0"
     )
+
+
+def shown_alike(item: MetricSummary, language: str) -> str:
+    """Return that the judge says the same to nearly all, with the count; empty text where it does not."""
+    if item.alike is None:
+        return ""
+    of = f"{max(item.said)} {say('of', language)} {sum(item.said)} {say('verdicts', language)}"
+    return f"{say('the judge answers alike', language)}: {say(item.alike, language)}, {of}"
 
 
 class Piece(NamedTuple):

@@ -216,6 +216,7 @@ class Judge {
   }
   // Ask until each id has a verdict; `again` says how often more an id is asked about.
   verdicts(step, units) {
+    this.denying = new Set(); // contexts whose evidence denies a unit
     this.texts = Object.fromEntries(units.map((unit, index) => [`s${index + 1}`, unit]));
     const ids = [...Object.keys(this.texts), ...this.contexts.map((_, index) => `c${index + 1}`)];
     const settled = new Map();
@@ -258,7 +259,10 @@ class Judge {
       const isProven = whole.length || (found.length && found.length === own.length);
       if (!isProven) return { value: false, code: "unverified_evidence", again: 1 };
       const spans = found.map((one) => [one.index, ...one.place]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-      return { ...verdict, rests: (whole.length ? whole : found).map((one) => one.index), spans };
+      const rests = (whole.length ? whole : found).map((one) => one.index);
+      const isDenied = found.some((one) => denies(sentenceAt(this.contexts[one.index], one.place[0]), this.texts[id]));
+      for (const one of isDenied ? found : []) this.denying.add(one.index);
+      return { ...verdict, ...(isDenied && { code: "contradicted" }), rests, spans };
     }
     const words = plainText(this.texts[id]).replace(/[.!?]+$/, "");
     const stands = this.contexts.some((context) => plainText(context).includes(words));
@@ -269,6 +273,10 @@ class Judge {
     const verdict = this.said(entries, "useful");
     const named = quotes.some((one) => one.id in this.texts && one.place && one.index === id.slice(1) - 1);
     const quoted = quotes.some((one) => one.id === id && one.place && !one.elsewhere);
+    const text = plainText(this.contexts[id.slice(1) - 1]);
+    const holds = Object.values(this.texts).some((unit) => text.includes(plainText(unit).replace(/[.!?]+$/, "")));
+    if (verdict.value === false && holds) return { ...verdict, code: "contradicted" };
+    if (verdict.value && !quoted && this.denying.has(id.slice(1) - 1)) return { ...verdict, code: "contradicted" };
     return !verdict.value || named || quoted ? verdict : { value: false, code: "unverified_evidence", again: 1 };
   }
   // Find a quote in the context that it names, else in exactly one other.
@@ -286,6 +294,15 @@ function sentences(text) {
   const lines = text.split("\n").map((line) => line.replace(/^\s*([-*•]|\d+[.)])\s+/, ""));
   const ends = /(?<=[.!?]["”»']?)\s+|(?<=[。！？।])|(?<=\p{Script=Thai})\s+(?=\p{Script=Thai})/u;
   return lines.flatMap((line) => line.split(ends)).map((piece) => piece.trim()).filter(hasWord);
+}
+// The sentence in which a place stands; whether it denies a word that a unit does not deny.
+const sentenceAt = (text, start) => {
+  const begin = Math.max(...[".", "!", "?"].map((mark) => text.lastIndexOf(mark, start - 1) + 1));
+  return text.slice(begin).match(/^[^.!?]*/)[0];
+};
+function denies(sentence, unit) {
+  const [, word] = sentence.match(/\b(?:not|never) (\w+)/) ?? [];
+  return Boolean(word) && unit.includes(word) && !/\b(?:not|never)\b/.test(unit);
 }
 function judgedScore(metric, given, sample, replies) {
   const contexts = sample.retrieved_contexts;

@@ -89,6 +89,14 @@ class _Text:
             if self.counts(self.tokens[other]):
                 yield other
 
+    def after_aside(self, negation: int) -> Iterator[int]:
+        """Yield the content words after an insertion that follows a negation: "no longer, as they say, thrives"."""
+        near = range(negation, min(negation + _SCOPE + 2, len(self.tokens)))
+        marks = [position for position in near if self.tokens[position].ends]
+        if len(marks) > 1 and marks[0] <= negation + 1:
+            after = range(marks[1] + 1, min(marks[1] + _SCOPE, len(self.tokens)))
+            yield from (position for position in after if self.counts(self.tokens[position]))
+
     def limits(self, negation: int) -> bool:
         """Whether a negation denies the comparative after it and nothing else: no more than, no longer than."""
         after = self.tokens[negation + 2 : negation + 3]
@@ -133,7 +141,10 @@ def _denied_by_the_unit(said: _Text, evidence: Sequence[_Text]) -> Iterator[Cont
         for denied in (position + 1,) if said.limits(position) else nearest:
             key = said.tokens[denied].key
             places = [(text, place) for text in evidence for place in text.places.get(key, ())]
-            if places and not any(text.denied(place) for text, place in places):
+            held = max((_shared(said, text) for text, _ in places), default=0)
+            if held >= _ENOUGH * len(said.content) and not any(
+                text.denied(place) for text, place in places
+            ):
                 yield Contradiction("negation", said.spelled(position, denied), "")
 
 
@@ -144,7 +155,8 @@ def _denied_by_the_evidence(said: _Text, evidence: Sequence[_Text]) -> Iterator[
     for text in evidence:
         shared = _shared(said, text)
         for position in text.negations if shared >= _ENOUGH * len(said.content) else ():
-            scope = (one for one in text.scope(position) if text.tokens[one].folded not in skipped)
+            inside = chain(text.scope(position), text.after_aside(position))
+            scope = (one for one in inside if text.tokens[one].folded not in skipped)
             denied = position + 1 if text.limits(position) else next(scope, None)
             key = "" if denied is None else text.tokens[denied].key
             if denied is None or key not in said.content:

@@ -11,17 +11,25 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from ctxmetrics.judges.evidence.words import keys, listed, stop_words, tokens
-from ctxmetrics.text import Span, has_content, split_sentences
+from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
+from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, stop_words, tokens
+from ctxmetrics.text import Span, has_content, sentence_spans
 from ctxmetrics.verdicts import Evidence
 
-# Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial.
+# The sentences that hold the quotes deny the unit.
+DENIED = "denied"
+# Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial; what
+# `Unit.shares_little` and `Unit.denial` say.
 DOUBTS = frozenset(
-    {"fragment", "whole_context", "unrelated", "heading", "another_context", "broken_quote"}
-)
+    {"fragment", "whole_context", "unrelated", "heading", "another_context", "broken_quote", "few_words"}
+) | {DENIED}
 # Characters of a span, and of a unit, that are searched for telling words.
 _LONGEST_COMPARED = 1_000
 _SHORTEST_WORD = 3
+# Telling words of a unit of which more than one must stand in its evidence; measured by `benchmarks/doubts.py`.
+_MANY_WORDS = 8
+# Characters before and after a quote that are read of a long sentence, and of all sentences about one unit.
+_AROUND, _MOST_READ = 500, 8_000
 # The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
 _NEARLY_ALL, _FEW_SENTENCES = 0.9, 3
 # Words of a line that may be a heading.
@@ -65,7 +73,7 @@ class Unit:
         covered = sum(
             span.end - span.start for span in {(span.start, span.end): span for span in spans}.values()
         )
-        if covered >= _NEARLY_ALL * len(context) and len(split_sentences(context)) > _FEW_SENTENCES:
+        if covered >= _NEARLY_ALL * len(context) and len(_sentences(context)) > _FEW_SENTENCES:
             return "whole_context"
         plain = _plain_words(self.text) - stop_words(self.language)
         headings = [_is_heading(context, span) for span in spans]
@@ -74,14 +82,35 @@ class Unit:
         quoted = set().union(*(self._telling_words(piece) for piece in pieces))
         if not quoted:
             return "fragment"
-        if not self._telling & quoted and self._comparable(_script(" ".join(pieces))):
+        if not self._telling & quoted and self._comparable(" ".join(pieces)):
             return "unrelated"
         return "heading" if all(headings) and not self._telling <= quoted else None
 
-    def _comparable(self, script: str | None) -> bool:
-        """Whether a quote in a script should share words with the unit: it need not across languages."""
+    def denial(self, sentences: Sequence[str]) -> Contradiction | None:
+        """Return how the sentences that hold the quotes deny the unit, or None.
+
+        Numbers are not looked at: in what people chose for true claims another number stands as often as for false ones.
+        """
+        if [*sentences] == [self.text]:
+            return None
+        found = contradiction(self.text, sentences, self.language)
+        return found if found and found.kind == "negation" else None
+
+    def shares_little(self, sentences: Sequence[str]) -> bool:
+        """Whether the sentences that hold the quotes share one word with a unit that has many.
+
+        One telling word at most, of eight or more; only where both are written in one script and language.
+        """
+        if len(self._telling) < _MANY_WORDS:
+            return False
+        held = self._telling & frozenset[str]().union(*map(self._telling_words, sentences))
+        return len(held) <= 1 and self._comparable(" ".join(sentences))
+
+    def _comparable(self, text: str) -> bool:
+        """Whether a quote should share words with the unit: it need not across scripts and languages."""
+        script = _script(text)
         if script in {self._script, _script(self.answer)}:
-            return True
+            return _tongue(text, self.language) == _tongue(self.answer, self.language)
         alike = sum(_script(context) == self._script for context in self.contexts)
         return 2 * alike > len(self.contexts)
 
@@ -105,6 +134,22 @@ class Unit:
                 and word.folded not in stop_words(self.language)
             )
         )
+
+
+def holding(context: str, spans: Sequence[Evidence]) -> list[str]:
+    """Return the sentences that hold quotes; of a long one what stands near the quote."""
+    found: list[str] = []
+    read = 0
+    for first, last in _sentences(context):
+        inside = [span for span in spans if span.start < last and first < span.end]
+        if inside and read < _MOST_READ:
+            start = max(first, min(span.start for span in inside) - _AROUND)
+            found.append(context[start : min(last, max(span.end for span in inside) + _AROUND)])
+            read += len(found[-1])
+    return found
+
+
+_sentences = lru_cache(maxsize=64)(sentence_spans)
 
 
 def change_of_denial(
@@ -172,3 +217,11 @@ def _script(text: str) -> str | None:
 def _script_of(letter: str) -> str:
     name = unicodedata.name(letter, "?").partition(" ")[0]
     return "CJK" if name in _EAST_ASIAN else name
+
+
+def _tongue(text: str, language: str) -> str:
+    """Return the language whose stop words stand most often in a text; the one that is given where none has more."""
+    words = [word.folded for word in tokens(text[:_LONGEST_COMPARED])]
+    counts = {one: sum(word in stop_words(one) for word in words) for one in LISTS["stop"]}
+    own = base_language(language)
+    return max((own, *counts), key=lambda one: counts.get(one, 0))

@@ -12,7 +12,7 @@ from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.llm.checking import check, settle
+from ctxmetrics.judges.llm.checking import check, note_of, settle
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
 from ctxmetrics.judges.llm.splitting import Part
@@ -145,25 +145,20 @@ class Exchange:
         A doubt about evidence that comes again is a verdict.
         """
         keys = [key for key, ids in zip(("sentences", "contexts"), self._about, strict=True) if ids]
-        checked = check(
+        decided = check(
             parse(reply, keys), self.asked.part, *self._about, self.pack, code=code, known=self._found
         )
-        self._weak |= {
-            id_
-            for id_, verdict in checked.verdicts.items()
-            if verdict.code == "weak_evidence" and id_ not in self._found
-        }
-        for id_, why in checked.problems.items():
-            if id_ in self._found:
-                continue  # it was asked again for weak evidence only: the first verdict stands
-            if id_ in self._doubted and id_ in checked.repeated:
-                self._found[id_] = checked.repeated[id_]
-            elif id_ in checked.repeated:
+        for id_, (verdict, problem) in decided.items():
+            known = id_ in self._found
+            if verdict and (not problem or (id_ in self._doubted and not known)):
+                if verdict.code == "weak_evidence" and not known:
+                    self._weak.add(id_)
+                self._found[id_] = verdict
+            elif verdict:
                 self._doubted.add(id_)
             else:
-                self._codes[id_] = why
-        self._found.update(checked.verdicts)
-        return checked.note
+                self._codes[id_] = str(problem)
+        return note_of(decided)
 
     @property
     def _goes_on(self) -> bool:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._secrets import masked
-from ctxmetrics.judges.evidence.quotes import Unit, change_of_denial
+from ctxmetrics.judges.evidence.quotes import DENIED, Unit, change_of_denial, holding
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
-from ctxmetrics.text import Effort, EffortExceededError, find_quote, stands_in
+from ctxmetrics.text import Effort, EffortExceededError, find_quote, split_sentences, stands_in
 from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
 
 # Quotes about one unit that are looked for: three for each of the contexts of one request.
@@ -39,21 +39,16 @@ _NOTES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What a reply decided.
+class Decision(NamedTuple):
+    """What a reply decides about an id.
 
     Attributes:
-        verdicts: Verdicts by id; a yes has verified evidence.
-        problems: The ids without a verdict, each with the code that says why.
-        repeated: By the ids whose problem is doubt about the evidence: the verdict when the problem comes again.
-        note: What to tell the model when it is asked again: ids and our own words only.
+        verdict: The verdict; a yes has verified evidence. None where there is none.
+        problem: The code that says why the id is asked again; with a verdict: that counts when the problem comes again.
     """
 
-    verdicts: Mapping[str, Verdict]
-    problems: Mapping[str, str]
-    repeated: Mapping[str, Verdict]
-    note: str
+    verdict: Verdict | None
+    problem: str | None = None
 
 
 class _Hit(NamedTuple):
@@ -61,13 +56,6 @@ class _Hit(NamedTuple):
 
     span: Evidence
     doubt: str | None = None
-
-
-class _Decided(NamedTuple):
-    """A verdict, or the code that says why there is none; and whether it is asked again before it counts."""
-
-    verdict: Verdict | str
-    again: bool = False
 
 
 @dataclass(slots=True)
@@ -144,7 +132,7 @@ def check(
     *,
     code: str = "",
     known: Mapping[str, Verdict] = EMPTY,
-) -> Checked:
+) -> dict[str, Decision]:
     """Check a reply against what was asked.
 
     Args:
@@ -164,7 +152,6 @@ def check(
     echo = data.get("data")
     echoed = not code or (isinstance(echo, str) and echo.strip().startswith(code))
     quotes = _Quotes(part)
-    decided: dict[str, _Decided] = {}
     named: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
     for verdict in (known[id_] for id_ in part.units if id_ in known):
         doubt = next(iter(verdict.details.get("weak", ())), None)
@@ -177,34 +164,32 @@ def check(
         if echoed:
             raise
         raise WrongDataError(code) from None
+    decided: dict[str, Decision] = {}
     for id_ in units:
         decided[id_], hits = _unit(id_, sentences.get(id_, []), quotes, pack)
         for hit in hits:
             named[f"c{hit.span.context + 1}"].append(hit)
     for id_ in contexts:
         decided[id_] = _context(id_, rated.get(id_, []), quotes, named[id_], pack)
-    if not echoed and not 0 < quotes.given == quotes.in_place:
-        raise WrongDataError(code)
-    return _checked(decided, None if echoed else "no_echo")
+    if not echoed:
+        if not 0 < quotes.given == quotes.in_place:
+            raise WrongDataError(code)
+        decided = {id_: _without_echo(one) for id_, one in decided.items()}
+    return decided
 
 
-def _checked(decided: Mapping[str, _Decided], flag: str | None) -> Checked:
-    """Sort what was decided into verdicts, each flagged at least so, and problems."""
-    verdicts: dict[str, Verdict] = {}
-    problems: dict[str, str] = {}
-    repeated: dict[str, Verdict] = {}
-    for id_, (outcome, again) in decided.items():
-        if isinstance(outcome, str):
-            problems[id_] = outcome
-            continue
-        code = max(outcome.code, flag, key=FLAGS.index)
-        verdict = outcome if code == outcome.code else replace(outcome, code=code)
-        (repeated if again else verdicts)[id_] = verdict
-        if again:
-            problems[id_] = str(verdict.code)
-    told = ((text, [id_ for id_, code in problems.items() if code in codes]) for codes, text in _NOTES)
-    note = " ".join(text.format(ids=", ".join(ids)) for text, ids in told if ids)
-    return Checked(verdicts, problems, repeated, note)
+def _without_echo(decision: Decision) -> Decision:
+    verdict = decision.verdict
+    flagged = verdict and replace(verdict, code=max(verdict.code, "no_echo", key=FLAGS.index))
+    return decision._replace(verdict=flagged)
+
+
+def note_of(decided: Mapping[str, Decision]) -> str:
+    """Return what the model is told when it is asked again: ids and our own words only."""
+    told = (
+        (text, [id_ for id_, one in decided.items() if one.problem in codes]) for codes, text in _NOTES
+    )
+    return " ".join(text.format(ids=", ".join(ids)) for text, ids in told if ids)
 
 
 def settle(found: dict[str, Verdict], part: Part) -> None:
@@ -231,60 +216,89 @@ def settle(found: dict[str, Verdict], part: Part) -> None:
 
 def _unit(
     id_: str, entries: Sequence[Mapping[str, Any]], quotes: _Quotes, pack: Pack
-) -> tuple[_Decided, tuple[_Hit, ...]]:
+) -> tuple[Decision, Sequence[_Hit]]:
     """Decide about a unit, and return its quotes, each with its doubt."""
     part, text = quotes.part, quotes.part.units[id_]
     value = _value_of([entry.get("supported") for entry in entries], pack)
     unit = Unit(text, part.answer, part.contexts.values(), part.language)
     given, unverified, left_out = quotes.look_up(_evidence_in(entries, pack), elsewhere=True)
-    by_context: dict[int, list[_Hit]] = {}
-    for hit in given:
-        by_context.setdefault(hit.span.context, []).append(hit)
-    weak: dict[int, str] = {}
-    for index, cell in by_context.items():
-        doubt = unit.doubt(part.contexts[f"c{index + 1}"], [hit.span for hit in cell])
-        if doubt := doubt or next((hit.doubt for hit in cell if hit.doubt), None):
-            weak[index] = doubt
-    hits = tuple(hit._replace(doubt=weak.get(hit.span.context)) for hit in given)
+    hits, doubts, sentences = _doubted(unit, given, part)
     if isinstance(value, str):
-        return _Decided(value), hits
-    # Where one context is shown, it alone states what it states.
-    whole = {hit.span.context for hit in hits if hit.span.whole or (value and len(part.contexts) == 1)}
-    verdict = Verdict(id=id_, value=value, text=text, evidence=_evidence(hits, whole if value else ()))
+        return Decision(None, value), hits
     if not value:
-        words = [
-            said for entry in entries if isinstance(said := entry.get("missing"), str) and said.strip()
-        ]
-        missing = (
-            masked(words[0].strip()[:_LONGEST_MISSING]) if words else None
-        )  # a server may repeat a key
-        told = FrozenDict({"missing": missing}) if missing else EMPTY
-        verdict = replace(verdict, reason=missing, details=told)
-        if whole:
-            why = "called unsupported, and a quote is said to state it"
-            return _Decided(_contradicted(verdict, why), again=True), hits
-        if any(stands_in(text, context) for context in part.contexts.values()):
-            verdict = _contradicted(
-                verdict, "called unsupported, and it stands in a context word for word"
-            )
-        return _Decided(verdict), hits
+        return _no(id_, entries, hits, part), hits
+    # Where one context is shown, it alone states what it states.
+    whole = {hit.span.context for hit in hits if hit.span.whole or len(part.contexts) == 1}
     if not whole and left_out:
-        return _Decided("too_many_quotes"), hits
+        return Decision(None, "too_many_quotes"), hits
+    verdict = Verdict(id=id_, value=True, text=text, evidence=_evidence(hits, whole))
     if not whole and (unverified or not hits):
-        reason = "called supported, but a quote is in no context"
-        verdict = replace(verdict, value=False, code="unverified_evidence", reason=reason)
-        return _Decided(verdict, again=True), hits
+        return _unproven(verdict, "called supported, but a quote is in no context"), hits
+    denial = unit.denial(sentences)
+    if denial or unit.shares_little(sentences):
+        common = DENIED if denial else "few_words"
+        doubts = {*doubts, common}
+        hits = [hit._replace(doubt=common) for hit in hits]
+    if denial:
+        verdict = replace(verdict, reason=f"called supported, and its evidence says otherwise: {denial}")
     details = {"quotes_left_out": left_out} if left_out else {}
-    return _Decided(_with_doubts(verdict, weak.values(), details)), hits
+    return Decision(_with_doubts(verdict, doubts, details)), hits
+
+
+def _doubted(
+    unit: Unit, hits: Sequence[_Hit], part: Part
+) -> tuple[Sequence[_Hit], set[str], Sequence[str]]:
+    """Return quotes about a unit, each with the doubt about its context; all doubts; and the sentences that hold them."""
+    cells: dict[int, list[_Hit]] = {}
+    for hit in hits:
+        cells.setdefault(hit.span.context, []).append(hit)
+    doubts: dict[int, str] = {}
+    sentences: list[str] = []
+    for index, cell in cells.items():
+        context, spans = part.contexts[f"c{index + 1}"], [hit.span for hit in cell]
+        sentences += holding(context, spans)
+        doubt = unit.doubt(context, spans) or next((hit.doubt for hit in cell if hit.doubt), None)
+        if doubt:
+            doubts[index] = doubt
+    doubted = [hit._replace(doubt=doubts.get(hit.span.context)) for hit in hits]
+    return doubted, set(doubts.values()), sentences
+
+
+def _no(id_: str, entries: Sequence[Mapping[str, Any]], hits: Sequence[_Hit], part: Part) -> Decision:
+    """Return the no about a unit, with the words that the reply says are missing."""
+    said = [word for entry in entries if isinstance(word := entry.get("missing"), str) and word.strip()]
+    missing = masked(said[0].strip()[:_LONGEST_MISSING]) if said else None  # a server may repeat a key
+    text = part.units[id_]
+    verdict = Verdict(
+        id=id_,
+        value=False,
+        text=text,
+        reason=missing,
+        evidence=_evidence(hits, ()),
+        details=FrozenDict({"missing": missing}) if missing else EMPTY,
+    )
+    if any(hit.span.whole for hit in hits):
+        why = "called unsupported, and a quote is said to state it"
+        return Decision(_contradicted(verdict, why), "contradicted")
+    if any(stands_in(text, context) for context in part.contexts.values()):
+        why = "called unsupported, and it stands in a context word for word"
+        verdict = _contradicted(verdict, why)
+    return Decision(verdict)
 
 
 def _contradicted(verdict: Verdict, why: str) -> Verdict:
     return replace(verdict, code="contradicted", reason="; ".join(filter(None, (verdict.reason, why))))
 
 
+def _unproven(verdict: Verdict, why: str) -> Decision:
+    """Return the no that a yes without a quote becomes when it comes again."""
+    code = "unverified_evidence"
+    return Decision(replace(verdict, value=False, code=code, reason=why), code)
+
+
 def _context(
     id_: str, entries: Sequence[Mapping[str, Any]], quotes: _Quotes, named: Sequence[_Hit], pack: Pack
-) -> _Decided:
+) -> Decision:
     """Decide about a context.
 
     Args:
@@ -299,26 +313,27 @@ def _context(
     value = _value_of([entry.get("useful") for entry in entries], pack)
     own, _, left_out = quotes.look_up(quoted, elsewhere=False)
     if isinstance(value, str):
-        return _Decided(value)
+        return Decision(None, value)
     part, text = quotes.part, quotes.part.contexts[id_]
     verdict = Verdict(id=id_, value=value, text=text)
     if not value:
-        return _Decided(verdict)
+        units = part.units.values() or split_sentences(part.answer)
+        if any(stands_in(unit, text) for unit in units):
+            why = "called useless, and a sentence of the answer stands in it word for word"
+            verdict = _contradicted(verdict, why)
+        return Decision(verdict)
     if not own and not named:
         if left_out:
-            return _Decided("too_many_quotes")
-        reason = "called useful, but no quote is in it"
-        return _Decided(
-            replace(verdict, value=False, code="unverified_evidence", reason=reason), again=True
-        )
+            return Decision(None, "too_many_quotes")
+        return _unproven(verdict, "called useful, but no quote is in it")
     hits = own or named
     verdict = replace(verdict, evidence=_evidence(hits, {hit.span.context for hit in hits}))
     doubts = [hit.doubt for hit in named]
     if own:
-        unit = Unit(part.answer, part.answer, part.contexts.values(), part.language)
-        doubt = unit.doubt(text, [hit.span for hit in own])
-        doubts.append(doubt or next((hit.doubt for hit in own if hit.doubt), None))
-    return _Decided(verdict if None in doubts else _with_doubts(verdict, filter(None, doubts), {}))
+        answer = Unit(part.answer, part.answer, part.contexts.values(), part.language)
+        doubted, _, sentences = _doubted(answer, own, part)
+        doubts.append(doubted[0].doubt or ("few_words" if answer.shares_little(sentences) else None))
+    return Decision(verdict if None in doubts else _with_doubts(verdict, filter(None, doubts), {}))
 
 
 def _evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, ...]:
@@ -338,7 +353,8 @@ def _with_doubts(verdict: Verdict, doubts: Iterable[str], details: dict[str, Any
         return verdict
     if weak:
         details["weak"] = tuple(weak)
-    return replace(verdict, code="weak_evidence" if weak else None, details=FrozenDict(details))
+    code = "contradicted" if DENIED in weak else "weak_evidence" if weak else None
+    return replace(verdict, code=code, details=FrozenDict(details))
 
 
 def _entries(entries: Sequence[Any], known: Mapping[str, str]) -> dict[str, list[Mapping[str, Any]]]:

@@ -132,7 +132,8 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
     }
     units, contexts = ([id_ for id_ in stored if id_ in shown] for shown in (part.units, part.contexts))
     reply = {"sentences": [entries[id_] for id_ in units], "contexts": [entries[id_] for id_ in contexts]}
-    found = check(reply, part, units, contexts, pack).verdicts
+    decided = check(reply, part, units, contexts, pack)
+    found = {id_: one.verdict for id_, one in decided.items() if one.verdict and not one.problem}
     if any(found[id_].value is not item["value"] for id_, item in stored.items()):
         raise ValueError("another verdict")
     verdicts: dict[str, Verdict] = {}
@@ -144,7 +145,7 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         details = {**found[id_].details, **({"weak": tuple(weak)} if weak else {})}
         verdicts[id_] = replace(
             found[id_],
-            reason=item["reason"],
+            reason=item["reason"] or found[id_].reason,
             code=code,
             evidence=evidence[id_],
             details=FrozenDict(details),
