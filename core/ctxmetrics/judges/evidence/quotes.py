@@ -222,6 +222,8 @@ def _script_of(letter: str) -> str:
 def _tongue(text: str, language: str) -> str:
     """Return the language whose stop words stand most often in a text; the one that is given where none has more."""
     words = [word.folded for word in tokens(text[:_LONGEST_COMPARED])]
-    counts = {one: sum(word in stop_words(one) for word in words) for one in LISTS["stop"]}
+    counts: dict[str, int] = {
+        one: sum(word in stop_words(one) for word in words) for one in LISTS["stop"]
+    }
     own = base_language(language)
     return max((own, *counts), key=lambda one: counts.get(one, 0))
