@@ -87,7 +87,15 @@ def student_quantile(probability: float, degrees: int) -> float:
     Source: Abramowitz and Stegun, 26.7.3, 26.7.4 and 26.7.5.
     """
     if degrees > _SERIES_FROM:
-        return _expanded(NormalDist().inv_cdf(probability), degrees)
+        z = NormalDist().inv_cdf(probability)
+        terms = (
+            z,
+            (z**3 + z) / 4,
+            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+        )
+        return sum(term / float(degrees) ** power for power, term in enumerate(terms))
     low, high = 0.0, math.pi / 2  # of the angle atan(t / sqrt(degrees)), in which the function is tame
     for _ in range(60):
         middle = (low + high) / 2
@@ -151,14 +159,3 @@ def _central(angle: float, degrees: int) -> float:
         total += term
         term *= cosine * cosine * power / (power + 1)
     return 2 / math.pi * (angle + sine * total) if odd else sine * total
-
-
-def _expanded(z: float, degrees: int) -> float:
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return sum(term / float(degrees) ** power for power, term in enumerate(terms))

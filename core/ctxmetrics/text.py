@@ -248,17 +248,11 @@ def _stripped(text: str, pieces: Iterable[tuple[int, int]]) -> Iterator[Span]:
         end = start + len(piece)
         if not piece[:1].isalpha():
             mark = _LIST_MARK.match(text, start, last)
-            if mark and _starts_a_line(text, start):
+            if mark and not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t"):
                 start = mark.end()
             if not has_content(text[start:end]):
                 continue
         yield Span(start, end)
-
-
-def _starts_a_line(text: str, position: int) -> bool:
-    while position > 0 and text[position - 1] in " \t":
-        position -= 1
-    return position == 0 or text[position - 1] == "\n"
 
 
 def normalise(text: str) -> str:

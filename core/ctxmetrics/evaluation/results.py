@@ -68,8 +68,8 @@ class Results(Sequence[Row]):
     def add(self, row: Row) -> None:
         """Append a row; only the engine calls it."""
         self._ids.append(row.sample_id)
-        for name, column in self._columns.items():
-            column.add(score := row[name])
+        for column, score in zip(self._columns.values(), row.scores, strict=True):
+            column.add(score)
             if score.usage.reused:
                 self.usage += Usage(reused=score.usage.reused)
         if self._rows is not None:

@@ -39,7 +39,7 @@ class BatchScorer:
 
     Attributes:
         metrics: The metrics.
-        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`), or how the rows are read.
+        reading: How the rows are read.
         judge: As for `ctxmetrics.evaluate`.
         options: As for `ctxmetrics.evaluate`.
 
@@ -49,20 +49,13 @@ class BatchScorer:
     """
 
     metrics: Sequence[Metric]
-    schema: str | Reading = "ragas"
+    reading: Reading = field(default_factory=lambda: recognise([], "ragas"))
     judge: Judge | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", check_metrics(self.metrics, self.judge))
-        if not isinstance(self.schema, Reading):
-            object.__setattr__(self, "schema", recognise([], self.schema))
         Evaluation([], self.metrics, judge=self.judge, **self.options)  # checks the options
-
-    @property
-    def _reading(self) -> Reading:
-        assert isinstance(self.schema, Reading)  # noqa: S101 - set in __post_init__
-        return self.schema
 
     @property
     def columns(self) -> dict[str, type[float | str]]:
@@ -137,8 +130,8 @@ class BatchScorer:
         """Whether two columns hold all that a metric reads, and nothing asks for a run sample by sample."""
         asked = ("out", "deadline", "progress")
         each = any(self.options.get(name) for name in asked) or self.options.get("on_error") == "raise"
-        labelled = self._reading.column_of("labels", columns) is not None  # they may hold grades
-        return not (each or labelled) and all(self._reading.column_of(name, columns) for name in fields)
+        labelled = self.reading.column_of("labels", columns) is not None  # they may hold grades
+        return not (each or labelled) and all(self.reading.column_of(name, columns) for name in fields)
 
     def _by_lists(
         self,
@@ -156,13 +149,13 @@ class BatchScorer:
         present: set[str] = set()
         whole = self._first_unknown(frame)
         self._check_ids(frame, first_row)
-        names = [str(self._reading.column_of(name, frame.columns)) for name in fields]
+        names = [str(self.reading.column_of(name, frame.columns)) for name in fields]
         for begin in range(0, len(frame), _ROWS):
             part = frame[begin : begin + _ROWS]
             cells = [[*map(plain_cell, part[name].to_list())] for name in names]
             lists = (_stored(*column) for column in zip(fields, cells, strict=True))
             rows: list[Any] = [  # pairs of lists, and samples
-                _samples(frame[at : at + 1], self._reading, first_row + at)[0]
+                _samples(frame[at : at + 1], self.reading, first_row + at)[0]
                 if at in whole or None in pair
                 else pair
                 for at, pair in enumerate(zip(*lists, strict=True), begin)
@@ -171,7 +164,12 @@ class BatchScorer:
                 if any(type(row) is tuple or getattr(row, name) is not None for row in rows):
                     present.add(name)
             full = all(isinstance(row, tuple) and all(row) for row in rows)
-            if not all(map(_reads_lists_alone, metrics)):
+            # Two lists that are not empty must be all that a metric reads of a sample.
+            if not all(
+                (type(metric).score, type(metric).sides) == (ListMetric.score, ListMetric.sides)
+                and metric.top_k != 0
+                for metric in metrics
+            ):
                 rows, full = [_sample(fields, row) for row in rows], False
             for metric in metrics:
                 values, reasons = scored[metric.name], scored[metric.name + REASON]
@@ -194,7 +192,7 @@ class BatchScorer:
         first_row: int,
     ) -> set[str]:
         """Score rows as samples, and return as `_by_lists` does; without a field in any sample there is no value."""
-        samples = _samples(frame, self._reading, first_row)
+        samples = _samples(frame, self.reading, first_row)
         fields = {name for metric in metrics for name in metric.requires}
         present = {
             name for name in fields if any(getattr(sample, name) is not None for sample in samples)
@@ -216,7 +214,7 @@ class BatchScorer:
 
     def _first_unknown(self, frame: nw.DataFrame[Any]) -> set[int]:
         """Return, for each column of an unknown name, its first row that is filled: what is wrong with it is said there."""
-        known = self._reading.schema.known_keys
+        known = self.reading.schema.known_keys
         return {
             row
             for name in frame.columns
@@ -230,7 +228,7 @@ class BatchScorer:
         Raises:
             SampleError: Two have.
         """
-        name = self._reading.column_of("id", frame.columns)
+        name = self.reading.column_of("id", frame.columns)
         values = [] if name is None else frame[name].to_list()
         if len({*map(str, values)}) < len(values):
             places: dict[str, int] = {}
@@ -263,12 +261,6 @@ def _stored_alone(field: str, cell: Any) -> Sequence[str] | None:
 def _sample(fields: Sequence[str], row: tuple[Sequence[str], ...] | Sample) -> Sample:
     given: Any = dict(zip(fields, row, strict=True)) if isinstance(row, tuple) else {}
     return Sample(**given) if given else row  # type: ignore[return-value]  # no tuple is a sample by now
-
-
-def _reads_lists_alone(metric: ListMetric) -> bool:
-    """Whether two lists that are not empty are all that a metric reads of a sample."""
-    kind = type(metric)
-    return kind.score is ListMetric.score and kind.sides is ListMetric.sides and metric.top_k != 0
 
 
 def frame_of(table: Any) -> nw.DataFrame[Any]:

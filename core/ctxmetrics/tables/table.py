@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from ctxmetrics.errors import ParameterError
@@ -26,13 +25,8 @@ _ROWS = 1024
 _OF_ONE_PROCESS = ("out", "keep_texts", "deadline", "progress")
 
 
-def is_dataset(table: object) -> bool:
-    """Whether a table is a dataset of Hugging Face's ``datasets``, or several under the names of their splits."""
-    return type(table).__module__.partition(".")[0] == "datasets"
-
-
 def score_dataset(dataset: Any, metrics: Sequence[Metric], **options: Any) -> Any:
-    """Score a dataset as `score_table` does, and return it with the columns of the metrics.
+    """Score a dataset of Hugging Face's ``datasets`` as `score_table` does, and return it with the metrics' columns.
 
     Raises:
         ParameterError: It is several datasets, or a stream.
@@ -90,31 +84,24 @@ def score_table(
         ParameterError: It is no table, or has a column of a metric's name.
         CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
     """
-    scorer_of = partial(_scorer_of, schema, columns, metrics=metrics, judge=judge, options=options)
-    if is_dataset(table):
+    if type(table).__module__.partition(".")[0] == "datasets":
         return cast(
             "Table", score_dataset(table, metrics, schema=schema, columns=columns, judge=judge, **options)
         )
-    if is_distributed(table):
-        scorer = scorer_of(rows_like(columns_of(table), columns or ()))
+    distributed = is_distributed(table)
+    frame: Any = () if distributed else frame_of(table)
+    rows = rows_like(columns_of(table), columns or ()) if distributed else plain_rows(frame.head(PEEKED))
+    reading = recognise(rows, schema, columns)
+    for note in reading.notes:
+        logging.getLogger("ctxmetrics").warning("score_table: %s", note)
+    scorer = BatchScorer(metrics=metrics, reading=reading, judge=judge, options=options)
+    if distributed:
         return cast("Table", score_distributed(table, scorer))
-    frame = frame_of(table)
-    scorer = scorer_of(plain_rows(frame.head(PEEKED)))
     scored, present = scorer.score_and_look(table)
     if len(frame):
         needed = {name for metric in scorer.metrics for name in metric.requires}
         check_present(scorer.metrics, needed - present)
     return scored
-
-
-def _scorer_of(
-    schema: str, columns: Mapping[str, str] | None, rows: Iterable[Mapping[str, Any]], **given: Any
-) -> BatchScorer:
-    """Return the scorer of a table whose first rows are given, and log how its columns are read."""
-    reading = recognise(rows, schema, columns)
-    for note in reading.notes:
-        logging.getLogger("ctxmetrics").warning("score_table: %s", note)
-    return BatchScorer(schema=reading, **given)
 
 
 def is_distributed(table: object) -> bool:
