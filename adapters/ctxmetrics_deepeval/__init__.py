@@ -27,10 +27,11 @@ from ctxmetrics_deepeval.wrapper import (
 
 __all__ = [
     "FIELDS", "ContextPrecisionMetric", "ContextRecallMetric", "ContextUtilizationMetric", "DeepEvalMetric",
-    "DeepEvalModel", "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "IDBasedHitRateMetric",
-    "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric", "IDBasedReciprocalRankMetric",
-    "MissingParamsError", "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
-    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric", "update_current_span_ids",
+    "DeepEvalModel", "IDBasedAveragePrecisionMetric", "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric",
+    "IDBasedHitRateMetric", "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric",
+    "IDBasedReciprocalRankMetric", "MissingParamsError", "NonLLMContextPrecisionMetric",
+    "NonLLMContextRecallMetric", "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric",
+    "update_current_span_ids",
 ]  # fmt: skip
 
 
@@ -85,6 +86,10 @@ class IDBasedContextPrecisionMetric(DeepEvalMetric, core=core.IDBasedContextPrec
 
 class IDBasedNDCGMetric(DeepEvalMetric, core=core.IDBasedNDCG):
     """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+
+class IDBasedAveragePrecisionMetric(DeepEvalMetric, core=core.IDBasedAveragePrecision):
+    """`ctxmetrics.IDBasedAveragePrecision`: average precision over all reference ids."""
 
 
 class IDBasedReciprocalRankMetric(DeepEvalMetric, core=core.IDBasedReciprocalRank):

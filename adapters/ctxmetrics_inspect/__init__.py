@@ -15,6 +15,7 @@ try:
         context_precision,
         context_recall,
         context_utilization,
+        id_based_average_precision,
         id_based_context_precision,
         id_based_context_recall,
         id_based_hit_rate,
@@ -34,8 +35,9 @@ except ImportError as _error:
     raise missing_extra("inspect-ai", "0.3.150 or newer") from _error
 
 __all__ = [
-    "context_precision", "context_recall", "context_utilization", "id_based_context_precision", "id_based_context_recall",
-    "id_based_hit_rate", "id_based_ndcg", "id_based_precision_at_k", "id_based_recall_at_k", "id_based_reciprocal_rank",
-    "metric_scorer", "non_llm_context_precision", "non_llm_context_recall", "span_based_context_precision",
+    "context_precision", "context_recall", "context_utilization", "id_based_average_precision",
+    "id_based_context_precision", "id_based_context_recall", "id_based_hit_rate", "id_based_ndcg",
+    "id_based_precision_at_k", "id_based_recall_at_k", "id_based_reciprocal_rank", "metric_scorer",
+    "non_llm_context_precision", "non_llm_context_recall", "span_based_context_precision",
     "span_based_context_recall",
 ]  # fmt: skip

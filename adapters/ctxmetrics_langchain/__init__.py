@@ -20,8 +20,8 @@ from ctxmetrics_langchain.models import ChatModel
 
 __all__ = [
     "ChatModel", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",
-    "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "IDBasedHitRateEvaluator",
-    "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
+    "IDBasedAveragePrecisionEvaluator", "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator",
+    "IDBasedHitRateEvaluator", "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
     "IDBasedReciprocalRankEvaluator", "MetricEvaluator", "NonLLMContextPrecisionEvaluator",
     "NonLLMContextRecallEvaluator", "RetrievalEvaluator", "SpanBasedContextPrecisionEvaluator",
     "SpanBasedContextRecallEvaluator",
@@ -58,6 +58,10 @@ class IDBasedContextPrecisionEvaluator(MetricEvaluator, core=core.IDBasedContext
 
 class IDBasedNDCGEvaluator(MetricEvaluator, core=core.IDBasedNDCG):
     """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+
+class IDBasedAveragePrecisionEvaluator(MetricEvaluator, core=core.IDBasedAveragePrecision):
+    """`ctxmetrics.IDBasedAveragePrecision`: average precision over all reference ids."""
 
 
 class IDBasedReciprocalRankEvaluator(MetricEvaluator, core=core.IDBasedReciprocalRank):

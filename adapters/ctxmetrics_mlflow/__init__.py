@@ -18,10 +18,11 @@ except ImportError as _error:
     raise missing_extra("mlflow", "3.9 or newer") from _error
 
 __all__ = [
-    "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer", "IDBasedContextPrecisionScorer",
-    "IDBasedContextRecallScorer", "IDBasedHitRateScorer", "IDBasedNDCGScorer", "IDBasedPrecisionAtKScorer",
-    "IDBasedRecallAtKScorer", "IDBasedReciprocalRankScorer", "MetricScorer", "NonLLMContextPrecisionScorer",
-    "NonLLMContextRecallScorer", "SpanBasedContextPrecisionScorer", "SpanBasedContextRecallScorer",
+    "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer", "IDBasedAveragePrecisionScorer",
+    "IDBasedContextPrecisionScorer", "IDBasedContextRecallScorer", "IDBasedHitRateScorer", "IDBasedNDCGScorer",
+    "IDBasedPrecisionAtKScorer", "IDBasedRecallAtKScorer", "IDBasedReciprocalRankScorer", "MetricScorer",
+    "NonLLMContextPrecisionScorer", "NonLLMContextRecallScorer", "SpanBasedContextPrecisionScorer",
+    "SpanBasedContextRecallScorer",
 ]  # fmt: skip
 
 
@@ -55,6 +56,10 @@ class IDBasedContextPrecisionScorer(ParameterScorer, core=core.IDBasedContextPre
 
 class IDBasedNDCGScorer(ParameterScorer, core=core.IDBasedNDCG):
     """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+
+class IDBasedAveragePrecisionScorer(ParameterScorer, core=core.IDBasedAveragePrecision):
+    """`ctxmetrics.IDBasedAveragePrecision`: average precision over all reference ids."""
 
 
 class IDBasedReciprocalRankScorer(ParameterScorer, core=core.IDBasedReciprocalRank):

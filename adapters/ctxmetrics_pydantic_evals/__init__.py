@@ -21,8 +21,8 @@ except ImportError as _error:
 
 __all__ = [
     "EVALUATORS", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",
-    "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator", "IDBasedHitRateEvaluator",
-    "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
+    "IDBasedAveragePrecisionEvaluator", "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator",
+    "IDBasedHitRateEvaluator", "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
     "IDBasedReciprocalRankEvaluator", "MetricEvaluator", "NoScoreError", "NonLLMContextPrecisionEvaluator",
     "NonLLMContextRecallEvaluator", "PydanticAIModel", "SpanBasedContextPrecisionEvaluator",
     "SpanBasedContextRecallEvaluator",
@@ -59,6 +59,10 @@ class IDBasedContextPrecisionEvaluator(MetricEvaluator, core=core.IDBasedContext
 
 class IDBasedNDCGEvaluator(MetricEvaluator, core=core.IDBasedNDCG):
     """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+
+class IDBasedAveragePrecisionEvaluator(MetricEvaluator, core=core.IDBasedAveragePrecision):
+    """`ctxmetrics.IDBasedAveragePrecision`: average precision over all reference ids."""
 
 
 class IDBasedReciprocalRankEvaluator(MetricEvaluator, core=core.IDBasedReciprocalRank):

@@ -29,11 +29,12 @@ from ctxmetrics_ragas.model import RagasModel
 
 __all__ = [
     "ContextPrecision", "ContextPrecisionWithReference", "ContextPrecisionWithoutReference", "ContextRecall",
-    "ContextResult", "ContextUtilization", "IDBasedContextPrecision", "IDBasedContextRecall", "IDBasedHitRate",
-    "IDBasedNDCG", "IDBasedPrecisionAtK", "IDBasedRecallAtK", "IDBasedReciprocalRank", "JudgedMetric",
-    "LLMContextPrecisionWithReference", "LLMContextPrecisionWithoutReference", "LLMContextRecall",
-    "NonLLMContextPrecision", "NonLLMContextPrecisionWithReference", "NonLLMContextRecall", "RagasMetric",
-    "RagasModel", "SpanBasedContextPrecision", "SpanBasedContextRecall", "context_precision", "context_recall",
+    "ContextResult", "ContextUtilization", "IDBasedAveragePrecision", "IDBasedContextPrecision",
+    "IDBasedContextRecall", "IDBasedHitRate", "IDBasedNDCG", "IDBasedPrecisionAtK", "IDBasedRecallAtK",
+    "IDBasedReciprocalRank", "JudgedMetric", "LLMContextPrecisionWithReference",
+    "LLMContextPrecisionWithoutReference", "LLMContextRecall", "NonLLMContextPrecision",
+    "NonLLMContextPrecisionWithReference", "NonLLMContextRecall", "RagasMetric", "RagasModel",
+    "SpanBasedContextPrecision", "SpanBasedContextRecall", "context_precision", "context_recall",
 ]  # fmt: skip
 
 _CUT = {"threshold": "min_similarity=0.5", "distance_measure": "similarity='levenshtein'"}
@@ -69,6 +70,10 @@ class IDBasedContextPrecision(RagasMetric, core=core.IDBasedContextPrecision):
 
 class IDBasedNDCG(RagasMetric, core=core.IDBasedNDCG):
     """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+
+
+class IDBasedAveragePrecision(RagasMetric, core=core.IDBasedAveragePrecision):
+    """`ctxmetrics.IDBasedAveragePrecision`: average precision over all reference ids."""
 
 
 class IDBasedReciprocalRank(RagasMetric, core=core.IDBasedReciprocalRank):

@@ -16,6 +16,7 @@ import pytest
 
 import ctxmetrics
 from ctxmetrics import (
+    IDBasedAveragePrecision,
     IDBasedHitRate,
     IDBasedNDCG,
     IDBasedPrecisionAtK,
@@ -32,7 +33,7 @@ T, F = True, False
 EVERY_LIST = [list(verdicts) for length in range(1, 9) for verdicts in product([F, T], repeat=length)]
 
 
-def seeded_rankings(number=400):
+def seeded_rankings(number=2000):
     """Yield (grades in rank order, grades of every relevant document), half of them binary."""
     source = random.Random(20)
     for index in range(number):
@@ -68,6 +69,8 @@ OURS = {
     "RR": IDBasedReciprocalRank(),
     "RR@3": IDBasedReciprocalRank(top_k=3),
     "Success@2": IDBasedHitRate(top_k=2),
+    "AP": IDBasedAveragePrecision(),
+    "AP@3": IDBasedAveragePrecision(top_k=3),
     "nDCG": IDBasedNDCG(),
     "nDCG@4": IDBasedNDCG(top_k=4),
 }
@@ -106,6 +109,7 @@ RANX = {
     "mrr": "RR",
     "mrr@3": "RR@3",
     "hit_rate@2": "Success@2",
+    "map": "AP",
     "ndcg": "nDCG",
     "ndcg@4": "nDCG@4",
 }

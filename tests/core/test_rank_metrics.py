@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ctxmetrics import (
+    IDBasedAveragePrecision,
     IDBasedHitRate,
     IDBasedNDCG,
     IDBasedPrecisionAtK,
@@ -20,12 +21,21 @@ from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.metrics import ALL_METRICS, METRICS
 
 RANKED = Sample(retrieved_context_ids=["x", "a", "b", "a"], reference_context_ids=["a", "b", "c"])
-RANK_METRICS = [IDBasedHitRate, IDBasedNDCG, IDBasedPrecisionAtK, IDBasedRecallAtK, IDBasedReciprocalRank]
+RANK_METRICS = [
+    IDBasedAveragePrecision,
+    IDBasedHitRate,
+    IDBasedNDCG,
+    IDBasedPrecisionAtK,
+    IDBasedRecallAtK,
+    IDBasedReciprocalRank,
+]
 
 
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [
+        (IDBasedAveragePrecision(), (1 / 2 + 2 / 3) / 3),
+        (IDBasedAveragePrecision(top_k=2), (1 / 2) / 3),
         (IDBasedReciprocalRank(), 1 / 2),
         (IDBasedReciprocalRank(top_k=1), 0.0),
         (IDBasedHitRate(), 1.0),

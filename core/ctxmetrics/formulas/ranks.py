@@ -41,26 +41,31 @@ def share(verdicts: Sequence[bool]) -> float | None:
     return checked.count(True) / len(checked) if checked else None
 
 
-def average_precision(relevant: Sequence[bool], *, epsilon: float = 0.0) -> float | None:
-    """Average precision over the relevant contexts that were *retrieved*.
+def average_precision(
+    relevant: Sequence[bool], *, epsilon: float = 0.0, relevant_in_all: int | None = None
+) -> float | None:
+    """Average precision over the relevant contexts that were *retrieved*, or over all.
 
     ``sum(P@i for every rank i that is relevant) / (relevant retrieved + epsilon)``, in 0..1. It tells whether
     the relevant contexts stand above the others; a relevant context that was not retrieved costs nothing: that
-    is recall's part.
+    is recall's part. With `relevant_in_all` it is what information retrieval calls AP: such a context counts.
 
     Args:
         relevant: One verdict per retrieved context, in rank order.
         epsilon: Added to the divisor. ``1e-10`` gives the digits of Ragas, whose perfect ranking is
             0.9999999999.
+        relevant_in_all: How many relevant contexts there are, retrieved or not; ``None`` divides by the retrieved
+            ones.
 
     Returns:
         The average precision, 0.0 when nothing retrieved is relevant, ``None`` for an empty list.
 
     Raises:
-        ParameterError: A verdict is not true or false, or `epsilon` is negative or not finite.
+        ParameterError: A verdict is not true or false, `epsilon` is negative or not finite, or more are relevant
+            than there are in all.
 
     Source:
-        Context precision of Ragas, contextual precision of DeepEval. Not what information retrieval calls AP.
+        Context precision of Ragas, contextual precision of DeepEval; with `relevant_in_all` ``map`` of trec_eval.
 
     >>> average_precision([True, False, True]) == (1 / 1 + 2 / 3) / 2
     True
@@ -70,6 +75,8 @@ def average_precision(relevant: Sequence[bool], *, epsilon: float = 0.0) -> floa
     0.9999999999
     >>> average_precision([False, False])
     0.0
+    >>> average_precision([True, False], relevant_in_all=2)
+    0.5
     """
     checked = checked_verdicts(relevant, "relevant")
     added = _not_negative(epsilon, "epsilon")
@@ -80,7 +87,12 @@ def average_precision(relevant: Sequence[bool], *, epsilon: float = 0.0) -> floa
         if is_relevant:
             hits += 1
             total += hits / rank
-    return total / (hits + added) if hits else 0.0
+    if relevant_in_all is not None and _count(relevant_in_all) < hits:
+        raise ParameterError(
+            f"relevant_in_all is {relevant_in_all}, and {hits} relevant ones were retrieved"
+        )
+    counted = hits if relevant_in_all is None else relevant_in_all
+    return total / (counted + added) if hits else 0.0
 
 
 def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:

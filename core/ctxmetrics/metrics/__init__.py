@@ -10,6 +10,7 @@ from typing import Any
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.ids import (
+    IDBasedAveragePrecision,
     IDBasedContextPrecision,
     IDBasedContextRecall,
     IDBasedHitRate,
@@ -45,6 +46,7 @@ ALL_METRICS: Mapping[str, type[Metric]] = MappingProxyType(
             metric.base_name: metric
             for metric in (
                 IDBasedNDCG,
+                IDBasedAveragePrecision,
                 IDBasedReciprocalRank,
                 IDBasedHitRate,
                 IDBasedPrecisionAtK,
@@ -64,6 +66,7 @@ __all__ = [
     "ContextPrecision",
     "ContextRecall",
     "ContextUtilization",
+    "IDBasedAveragePrecision",
     "IDBasedContextPrecision",
     "IDBasedContextRecall",
     "IDBasedHitRate",

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ctxmetrics.conventions import Family
 from ctxmetrics.errors import SampleError
-from ctxmetrics.formulas import hit_rate, ndcg, precision_at_k, reciprocal_rank
+from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
 from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, Precision, named_choice
 from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Verdict
@@ -80,6 +80,26 @@ class IDBasedContextPrecision(Precision, IDMetric):
     formula_name: ClassVar[str] = "share"
 
     formula: Formula = field(default="share", metadata=named_choice(Formula))
+
+
+@dataclass(frozen=True, kw_only=True)
+class IDBasedAveragePrecision(IDMetric):
+    """Average precision over all reference ids, as information retrieval has it: an id that was not retrieved counts.
+
+    Formula: the sum of precision at the rank of each retrieved reference id / all reference ids. Range 0 to 1; its mean
+    over samples is the MAP. `IDBasedContextPrecision` with ``formula="average_precision"`` divides by the *retrieved*
+    reference ids. Source: ``map`` of trec_eval.
+    """
+
+    base_name: ClassVar[str] = "id_based_average_precision"
+    formula_name: ClassVar[str] = "average_precision_over_all"
+
+    def compare(
+        self, retrieved: Sequence[str], reference: Iterable[str]
+    ) -> tuple[float | None, Sequence[bool]]:
+        """Divide by all reference ids."""
+        _, hits = super().compare(retrieved, reference)
+        return average_precision(hits, relevant_in_all=len({*reference})), hits
 
 
 @dataclass(frozen=True, kw_only=True)
