@@ -86,20 +86,27 @@ class Attribution:
     @property
     def judged(self) -> bool:
         """Whether every unit has a verdict; without that, nothing can be said about the whole sample."""
-        return all(unit.value is not None for unit in self.units)
+        return all(unit.value is not None for unit in self.units if unit.weight)
 
     def recall(self, k: int | None = None) -> float | None:
-        """Return recall@k: units supported at k / units.
+        """Return recall@k: units supported at k / units, or their weighted mean where the metric weighs facts.
 
         Range 0 to 1; it never falls as k grows. None without units, or where one is not judged.
 
         Source: claim recall of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
         """
-        n = len(self.context_lengths)
-        supported = [
-            smallest is not None and smallest <= (n if k is None else k) for smallest in self.smallest_ks
+        if not self.judged:
+            return None
+        parts = [
+            1.0 if smallest is not None and (k is None or smallest <= k) else self._part(unit, cells[:k])
+            for unit, cells, smallest in zip(self.units, self.cells, self.smallest_ks, strict=True)
         ]
-        return formulas.share(supported) if self.judged else None
+        return formulas.weighted_share(parts, [unit.weight for unit in self.units])
+
+    @staticmethod
+    def _part(unit: Verdict, cells: tuple[Cell, ...]) -> float:
+        """Return what a unit is worth of which no more than a part is stated."""
+        return 0.0 if set(cells) <= {"none"} else float(unit.details.get("partial", 0.0))
 
     def precision(self, k: int | None = None, *, formula: str = "average_precision") -> float | None:
         """Return support precision@k: of the first k contexts, those on which some unit supported at k rests.

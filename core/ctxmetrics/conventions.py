@@ -16,6 +16,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.verdicts import Verdict
 
 Unit = Literal["sentence", "claim", "fact"]
+Weighting = Literal["vital", "importance"]
 Family = Literal["recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"]
 # What a system attaches to a recall score: its own result object, and metadata, from the value and the verdicts.
 Signals = Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]
@@ -48,6 +49,7 @@ class Convention:
         name: What ``convention=`` takes.
         source: Where the rules come from.
         unit: What recall counts, unless the metric says otherwise.
+        weighting: How facts weigh, unless the metric says otherwise.
         scale: The value of a perfect score.
         threshold: The pass mark on that scale, or None.
         epsilon: Added to the denominator of average precision.
@@ -65,6 +67,7 @@ class Convention:
     source: str
     empty: Mapping[Family, EmptySides]
     unit: Unit = "sentence"
+    weighting: Weighting | None = None
     scale: float = 1.0
     threshold: float | None = None
     epsilon: float = 0.0
@@ -185,6 +188,16 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 signals=aegis,
                 empty=_UNDEFINED_WITHOUT_REFERENCE,
                 ours=("average precision for precision", "both empty sides"),
+            ),
+            Convention(
+                name="trec",
+                source="TREC RAG's nugget scorer, strict vital score (castorini/nuggetizer, core/metrics.py)",
+                unit="fact",
+                weighting="vital",
+                empty=MappingProxyType(
+                    {**_UNDEFINED_WITHOUT_REFERENCE, "recall": EmptySides(0.0, 0.0, 0.0)}
+                ),
+                ours=("precision and the other metrics, as by default",),
             ),
             Convention(
                 name="ru",

@@ -30,6 +30,8 @@ from ctxmetrics.text import has_content
 
 T = TypeVar("T")
 
+_LARGEST_IMPORTANCE = 1e9
+_FACT_KEYS = ("text", "id", "importance")
 _TEXT_FIELDS = ("user_input", "response", "reference")
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
 # So many levels of lists and mappings a field may have.
@@ -40,14 +42,22 @@ MAX_CHARACTERS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One fact that an answer must state, as people wrote it, with its id where it has one."""
+    """One fact that an answer must state, as people wrote it.
+
+    Attributes:
+        text: The fact.
+        id: Its id, where it has one.
+        importance: ``"vital"``, ``"okay"`` or a number above 0, where people said it.
+    """
 
     text: str
     id: str | None = None
+    importance: float | str | None = None
 
-    def to_dict(self) -> str | dict[str, str]:
-        """Return the text; with an id, ``{"text", "id"}``."""
-        return self.text if self.id is None else {"text": self.text, "id": self.id}
+    def to_dict(self) -> str | dict[str, Any]:
+        """Return the text; with an id or an importance, a mapping."""
+        given = {name: value for name in _FACT_KEYS if (value := getattr(self, name)) is not None}
+        return given if len(given) > 1 else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
@@ -64,8 +74,8 @@ class Sample:
         user_input: The question.
         response: The answer that was given.
         reference: The answer that was expected.
-        reference_facts: The same as facts, each a text or ``{"text": .., "id": ..}``; stored as `Fact`. Metrics count
-            them with ``unit="fact"``.
+        reference_facts: The same as facts, each a text or ``{"text": .., "id": .., "importance": ..}``; stored as `Fact`.
+            Metrics count them with ``unit="fact"``.
         retrieved_contexts: The retrieved texts in rank order.
         reference_contexts: The texts that should have been retrieved.
         retrieved_context_ids: The ids of the retrieved texts in rank order.
@@ -316,14 +326,24 @@ def _id(value: object, where: str) -> str:
 def _fact(value: object, where: str) -> Fact:
     if isinstance(value, Fact):
         return value
-    text, identifier = value, None
-    if isinstance(value, Mapping) and set(value) <= {"text", "id"}:
-        text, identifier = value.get("text"), value.get("id")
+    text: Any = value
+    identifier: Any = None
+    importance: Any = None
+    if isinstance(value, Mapping) and set(value) <= {*_FACT_KEYS}:
+        text, identifier, importance = map(value.get, _FACT_KEYS)
     if not isinstance(text, str):
-        raise SampleError(f'{where} must be a text or {{"text": .., "id": ..}}, not {_kind(value)}.')
+        raise SampleError(
+            f'{where} must be a text or {{"text": .., "id": .., "importance": ..}}, not {_kind(value)}.'
+        )
+    number = type(importance) in (int, float) and 0 < importance <= _LARGEST_IMPORTANCE
+    if not (number or importance in (None, "vital", "okay")):
+        raise SampleError(
+            f"{where}: importance must be 'vital', 'okay' or a number above 0, not {str(importance)[:80]!r}."
+        )
     if not has_content(text):
         raise SampleError(f"{where} holds no letter or digit. Write the fact, or remove it.")
-    return Fact(_text(text, where), None if identifier is None else _id(identifier, f"{where}, id"))
+    named = None if identifier is None else _id(identifier, f"{where}, id")
+    return Fact(_text(text, where), named, importance)
 
 
 def _passage(value: object, where: str) -> str:

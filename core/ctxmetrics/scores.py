@@ -114,7 +114,7 @@ class Score:
     @property
     def doubtful(self) -> Mapping[str, int]:
         """How many verdicts are weak, unverified, contradicted or uncertain, by their code."""
-        codes = [verdict.code for verdict in self.verdicts if verdict.code in DOUBTFUL]
+        codes = [item.code for item in self.verdicts if item.code in DOUBTFUL and item.weight]
         return Counter(codes) if codes else EMPTY
 
     @property
@@ -135,7 +135,7 @@ class Score:
         """How many of how many verdicts are yes, such as ``2 of 3 sentences supported``; None without verdicts."""
         if not self.verdicts:
             return None
-        values = [verdict.value for verdict in self.verdicts]
+        values = [verdict.value for verdict in self.verdicts if verdict.weight]
         return count_of(values.count(True), len(values), values.count(None), self.counted, self.language)
 
     @property

@@ -71,7 +71,8 @@ class Verdict(Plain):
         reason: Why, in words, where the judge said so.
         code: Why the verdict is missing or flagged (`VerdictCode`), else None.
         evidence: The spans of the retrieved text behind a yes; of a no, the parts that are stated.
-        details: What else the judge measured (missing words, similarity, stability ..).
+        details: What else the judge measured (missing words, similarity, stability ..), and of a fact its id,
+            its weight and what a part of it is worth.
     """
 
     id: str
@@ -81,6 +82,11 @@ class Verdict(Plain):
     code: str | None = None
     evidence: tuple[Evidence, ...] = ()
     details: Mapping[str, Any] = field(default=EMPTY, hash=False)
+
+    @property
+    def weight(self) -> float:
+        """How much a fact counts, at least 0: what its importance is worth where the metric weighs facts, else 1."""
+        return float(self.details.get("weight", 1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -316,7 +316,7 @@ class _Column:
         if self.label == REFERENCE:
             return self._beside(place).values
         score = self.scores[place]
-        return score.value, people_value(self.metric, score.value, len(score.verdicts), self.said[place])
+        return score.value, people_value(self.metric, score, self.said[place])
 
 
 def _report(

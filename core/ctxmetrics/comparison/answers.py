@@ -17,12 +17,14 @@ from typing import Any, TypeAlias
 
 from ctxmetrics._display import visible
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
+from ctxmetrics.formulas import weighted_share
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
 from ctxmetrics.report.rows import record_of, texts_key
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
 
 # A sample's id, if it has one, and the hash of the texts that a person sees.
 Key: TypeAlias = "tuple[str | None, str]"
@@ -299,13 +301,15 @@ def label_of(metric: Metric | None) -> str | None:
     """Return the name of the labels that give a metric's scores; None where people cannot label what it counts."""
     if not isinstance(metric, JudgedMetric) or metric.counted_unit == "claim":
         return None
+    if getattr(metric, "partial", 0):  # a label is yes or no
+        return None
     if isinstance(metric, ContextPrecision) and metric.relevance == "useful":
         return CONTEXTS
     return UNITS if isinstance(metric, ContextRecall) else None
 
 
 def people_value(
-    metric: Metric, value: float | None, verdicts: int, labels: Sequence[bool | int | None] | None
+    metric: Metric, score: Score, labels: Sequence[bool | int | None] | None
 ) -> float | None:
     """Return the score that people's labels give, by the metric's own formula; None where a label is missing.
 
@@ -313,10 +317,10 @@ def people_value(
 
     Args:
         metric: The metric.
-        value: The judge's score.
-        verdicts: How many verdicts it rests on.
+        score: The judge's score; its verdicts say what weighs how much.
         labels: What people said about the same things, or None.
     """
+    verdicts = len(score.verdicts)
     if (
         labels is not None
         and len(labels) != verdicts
@@ -324,14 +328,20 @@ def people_value(
     ):
         labels = None if verdicts else labels
     if labels is None or not verdicts:
-        return None if labels is None else value
-    said = tuple(bool(label) for label in labels[:verdicts] if label is not None)
+        return None if labels is None else score.value
+    said = tuple(
+        (bool(label), verdict.weight)
+        for label, verdict in zip(labels[:verdicts], score.verdicts, strict=True)
+        if label is not None or verdict.weight == 0
+    )
     return _value(metric, said) if len(said) == verdicts else None
 
 
 @lru_cache(maxsize=4096)
-def _value(metric: Metric, said: tuple[bool, ...]) -> float | None:
-    return metric.build(Sample(), metric.to_value(said)).value
+def _value(metric: Metric, said: tuple[tuple[bool, float], ...]) -> float | None:
+    labels, weights = zip(*said, strict=True)
+    equal = set(weights) == {1.0}
+    return metric.scaled(metric.to_value(labels) if equal else weighted_share(labels, weights))
 
 
 def weight_in(labels: Mapping[str, object], who: str) -> float:

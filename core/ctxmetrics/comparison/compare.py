@@ -313,7 +313,7 @@ def _corrected(
         return None
     said = [
         [
-            people_value(metric, row[name].value, len(row[name].verdicts), labels_in(_labels(row), label))
+            people_value(metric, row[name], labels_in(_labels(row), label))
             for row in pair
         ]
         for pair in pairs

@@ -32,6 +32,7 @@ from ctxmetrics.formulas.ranks import (
     precision_at_k,
     reciprocal_rank,
     share,
+    weighted_share,
 )
 from ctxmetrics.formulas.spans import (
     Span,
@@ -71,4 +72,5 @@ __all__ = [
     "supported_units",
     "unused_contexts",
     "useful_contexts",
+    "weighted_share",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TypeVar
@@ -39,6 +40,40 @@ def share(verdicts: Sequence[bool]) -> float | None:
     """
     checked = checked_verdicts(verdicts, "verdicts")
     return checked.count(True) / len(checked) if checked else None
+
+
+def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | None:
+    """Weighted mean of what each unit is worth: context recall over facts of different importance.
+
+    ``sum(part * weight) / sum(weight)``, in 0..1.
+
+    Args:
+        parts: How much of each unit is supported: 1 all of it, 0 nothing.
+        weights: How much each unit counts, at least 0.
+
+    Returns:
+        The mean, or ``None`` where the weights sum to 0.
+
+    Raises:
+        ParameterError: A part is outside 0..1, a weight is negative or not finite, or the lists differ in length.
+
+    Source:
+        The nugget scores of TREC RAG (Pradeep et al. 2024, arXiv:2411.09607): vital facts weigh 1 and others 0, or all 1;
+        partial support is worth 0 (strict) or 0.5.
+
+    >>> weighted_share([1, 0.5, 0], [1, 1, 0])
+    0.75
+    >>> print(weighted_share([1], [0]))
+    None
+    """
+    if len(parts) != len(weights):
+        raise ParameterError(f"{len(parts)} parts and {len(weights)} weights: give one weight a unit")
+    for name, values, most in (("parts", parts, 1.0), ("weights", weights, sys.float_info.max)):
+        wrong = [value for value in values if not 0 <= value <= most]
+        if wrong:
+            raise ParameterError(f"{name} holds {wrong[0]!r}: write numbers from 0 to {most:g}")
+    got = math.fsum(part * weight for part, weight in zip(parts, weights, strict=True))
+    return got / total if (total := math.fsum(weights)) else None
 
 
 def average_precision(

@@ -7,22 +7,31 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
+from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import remember_keys_of, safe_text
 from ctxmetrics.attribution import Attribution
-from ctxmetrics.conventions import Family, Unit
-from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
+from ctxmetrics.conventions import Family, Unit, Weighting
+from ctxmetrics.errors import (
+    BudgetExceededError,
+    CannotDecomposeError,
+    JudgeError,
+    MissingFieldError,
+    ParameterError,
+)
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
 from ctxmetrics.judges.contract import checked_answer, checked_verdict
 from ctxmetrics.judges.given import instead_of
 from ctxmetrics.metrics.base import NAMED, Metric, Precision, named_choice, not_judged
-from ctxmetrics.samples import Sample
+from ctxmetrics.samples import Fact, Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
 Relevance = Literal["useful", "supports"]
+# What the words for a fact's importance are worth in a weighted mean.
+_WORTH: dict[str | float, float] = {"vital": 1.0, "okay": 0.5}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +113,8 @@ class JudgedMetric(Metric):
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
         if self.counts_units:
             provenance["context_lengths"] = tuple(map(len, contexts))
-        expected = bool(facts) if unit == "fact" else has_content(answer)
+        weights = self.weights(sample)
+        expected = any(weights) if unit == "fact" else has_content(answer)
         empty = self.empty(sample, retrieved=bool(contexts), reference=expected, **provenance)
         if empty is not None:
             return empty
@@ -119,17 +129,12 @@ class JudgedMetric(Metric):
             judgement = await self._judge(judge, request)
         verdicts = judgement.verdicts
         if self.counts_units and facts:
-            verdicts = tuple(
-                verdict
-                if fact.id is None
-                else replace(verdict, details=FrozenDict({**verdict.details, "fact_id": fact.id}))
-                for verdict, fact in zip(verdicts, facts, strict=True)
-            )
-        code, message = not_judged(verdicts)
+            verdicts = tuple(map(self.weighed, verdicts, facts, weights))
+        code, message = not_judged([verdict for verdict in verdicts if verdict.weight])
         metadata = {"stability": judgement.stability, "raw_replies": list(judgement.raw) or None}
         return self.build(
             sample,
-            None if code else self.to_value([verdict.value is True for verdict in verdicts]),
+            None if code else self.value_of(verdicts, contexts),
             verdicts,
             reason_code=code,
             message=message,
@@ -139,6 +144,23 @@ class JudgedMetric(Metric):
             served_model=judgement.served_model,
             **provenance,
         )
+
+    def value_of(self, verdicts: tuple[Verdict, ...], contexts: Sequence[str]) -> float | None:
+        """Apply the formula to complete verdicts."""
+        if self.counted_unit == "fact" and self.counts_units:  # they may weigh
+            return Attribution(verdicts, tuple(map(len, contexts))).recall()
+        return self.to_value([verdict.value is True for verdict in verdicts])
+
+    def weights(self, sample: Sample) -> list[float]:
+        """Return how much each fact counts: 1 each, unless the metric weighs them."""
+        return [1.0] * len(sample.reference_facts or ())
+
+    def weighed(self, verdict: Verdict, fact: Fact, weight: float) -> Verdict:
+        """Return the verdict about a fact with the fact's id, its weight, and what a part of it is worth."""
+        known = {"fact_id": fact.id, "weight": weight, "partial": getattr(self, "partial", 0.0)}
+        plain = {"fact_id": None, "weight": 1.0, "partial": 0.0}
+        added = {name: value for name, value in known.items() if value != plain[name]}
+        return replace(verdict, details=FrozenDict({**verdict.details, **added})) if added else verdict
 
     async def _judge(self, judge: Judge, request: JudgeRequest) -> Judgement:
         """Cut the answer into units, unless they are facts, and ask.
@@ -208,6 +230,15 @@ class ContextRecall(JudgedMetric):
     Formula: supported units / units. Range 0 to 1 (0 to 100 under ``aegis``). Nothing retrieved: 0.0. A reference
     without a letter or digit: None, ``no_reference``. A unit without a verdict: None, ``not_judged``.
 
+    Attributes:
+        weighting: How facts count (``unit="fact"``), by their ``importance``: ``"vital"`` counts the vital facts alone
+            (a number is not vital), ``"importance"`` takes the weighted mean, where ``"vital"`` is worth 1 and ``"okay"``
+            0.5. None takes the convention's, else all count alike.
+        partial: What a fact is worth that is not supported, but of which a part is stated; 0 to 1.
+
+    Source of the weights: the nugget scores of TREC RAG (castorini/nuggetizer, core/metrics.py): strict vital is
+    ``weighting="vital"``, strict all is without it, vital and all are the same with ``partial=0.5``.
+
     Source: Ragas (LLMContextRecall), DeepEval (ContextualRecallMetric), Axion (ContextualRecall), Aegis
     (ctx_recall), RAGChecker (claim recall).
     """
@@ -219,6 +250,39 @@ class ContextRecall(JudgedMetric):
     banded: ClassVar[bool] = True
     counts_units: ClassVar[bool] = True
     signalled: ClassVar[bool] = True
+
+    weighting: Weighting | None = field(default=None, metadata=named_choice(Weighting))
+    partial: float = field(default=0.0, metadata=NAMED)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number(f"{self.base_name}: partial", self.partial, 0, 1)
+        if (self.weighting or self.partial) and self.counted_unit != "fact":
+            raise ParameterError(
+                f"{self.base_name}: weighting and partial are about facts. Write unit='fact' beside them."
+            )
+
+    def weights(self, sample: Sample) -> list[float]:
+        """Return how much each fact counts.
+
+        Raises:
+            MissingFieldError: A fact has no importance, and the metric needs it.
+        """
+        weighting = self.weighting or self.rules.weighting
+        if weighting is None or self.counted_unit != "fact":
+            return super().weights(sample)
+        weights = []
+        for number, fact in enumerate(sample.reference_facts or (), 1):
+            if fact.importance is None:
+                raise MissingFieldError(
+                    f"{sample.called()}: field 'reference_facts', item {number} has no importance, which "
+                    f"{self.name} needs. Write {{'text': .., 'importance': 'vital'}}, 'okay' or a number above 0."
+                )
+            if weighting == "vital":
+                weights.append(float(fact.importance == "vital"))
+            else:
+                weights.append(_WORTH.get(fact.importance) or float(fact.importance))
+        return weights
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -301,6 +302,9 @@ def line_reader() -> Any:
 
 def _details(data: dict[str, Any]) -> FrozenDict:
     """Return the details of a verdict; lists become tuples, which take less memory."""
+    for name, most in (("weight", math.inf), ("partial", 1.0)):
+        if type(given := data.get(name, 1)) not in (int, float) or not 0 <= given <= most:
+            raise ValueError(f"details.{name} must be a number of at least 0, not {given!r}")
     values = {key: tuple(item) if type(item) is list else item for key, item in data.items()}
     return FrozenDict(values) if values else EMPTY
 
