@@ -36,6 +36,7 @@ from ctxmetrics.formulas import (
     supported_units,
     unused_contexts,
     useful_contexts,
+    weighted_share,
 )
 
 T, F = True, False
@@ -59,6 +60,24 @@ LOG2_3 = math.log2(3)
 )
 def test_share(verdicts, expected):
     assert share(verdicts) == expected
+
+
+def test_weighted_share_is_the_weighted_mean():
+    assert weighted_share([1, 0.5, 0], [2, 1, 1]) == 2.5 / 4
+    assert weighted_share([True, False, True], [1.0, 1.0, 1.0]) == share([True, False, True])
+    assert weighted_share([], []) is None
+    assert weighted_share([1.0], [0.0]) is None
+    wrong = [
+        ([1.5], [1]),
+        ([-0.1], [1]),
+        ([math.nan], [1]),
+        ([1], [-1]),
+        ([1], [math.inf]),
+        ([1], [1, 1]),
+    ]
+    for parts, weights in wrong:
+        with pytest.raises(ParameterError):
+            weighted_share(parts, weights)
 
 
 def test_share_of_nothing_is_undefined():

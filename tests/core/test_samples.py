@@ -401,7 +401,7 @@ def test_facts_are_texts_or_have_an_id() -> None:
     ("facts", "told"),
     [
         ("Rome is old.", "must be a list, not one string"),
-        (["a", 7], 'item 2 must be a text or {"text": .., "id": ..}, not int'),
+        (["a", 7], 'item 2 must be a text or {"text": .., "id": .., "importance": ..}, not int'),
         ([{"text": "a", "vital": True}], "item 1 must be a text or"),
         ([{"id": "1"}], "item 1 must be a text or"),
         ([{"text": "a", "id": 1.5}], "item 1, id must be a string or an integer, not float"),

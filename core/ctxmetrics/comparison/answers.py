@@ -23,7 +23,6 @@ from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
 from ctxmetrics.report.rows import record_of, texts_key
 from ctxmetrics.report.view import Row
-from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 
 # A sample's id, if it has one, and the hash of the texts that a person sees.
