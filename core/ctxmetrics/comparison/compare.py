@@ -312,10 +312,7 @@ def _corrected(
     if carried and any(differences):
         return None
     said = [
-        [
-            people_value(metric, row[name], labels_in(_labels(row), label))
-            for row in pair
-        ]
+        [people_value(metric, row[name], labels_in(_labels(row), label)) for row in pair]
         for pair in pairs
     ]
     order = sorted(range(len(pairs)), key=lambda place: None in said[place])  # first those with labels
