@@ -19,7 +19,7 @@ from ctxmetrics._frozen import FrozenDict, plain
 from ctxmetrics._pictures import refusal
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.conventions import Unit
+from ctxmetrics.conventions import Unit, Weighting
 from ctxmetrics.errors import (
     CtxMetricsError,
     EmbeddedJudgeWarning,
@@ -60,6 +60,8 @@ class MetricParams(TypedDict, total=False):
     top_k: int | None
     unit: Unit | SpanUnit | None
     language: str | None
+    weighting: Weighting | None
+    partial: float
     relevance: Literal["useful", "supports"]
     formula: Formula | SpanFormula
     min_similarity: float
