@@ -19,6 +19,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -768,16 +769,23 @@ def works(row: Row, found: Found) -> bool:
     return found.values == TRUTH and found.requests == row.requests and not found.problem
 
 
-def attempt(row: Row) -> Found:
-    """Score one sample with a row's model."""
-    values: tuple[float | None, ...] = ()
-    problem = None
+@contextmanager
+def served(row: Row) -> Iterator[WireServer]:
+    """Serve a row's class: the variables of its environment are set, and its warnings are not shown."""
     with (
         WireServer(JUDGE) as server,
         aside({**judging.QUIET, **_filled(dict(row.environment), server.url)}),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
+        yield server
+
+
+def attempt(row: Row) -> Found:
+    """Score one sample with a row's model."""
+    values: tuple[float | None, ...] = ()
+    problem = None
+    with served(row) as server:
         try:
             values = tuple(row.run(row.model(server.url), sample(row.name)))
         except Exception as error:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ctxmetrics.comparison.compare import compare
     from ctxmetrics.comparison.view import Comparison
     from ctxmetrics.errors import CtxMetricsError
+    from ctxmetrics.evaluation.check_model import check_model
     from ctxmetrics.evaluation.engine import aevaluate, evaluate
     from ctxmetrics.evaluation.estimate import Estimate, estimate
     from ctxmetrics.evaluation.results import Results
@@ -106,6 +107,7 @@ _HOME = {
     "compare": "comparison.compare",
     "agree": "agreement.agree",
     "check_judge": "agreement.check_judge",
+    "check_model": "evaluation.check_model",
     "estimate": "evaluation.estimate",
     "evaluate": "evaluation.engine",
     "forget": "judges.llm.judge",
@@ -159,6 +161,7 @@ __all__ = [
     "aevaluate",
     "agree",
     "check_judge",
+    "check_model",
     "compare",
     "estimate",
     "evaluate",

@@ -124,6 +124,7 @@ class JudgeError(CtxMetricsError):
         reason_code: The code the affected verdicts get (see `ctxmetrics.scores.ReasonCode`).
         retryable: Whether asking again may help.
         retry_after: Seconds the server asked to wait, where it did.
+        status: The HTTP status that said so, where one did.
 
     Attributes:
         calls: How often the model was asked before it was given up.
@@ -141,11 +142,13 @@ class JudgeError(CtxMetricsError):
         reason_code: str = "judge_error",
         retryable: bool = False,
         retry_after: float | None = None,
+        status: int | None = None,
     ) -> None:
         super().__init__(masked(message))
         self.reason_code = reason_code
         self.retryable = retryable
         self.retry_after = retry_after
+        self.status = status
 
 
 class BudgetExceededError(CtxMetricsError):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, ScriptedJudge, evaluate
+from ctxmetrics import ContextPrecision, ContextRecall, ScriptedJudge, check_model, evaluate
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +48,22 @@ def test_a_class_gives_what_the_table_says(row: Any) -> None:
     if row.missing:
         pytest.skip(f"not installed: {', '.join(row.missing)}")
     assert BENCHMARK.line(row, BENCHMARK.attempt(row)) in TABLE
+
+
+@pytest.mark.parametrize("row", parameters())
+def test_one_request_finds_out_whether_a_class_can_be_used(row: Any) -> None:
+    """A class that works is told to work; another one is named with its reason, before anything is paid for."""
+    if row.missing:
+        pytest.skip(f"not installed: {', '.join(row.missing)}")
+    found = None
+    # Some classes that cannot be used refuse what they are given before there is a model.
+    with BENCHMARK.served(row) as server, suppress(*([Exception] if row.why else [])):
+        found = check_model(row.model(server.url), timeout=20)
+    if row.why:
+        assert found is None or (not found.ok and found.findings[-1].fix)
+    elif row.requests:
+        assert found is not None
+        assert (found.ok, len(server.exchanges)) == (True, 1), str(found)
 
 
 def test_the_true_values_are_those_of_the_core() -> None:

@@ -180,17 +180,21 @@ def from_status(
         retry_after: Seconds the server asked to wait.
         code: What the server calls the error.
     """
-    if isinstance(code, str) and code in _SPENT_CODES:
-        return JudgeError(message, reason_code="client_error", retryable=False)
-    if status in _OVERLOADED:
-        name = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
-        return JudgeError(message, reason_code=name, retryable=True, retry_after=retry_after)
-    # A success that raises is one whose body could not be read.
-    if status in _RETRY_CODES or not 300 <= status < 500:  # noqa: PLR2004 - HTTP
-        return JudgeError(message, reason_code="server_error", retryable=True, retry_after=retry_after)
-    if status < 400:  # noqa: PLR2004 - HTTP
+    reason, spent = "client_error", isinstance(code, str) and code in _SPENT_CODES
+    if status in _OVERLOADED and not spent:
+        reason = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
+    elif (status in _RETRY_CODES or not 300 <= status < 500) and not spent:  # noqa: PLR2004 - HTTP
+        reason = "server_error"  # a success that raises is one whose body could not be read
+    elif status < 400:  # noqa: PLR2004 - HTTP
         message = f"the server redirects ({status}), and redirects are not followed; give the final address as base_url"
-    return JudgeError(message, reason_code="client_error", retryable=False)
+    retryable = reason != "client_error"
+    return JudgeError(
+        message,
+        reason_code=reason,
+        retryable=retryable,
+        retry_after=retry_after if retryable else None,
+        status=status,
+    )
 
 
 def _retry_after(error: BaseException) -> float | None:

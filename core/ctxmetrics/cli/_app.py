@@ -19,10 +19,11 @@ from ctxmetrics.cli._terminal import (
 )
 from ctxmetrics.cli.cache import cache_app
 from ctxmetrics.cli.compare import compare
+from ctxmetrics.cli.doctor import doctor, estimate
 from ctxmetrics.cli.judges import agree, check_judge
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
-from ctxmetrics.cli.score import demo, estimate, score
+from ctxmetrics.cli.score import demo, score
 from ctxmetrics.cli.spans import spans
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
@@ -40,6 +41,7 @@ for command in (
     compare,
     parity,
     estimate,
+    doctor,
     agree,
     label,
     spans,

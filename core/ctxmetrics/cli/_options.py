@@ -40,16 +40,9 @@ JUnitFile = Annotated[Path | None, typer.Option("--junit", help="Gates as JUnit 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input:
-    """The file of samples, and how it is read."""
+class Columns:
+    """How a file of samples is read."""
 
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .parquet, a folder of a Hugging Face dataset, or a TREC run.",
-            show_default=False,
-        ),
-    ]
     schema: Annotated[
         str | None,
         typer.Option(
@@ -75,6 +68,19 @@ class Input:
             help="What joins both files: a field or column. Without it the id, else the question."
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input(Columns):
+    """A file of samples, and how it is read."""
+
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .parquet, a folder of a Hugging Face dataset, or a TREC run.",
+            show_default=False,
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +149,18 @@ class TimedPace(Pace):
     """How many requests there are at a time, and how long each may take."""
 
     timeout: Annotated[float, typer.Option(help="Seconds for one request.")] = DEFAULTS["timeout"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prices:
+    """What tokens cost."""
+
+    price_in: Annotated[
+        float | None, typer.Option(min=0, help="Dollars for a million tokens that are sent.")
+    ] = None
+    price_out: Annotated[
+        float | None, typer.Option(min=0, help="Dollars for a million tokens that are received.")
+    ] = None
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:

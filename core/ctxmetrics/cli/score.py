@@ -1,4 +1,4 @@
-"""``ctxmetrics score``; ``estimate``, which counts what it will cost; ``demo``, which scores sample data."""
+"""``ctxmetrics score``, and ``ctxmetrics demo``, which scores sample data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics.cli._options import Asked, CacheDir, Gates, Input, Judging, Pace, TimedPace
+from ctxmetrics.cli._options import Asked, CacheDir, Gates, Input, Judging, TimedPace
 from ctxmetrics.cli._terminal import collected_warnings, colored, leave, message, print_result
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.options import DEFAULTS
@@ -23,8 +23,6 @@ _PLACES = (
     Path(__file__).parent / "handbook.jsonl",
     Path(__file__).parents[3] / "examples" / "handbook.jsonl",
 )
-
-_ASSUMED_SECONDS = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,48 +99,6 @@ def score(
     outcomes = [*outcomes_of(bars, results), *doubtful(gates.max_doubtful, results)]
     failed = tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), gates.junit)
     leave(results, judge, out=out, failed_gates=failed)
-
-
-def estimate(
-    source: Input,
-    asked: Asked,
-    judging: Judging,
-    pace: Pace,
-    cache: CacheDir = None,
-    request_seconds: Annotated[
-        float | None, typer.Option(min=0, help="How long one request takes; 3 is assumed.")
-    ] = None,
-    price_in: Annotated[
-        float | None, typer.Option(min=0, help="Dollars for a million tokens that are sent.")
-    ] = None,
-    price_out: Annotated[
-        float | None, typer.Option(min=0, help="Dollars for a million tokens that are received.")
-    ] = None,
-) -> None:
-    """Count the calls and tokens of a run before it is paid."""
-    from ctxmetrics._runtime.cache import FILE_NAME
-    from ctxmetrics.cli._run import judge_of, task_of
-    from ctxmetrics.evaluation.estimate import estimate as count
-
-    if (price_in is None) != (price_out is None):
-        raise ParameterError("--price-in and --price-out belong together. Give both.")
-    judge = judge_of(judging.judge, judging.base_url)
-    samples, metrics, _ = task_of(source, asked, judge)
-    # Counting makes no cache.
-    kept = cache if cache is not None and (cache / FILE_NAME).is_file() else None
-    found = count(samples, metrics, judge=judge, cache=kept)
-    lines = [str(found)]
-    if found.calls:
-        each = _ASSUMED_SECONDS if request_seconds is None else request_seconds
-        assumed = " (assumed; give --request-seconds)" if request_seconds is None else ""
-        seconds, most = found.seconds(pace.max_concurrency, each), pace.max_concurrency
-        lines.append(f"about {seconds:,.0f} s: {most} requests at a time, {each:g} s each{assumed}")
-        lines.append(
-            "dollars: give --price-in and --price-out, the prices of a million tokens"
-            if price_in is None or price_out is None
-            else f"about ${found.cost(price_in, price_out):,.4f}"
-        )
-    print_result("\n".join(lines))
 
 
 def demo(

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxmetrics._frozen import Plain
@@ -136,8 +136,7 @@ def _counting(metric: Metric) -> Metric:
         raise ParameterError(
             f"estimate: what {type(judge).__name__} costs is not known. It counts for LexicalJudge, NLIJudge and LLMJudge."
         )
-    options = {item.name: getattr(judge, item.name) for item in fields(LLMJudge)}
-    return replace(metric, judge=LLMJudge(**{**options, "model": _Counter(judge.model)}))
+    return replace(metric, judge=judge.asking(_Counter(judge.model)))
 
 
 class _Counter:

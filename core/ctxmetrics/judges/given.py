@@ -6,8 +6,9 @@ own class that makes a model of it, under the entry point group ``ctxmetrics.mod
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import Model
 
 
@@ -17,10 +18,31 @@ def instead_of(given: object) -> str | None:
         return "LLMJudge(OpenAIModel.preset('PROVIDER', 'MODEL')), or LexicalJudge()"
     if isinstance(given, Model):
         return "LLMJudge(model)"
-    for kind in type(given).__mro__:
-        package = kind.__module__.partition(".")[0]
-        if package == "openai":
-            return "LLMJudge(OpenAIModel('MODEL'))"
-        for known in entry_points(group="ctxmetrics.model_classes", name=package):
-            return f"LLMJudge({known.attr}(model)), after: from {known.module} import {known.attr}"
-    return None
+    if any(kind.__module__.partition(".")[0] == "openai" for kind in type(given).__mro__):
+        return "LLMJudge(OpenAIModel('MODEL'))"
+    known = _adapter_class(given)
+    if known is None:
+        return None
+    return f"LLMJudge({known.attr}(model)), after: from {known.module} import {known.attr}"
+
+
+def model_of(given: object) -> Model:
+    """Return a model as it is, and a framework's model in the class of its adapter.
+
+    Raises:
+        ParameterError: It is no model that is known.
+    """
+    if isinstance(given, Model):
+        return given
+    if known := _adapter_class(given):
+        found: Model = known.load()(given)
+        return found
+    write = instead_of(given) or "a model with identity and generate(prompt, schema)"
+    raise ParameterError(f"{type(given).__name__} is no model. Give {write}.")
+
+
+def _adapter_class(given: object) -> EntryPoint | None:
+    """Return where the class stands that makes a model of a framework's object."""
+    packages = [kind.__module__.partition(".")[0] for kind in type(given).__mro__]
+    entries = (entry_points(group="ctxmetrics.model_classes", name=name) for name in packages)
+    return next((entry for found in entries for entry in found), None)

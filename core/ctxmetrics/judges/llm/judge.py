@@ -6,9 +6,9 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import lru_cache, partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
@@ -101,6 +101,11 @@ class LLMJudge:
     def name(self) -> str:
         """``llm:`` and the model's identity, and how evidence is taken where that is not the default."""
         return f"{self._kind}{self.model.identity}{'' if self.evidence == 'flag' else ' evidence=strict'}"
+
+    def asking(self, model: Model, **changed: Any) -> LLMJudge:
+        """Return a judge that asks the same of another model."""
+        kept = {item.name: getattr(self, item.name) for item in fields(LLMJudge)}
+        return LLMJudge(**{**kept, "model": model, **changed})
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""

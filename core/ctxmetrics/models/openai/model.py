@@ -184,6 +184,11 @@ class OpenAIModel:
             extra=extra,
         )
 
+    @property
+    def form(self) -> Form:
+        """How replies are asked for, as far as it is known what the server takes."""
+        return capabilities_of(str(self.base_url), self.model).form(self.reply_format)
+
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the server; see `ctxmetrics.models.base.Model`.
 

@@ -1,0 +1,106 @@
+"""``ctxmetrics doctor`` and ``estimate``: what is known of a run before it is paid for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ctxmetrics.cli._options import Asked, CacheDir, Columns, Input, Judging, Pace, Prices, TimedPace
+from ctxmetrics.cli._terminal import BAD_INPUT, print_result
+from ctxmetrics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from ctxmetrics.judges.base import Judge
+
+_ASSUMED = "assumed; give --request-seconds"
+
+
+def doctor(
+    judging: Judging,
+    asked: Asked,
+    columns: Columns,
+    pace: TimedPace,
+    prices: Prices,
+    file: Annotated[
+        Path | None, typer.Argument(help="Samples: what their run will cost.", show_default=False)
+    ] = None,
+) -> None:
+    """Try a judge's model with one tiny request: is it reached, and does it answer as a judge must?"""
+    from ctxmetrics.cli._run import judge_of
+    from ctxmetrics.evaluation.check_model import check_model
+    from ctxmetrics.judges.llm.judge import LLMJudge
+
+    _check_prices(prices)
+    judge = judge_of(judging.judge, judging.base_url)
+    seconds = 0.0
+    if isinstance(judge, LLMJudge):
+        found = check_model(judge, timeout=pace.timeout)
+        print_result(str(found))
+        if not found.ok:
+            raise typer.Exit(BAD_INPUT)
+        seconds = round(found.seconds, 1)
+    else:
+        print_result(f"{judge.name} asks no model. How well it judges: ctxmetrics check-judge")
+    if file is not None:
+        source = Input(file=file, **vars(columns))
+        _print_cost(
+            source, asked, judge, pace, prices, (seconds, "as measured now, with the start of the client")
+        )
+
+
+def estimate(
+    source: Input,
+    asked: Asked,
+    judging: Judging,
+    pace: Pace,
+    prices: Prices,
+    cache: CacheDir = None,
+    request_seconds: Annotated[
+        float | None, typer.Option(min=0, help="How long one request takes; 3 is assumed.")
+    ] = None,
+) -> None:
+    """Count the calls and tokens of a run before it is paid."""
+    from ctxmetrics.cli._run import judge_of
+
+    _check_prices(prices)
+    judge = judge_of(judging.judge, judging.base_url)
+    each = (3.0, _ASSUMED) if request_seconds is None else (request_seconds, "")
+    _print_cost(source, asked, judge, pace, prices, each, cache)
+
+
+def _check_prices(prices: Prices) -> None:
+    if (prices.price_in is None) != (prices.price_out is None):
+        raise ParameterError("--price-in and --price-out belong together. Give both.")
+
+
+def _print_cost(
+    source: Input,
+    asked: Asked,
+    judge: Judge,
+    pace: Pace,
+    prices: Prices,
+    each: tuple[float, str],
+    cache: Path | None = None,
+) -> None:
+    """Print what a run will cost; ``each``: the seconds of one request, and how they are known."""
+    from ctxmetrics._runtime.cache import FILE_NAME
+    from ctxmetrics.cli._run import task_of
+    from ctxmetrics.evaluation.estimate import estimate as count
+
+    samples, metrics, _ = task_of(source, asked, judge)
+    # Counting makes no cache.
+    kept = cache if cache is not None and (cache / FILE_NAME).is_file() else None
+    found = count(samples, metrics, judge=judge, cache=kept)
+    lines = [str(found)]
+    if found.calls:
+        known = f" ({each[1]})" if each[1] else ""
+        seconds, most = found.seconds(pace.max_concurrency, each[0]), pace.max_concurrency
+        lines.append(f"about {seconds:,.0f} s: {most} requests at a time, {each[0]:g} s each{known}")
+        lines.append(
+            "dollars: give --price-in and --price-out, the prices of a million tokens"
+            if prices.price_in is None or prices.price_out is None
+            else f"about ${found.cost(prices.price_in, prices.price_out):,.4f}"
+        )
+    print_result("\n".join(lines))
