@@ -8,27 +8,19 @@
 store, else from the sample's metadata; no model and no key are needed.
 """
 
+from collections.abc import Callable, Sequence
+from math import isnan
+from typing import Any, TypeAlias, Unpack
+
+import ctxmetrics as core
+from ctxmetrics.adapting import Place, Runner, Schema, Wrapper, WrapperParams, as_judge, aside, compact
 from ctxmetrics.errors import missing_extra
 
 try:
-    from ctxmetrics_inspect.scorers import (
-        context_precision,
-        context_recall,
-        context_utilization,
-        id_based_average_precision,
-        id_based_context_precision,
-        id_based_context_recall,
-        id_based_hit_rate,
-        id_based_ndcg,
-        id_based_precision_at_k,
-        id_based_recall_at_k,
-        id_based_reciprocal_rank,
-        metric_scorer,
-        non_llm_context_precision,
-        non_llm_context_recall,
-        span_based_context_precision,
-        span_based_context_recall,
-    )
+    import inspect_ai
+    from inspect_ai.dataset import Sample
+    from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+    from inspect_ai.solver import TaskState
 except ImportError as _error:
     if (_error.name or "").partition(".")[0] != "inspect_ai":
         raise
@@ -41,3 +33,115 @@ __all__ = [
     "non_llm_context_precision", "non_llm_context_recall", "span_based_context_precision",
     "span_based_context_recall",
 ]  # fmt: skip
+
+# What makes a scorer of a metric's parameters.
+ByParameters: TypeAlias = Callable[..., Scorer]
+# Reads a task's state: what the solver stored or the sample's metadata holds was retrieved, the target is the reference.
+SCHEMA = Schema(
+    package="ctxmetrics_inspect",
+    judge_option="judge=",
+    places={
+        "user_input": Place.of("inputs", "question"),
+        "response": Place.of("outputs", "answer"),
+        "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
+        "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
+        "reference": Place.of("expected", "target"),
+        "reference_facts": Place.of("expected", "expected_facts"),
+        "reference_contexts": Place.of("expected", "reference_documents"),
+        "reference_context_ids": Place.of("expected", "reference_ids"),
+    },
+    hint="Neither the store nor the sample's metadata has any.",
+)
+
+
+def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Scorer:
+    """Return a scorer for a metric of the core.
+
+    Where there is no value, the score is unscored, with the reason code as its reason: means leave the sample out.
+
+    Args:
+        metric: The metric.
+        judge: For a judged metric that has none: a judge or a model.
+        **keys: Where things stand in the store and the metadata: see `ctxmetrics.adapting.KeyParams`.
+
+    Raises:
+        ParameterError: A key is unknown, or the judge is none.
+    """
+    wrapper = Wrapper.of(metric, as_judge(judge), keys, SCHEMA)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        record = {
+            "inputs": {**state.metadata, "question": state.input_text},
+            "outputs": {**state.metadata, "answer": state.output.completion, **dict(state.store.items())},
+            "expected": {**state.metadata, "target": target.text},
+        }
+        found = await wrapper.ascore(record, strict=False)
+        shown: Any = {"explanation": found.reason, "metadata": compact(found)}
+        if found.value is None:
+            return Score.unscored(reason=found.reason_code, **shown)
+        return Score(value=found.value, **shown)
+
+    return score
+
+
+def _named(metric: type[core.Metric]) -> ByParameters:
+    """Return the scorer of a metric by its parameters, registered under the metric's name."""
+
+    def by_parameters(*, judge: Any = None, **params: Unpack[WrapperParams]) -> Scorer:
+        built = Wrapper.build(metric, params, SCHEMA)
+        return metric_scorer(built.metric, judge=judge, **built.keys)
+
+    by_parameters.__doc__ = metric.__doc__
+    return scorer(metrics=[mean(), stderr()], name=metric.base_name)(by_parameters)
+
+
+context_recall, context_precision, context_utilization = (
+    _named(core.ContextRecall),
+    _named(core.ContextPrecision),
+    _named(core.ContextUtilization),
+)
+non_llm_context_recall, non_llm_context_precision = (
+    _named(core.NonLLMContextRecall),
+    _named(core.NonLLMContextPrecision),
+)
+id_based_context_recall, id_based_context_precision = (
+    _named(core.IDBasedContextRecall),
+    _named(core.IDBasedContextPrecision),
+)
+id_based_ndcg, id_based_reciprocal_rank, id_based_hit_rate = (
+    _named(core.IDBasedNDCG),
+    _named(core.IDBasedReciprocalRank),
+    _named(core.IDBasedHitRate),
+)
+id_based_precision_at_k, id_based_recall_at_k, id_based_average_precision = (
+    _named(core.IDBasedPrecisionAtK),
+    _named(core.IDBasedRecallAtK),
+    _named(core.IDBasedAveragePrecision),
+)
+span_based_context_recall, span_based_context_precision = (
+    _named(core.SpanBasedContextRecall),
+    _named(core.SpanBasedContextPrecision),
+)
+
+
+@scorer(metrics=[mean()])
+def _value(metric: core.Metric) -> Scorer:
+    return metric_scorer(metric)
+
+
+def _eval(metric: core.Metric, samples: Sequence[core.Sample]) -> list[float | None]:
+    rows = []
+    for number, sample in enumerate(samples):
+        record = SCHEMA.record(sample.to_dict())
+        given = {**record["outputs"], **record["expected"]}
+        target = given.pop("reference", None) or ""
+        rows.append(Sample(id=number, input=sample.user_input or "", target=target, metadata=given))
+    task = inspect_ai.Task(rows, solver=[], scorer=_value(metric))
+    with aside({}):  # Inspect writes its log to the current folder, and reads the samples from there
+        (log,) = inspect_ai.eval(task, model=None, display="none")
+        values: Any = {row.id: row.scores["_value"].value for row in log.samples or () if row.scores}
+    return [None if isnan(values[place]) else values[place] for place in range(len(samples))]
+
+
+# Inspect's way to run a metric, for the conformance suite and ``ctxmetrics parity``.
+RUNNERS = [Runner("inspect_ai.eval", _eval)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Mapping
@@ -9,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import partial, wraps
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Never, ParamSpec, Self, TypeVar, Unpack
 
 from ragas.callbacks import RagasTracer
@@ -27,12 +29,10 @@ from ctxmetrics.adapting import (
     SampleWrapper,
     build_metric,
     current_run,
-    load_metric,
     run_sync,
-    save_metric,
     using,
 )
-from ctxmetrics.errors import ParameterError, SampleError
+from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
@@ -188,8 +188,30 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         Raises:
             ParameterError: A parameter is a function.
         """
-        judge = "framework" if isinstance(self, MetricWithLLM) else None
-        save_metric(self.core, path, kind=type(self).__name__, name=self.name, judge=judge)
+        config = {
+            item.name: value
+            for item in fields(self.core)
+            if item.name != "judge" and (value := getattr(self.core, item.name)) != item.default
+        }
+        for parameter, value in config.items():
+            if callable(value):
+                raise ParameterError(
+                    f"{self.core.name}: {parameter} is a function, which no file can hold. Name a measure."
+                )
+        file = Path(path or "")
+        if file.is_dir():
+            file /= f"{self.name}.json"
+        elif not file.suffix:
+            file = file.with_suffix(".json")
+        given = None if getattr(self.core, "judge", None) is None else "given"
+        data = {
+            "format_version": "1.0",
+            "metric_type": type(self).__name__,
+            "name": self.name,
+            "judge": "framework" if isinstance(self, MetricWithLLM) else given,
+            "config": config,
+        }
+        file.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | PathLike[str], **judging: Any) -> Self:
@@ -199,7 +221,23 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             InputFileError: The file is not there, holds no metric, or one of another class.
             ParameterError: The metric had a judge, and none is given.
         """
-        return cls(**load_metric(path, cls.__name__, judging))
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            saved, name, judge, config = (data[key] for key in ("metric_type", "name", "judge", "config"))
+            params = dict(config)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputFileError(
+                f"{path} is no saved metric ({type(error).__name__}: {error})."
+            ) from None
+        if saved != cls.__name__:
+            raise InputFileError(f"{path} holds a {saved}, not a {cls.__name__}. Write {saved}.load(..).")
+        if judge == "given" and not judging:
+            raise ParameterError(
+                f"{path}: the metric had a judge of its own, which no file holds. Give it again."
+            )
+        if judge is not None:
+            params |= judging or {"judge": judge}
+        return cls(**params, name=name)
 
     def init(self, run_config: RunConfig) -> None:
         """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""

@@ -1,41 +1,64 @@
-"""The adapter of docs/own-adapter.md: short, and only right as it stands there."""
+"""docs/own-adapter.md, followed to the letter where only the library is installed; and an adapter made by it."""
 
 from __future__ import annotations
 
+import ast
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "own-adapter.md").read_text(encoding="utf-8")
+from ctxmetrics.adapting.runners import installed_runners
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "own-adapter.md").read_text(encoding="utf-8")
 (CODE,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-MOST_LINES = 60
+((COMMAND, PRINTED),) = re.findall(
+    r"^```sh no-run\npython (.*?)\n```\n\n```\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
+)
+HAYSTACK = ROOT / "examples" / "haystack_adapter.py"
+MOST_STATEMENTS = 60
 
 
-def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    script = folder / "own.py"
-    script.write_text(code, encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, str(script)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+def proved(code: str, folder: Path, python: str = sys.executable) -> subprocess.CompletedProcess[str]:
+    """Write the file that the page names, and run the page's command beside it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "own.py").write_text(code, encoding="utf-8")
+    command = [python, *COMMAND.split()]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_it_is_short() -> None:
-    assert len(CODE.splitlines()) < MOST_LINES
+@pytest.mark.parametrize("code", [CODE, HAYSTACK.read_text(encoding="utf-8")], ids=["page", "haystack"])
+def test_it_is_short(code: str) -> None:
+    assert sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(code))) <= MOST_STATEMENTS
 
 
 @pytest.mark.slow
-def test_it_proves_itself(tmp_path: Path) -> None:
-    done = run(CODE, tmp_path)
+def test_the_page_followed_in_a_bare_environment_leads_to_its_output(tmp_path: Path) -> None:
+    uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
+    if not Path(uv).is_file():
+        pytest.skip("uv is not installed")
+    python = tmp_path / "bare" / "bin" / "python"
+    subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(tmp_path / "bare")], check=True)
+    command = [uv, "pip", "install", "-q", "--python", str(python), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "ailed to fetch" in done.stderr:
+        pytest.skip("no package index can be reached")
     assert done.returncode == 0, done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["own.py"]
+    done = proved(CODE, tmp_path / "own", str(python))
+    assert (done.returncode, done.stdout) == (0, PRINTED), done.stderr
+
+
+@pytest.mark.slow
+def test_an_adapter_for_a_framework_that_has_none_here(tmp_path: Path) -> None:
+    pytest.importorskip("haystack")
+    shutil.copy(HAYSTACK, tmp_path / "own.py")
+    done = proved(HAYSTACK.read_text(encoding="utf-8"), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == PRINTED.replace("tiny.run_experiment", "haystack.Pipeline")
 
 
 @pytest.mark.slow
@@ -51,14 +74,14 @@ def test_it_proves_itself(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_is_wrong_with_it_is_found(old: str, new: str, tmp_path: Path) -> None:
     assert CODE.count(old) == 1, "the page has changed"
-    done = run(CODE.replace(old, new), tmp_path)
+    done = proved(CODE.replace(old, new), tmp_path)
     assert done.returncode == 1
-    assert "AssertionError" in done.stderr
+    *lines, last = done.stdout.splitlines()
+    assert lines
+    assert last == PRINTED.strip().replace(" 0 ", f" {len(lines)} ")
 
 
 def test_the_table_of_runners_is_what_is_installed() -> None:
-    from ctxmetrics.adapting.runners import installed_runners
-
     found, absent = installed_runners()
     listed = set(re.findall(r"`(\w+\.\w+)`", PAGE.partition("## Those that are there")[2]))
     assert {runner.name for runner in found} - {"core"} <= listed

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextPrecision, IDBasedContextRecall, Sample
-from ctxmetrics.adapting.parity import compare
-from ctxmetrics.adapting.runners import CORE, Runner, aside, installed_runners
+from ctxmetrics.adapting.runners import CORE, Runner, aside, compare, installed_runners
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,7 @@ import pytest
 from ctxmetrics import Sample
 from ctxmetrics.adapting.runners import Runner, installed_runners
 from ctxmetrics.metrics import ALL_METRICS
-from ctxmetrics.testing.conformance import batches, differences
-from ctxmetrics.testing.golden import Case, load_cases, make_sample
+from ctxmetrics.testing.golden import Case, batches, differences, load_cases, make_sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -65,6 +65,7 @@ CHECKED_ELSEWHERE = {
         "spans",
         "sh no-run",
     ): "needs a folder of sources; parsed below, run in tests/core/test_locating.py",
+    ("own-adapter", "sh no-run"): "in a bare environment: tests/conformance/test_own_adapter.py",
     ("start", "sh no-run"): "installs, sets a key, or is run by tests/docs/test_start.py; parsed below",
 }
 """Blocks that are not run by this file, by page and fence, and who runs them or why none does."""
@@ -147,7 +148,7 @@ def test_a_line_that_is_not_run_is_one_that_could_be(line: str) -> None:
         assert extras, line
         assert set(filter(None, (extras[1] or "").split(","))) <= project["optional-dependencies"].keys()
     else:  # a tool of somebody else, or a variable of the environment
-        assert words[0] in {"export", "deepeval", "ollama", "vllm", "lms", "llama-server"}, line
+        assert words[0] in {"export", "python", "deepeval", "ollama", "vllm", "lms", "llama-server"}, line
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from ctxmetrics._runtime.failures import classify
 from ctxmetrics._runtime.run import Run, current_run, part_of, using
 from ctxmetrics._secrets import mask_logs_of, safe_text
 from ctxmetrics.adapting.runners import Runner, aside
-from ctxmetrics.adapting.samples import SampleWrapper, load_metric, save_metric
 from ctxmetrics.adapting.wrapper import (
     MetricClass,
     MetricParams,
+    SampleWrapper,
     Wrapper,
     WrapperParams,
     as_judge,
@@ -46,7 +46,7 @@ __all__ = [
     "OPTIONS", "SCHEMAS", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place", "Run",
     "RunOptions", "Runner", "SampleWrapper", "Schema", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
     "build_metric", "check_finished", "check_parameters", "check_texts", "checked_usage", "classify", "compact",
-    "completion_reply", "content_of", "current_run", "describe", "has_class", "langchain_reply", "load_metric",
+    "completion_reply", "content_of", "current_run", "describe", "has_class", "langchain_reply",
     "mask_logs_of", "message_reply", "on_background_loop", "only_choice", "part_of", "response_format", "run_sync",
-    "safe_text", "save_metric", "text_of", "token_usage", "unique_name", "unread_reply", "using", "validated_texts",
+    "safe_text", "text_of", "token_usage", "unique_name", "unread_reply", "using", "validated_texts",
 ]  # fmt: skip

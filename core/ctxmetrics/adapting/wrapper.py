@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
 
 from ctxmetrics._frozen import FrozenDict, plain
 from ctxmetrics._pictures import refusal
-from ctxmetrics._runtime.run import part_of
+from ctxmetrics._runtime.run import current_run, part_of
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.conventions import Unit, Weighting
 from ctxmetrics.errors import (
@@ -27,8 +27,12 @@ from ctxmetrics.errors import (
     NotTextError,
     ParameterError,
     RequestError,
+    SampleError,
 )
-from ctxmetrics.fields import KeyParams, Schema, text_of
+from ctxmetrics.evaluation.engine import aevaluate, evaluate
+from ctxmetrics.evaluation.options import RunOptions
+from ctxmetrics.evaluation.sources import check_id
+from ctxmetrics.fields import SCHEMAS, KeyParams, Schema, check_keys, text_of
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.judge import LLMJudge
@@ -235,8 +239,6 @@ class Wrapper:
 
     def summary(self, records: Iterable[Any]) -> Summary:
         """Score records and return the means; one that cannot be read counts as one without fields."""
-        from ctxmetrics.evaluation.engine import evaluate
-
         return evaluate(map(self._lenient, records), [self.metric], progress=False).summary()
 
     def _lenient(self, record: Any) -> Sample:
@@ -322,6 +324,69 @@ _lock = threading.Lock()
 def framework_run(_package: str, name: str | None) -> FrameworkRun:
     """Return an adapter's run by its name; for None, the one that stands for all that the framework shows no run of."""
     return FrameworkRun(named=name is not None)
+
+
+class SampleWrapper(Wrapper):
+    """A metric that scores samples: ours as they are, and of other objects the attributes that it looks at."""
+
+    def read(self, record: Any) -> Sample:
+        """Return the sample."""
+        if isinstance(record, Sample):
+            return record
+        columns = (*self.metric.requires, *self.metric.uses)
+        return Sample(**{name: getattr(record, name, None) for name in columns})
+
+    @staticmethod
+    def given(record: Mapping[str, Any], where: str = "Sample") -> Sample:
+        """Return the sample of a mapping of fields that was written in Python, where an unknown field is an error.
+
+        Raises:
+            UnknownFieldError: There is no such field; the message names the nearest one.
+            SampleError: A field has the wrong type.
+        """
+        sample = Sample.from_dict(record, where=where)
+        check_keys(record, SCHEMAS["ragas"].known_keys, where, "ragas")
+        return sample
+
+    async def ascore_all(
+        self, records: Iterable[Mapping[str, Any]], **options: Unpack[RunOptions]
+    ) -> list[Score]:
+        """Score samples, given by their fields, a bounded number at once; one score a sample, in order.
+
+        A sample that cannot be read gets a score without a value. The embedded judge's warning comes once.
+
+        Args:
+            records: The samples.
+            **options: As for `ctxmetrics.evaluate`; the timeout is that of the run under way, and no progress is shown.
+
+        Raises:
+            CtxMetricsError: Something is wrong with every sample; this is the first one's.
+        """
+        options.setdefault("progress", False)
+        options.setdefault("timeout", current_run().timeout)
+        places: dict[str, int] = {}
+        found = [self._checked(record, number, places) for number, record in enumerate(records, 1)]
+        samples = [item for item in found if isinstance(item, Sample)]
+        if found and not samples:
+            raise next(item for item in found if isinstance(item, SampleError))
+        rows = iter(await aevaluate(samples, [self.metric], **options))
+        run, scores = FrameworkRun(), []
+        for item in found:
+            score = self.failed(item) if isinstance(item, SampleError) else next(rows)[self.metric.name]
+            run.warn(self, score)
+            scores.append(score)
+        return scores
+
+    def _checked(
+        self, record: Mapping[str, Any], number: int, places: dict[str, int]
+    ) -> Sample | SampleError:
+        """Read a sample, or return what is wrong with it: unlike `aevaluate`, a batch refuses none but that one."""
+        try:
+            sample = self.given(record, f"Sample {number}")
+            check_id(sample, number, places)
+        except SampleError as error:
+            return error
+        return sample
 
 
 def compact(score: Score) -> dict[str, Any]:

@@ -24,8 +24,7 @@ def parity(
     numbers: Annotated[bool, typer.Option("--numbers", help="Also print every value.")] = False,
 ) -> None:
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
-    from ctxmetrics.adapting.parity import compare
-    from ctxmetrics.adapting.runners import aside
+    from ctxmetrics.adapting.runners import aside, compare
     from ctxmetrics.cli._run import task_of
     from ctxmetrics.metrics.judged import default_judge
 

@@ -3,8 +3,17 @@
 See docs/comparing.md and docs/own-adapter.md.
 """
 
-from ctxmetrics.testing.conformance import Batch, batches, differences
-from ctxmetrics.testing.golden import Case, check, load_cases, make_metric, make_sample, run
+from ctxmetrics.testing.golden import (
+    Batch,
+    Case,
+    batches,
+    check,
+    differences,
+    load_cases,
+    make_metric,
+    make_sample,
+    run,
+)
 from ctxmetrics.testing.regression import assert_not_worse
 
 __all__ = [
