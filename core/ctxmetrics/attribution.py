@@ -9,8 +9,8 @@ from typing import Any, Literal
 from ctxmetrics import formulas
 from ctxmetrics.verdicts import Verdict
 
+# What a context states of a unit: all of it, a part of it, or nothing.
 Cell = Literal["whole", "part", "none"]
-"""What a context states of a unit: all of it, a part of it, or nothing."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ _CLOSING_SECONDS = 1.0
 # How often a waiting thread looks whether Ctrl-C was pressed; on Windows it is noticed only then.
 WAKE_SECONDS = 0.5
 
+# The loop of each process, by process id: a forked child finds its parent's here, and must not use it.
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
-"""The loop of each process, by process id: a forked child finds its parent's here, and must not use it."""
 
 
 def background_loop() -> asyncio.AbstractEventLoop:

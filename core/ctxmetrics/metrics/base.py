@@ -54,19 +54,19 @@ class Metric(ABC):
     base_name: ClassVar[str]
     family: ClassVar[Family]
     formula_name: ClassVar[str]
+    # Fields a sample must have.
     requires: ClassVar[tuple[str, ...]]
-    """Fields a sample must have."""
+    # Fields that are taken along where a sample has them.
     uses: ClassVar[tuple[str, ...]] = ()
-    """Fields that are taken along where a sample has them."""
+    # What a verdict is about and what a yes means there, for texts: ``("context", "useful")``.
     counts: ClassVar[tuple[str, str]]
-    """What a verdict is about and what a yes means there, for texts: ``("context", "useful")``."""
+    # Whether the convention's wordings, which are about recall, hold for it.
     banded: ClassVar[bool] = False
-    """Whether the convention's wordings, which are about recall, hold for it."""
+    # Whether the convention's result objects, which are about judged recall, are filled from it.
     signalled: ClassVar[bool] = False
-    """Whether the convention's result objects, which are about judged recall, are filled from it."""
 
+    # Whether `ascore` may wait, such as for a judge's reply; else it is `score`.
     waits: ClassVar[bool] = False
-    """Whether `ascore` may wait, such as for a judge's reply; else it is `score`."""
 
     convention: str = field(default="default", metadata=NAMED)
     threshold: float | None = None

@@ -27,8 +27,8 @@ class IDMetric(ListMetric):
     family: ClassVar[Family] = "id_recall"
     requires: ClassVar[tuple[str, ...]] = ("retrieved_context_ids", "reference_context_ids")
     counts: ClassVar[tuple[str, str]] = ("retrieved id", "relevant")
+    # Whether there is a verdict for each reference id; else there is one for each retrieved id, in rank order.
     counts_reference: ClassVar[bool] = False
-    """Whether there is a verdict for each reference id; else there is one for each retrieved id, in rank order."""
 
     def compare(
         self, retrieved: Sequence[str], reference: Iterable[str]

@@ -48,8 +48,10 @@ class JudgedMetric(Metric):
     requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
     answer_field: ClassVar[str] = "reference"
     uses: ClassVar[tuple[str, ...]] = ("user_input",)
+    # Whether its verdicts are about the units: then a score has an attribution.
     counts_units: ClassVar[bool] = False
-    """Whether its verdicts are about the units: then a score has an attribution."""
+    # The unit in force; None where the answer is not cut, as a response is not: contexts are rated, nothing else.
+    counted_unit: ClassVar[Unit | None] = None
 
     judge: Judge | None = None
     unit: Unit | None = field(default=None, metadata=named_choice(Unit))
@@ -57,6 +59,8 @@ class JudgedMetric(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.answer_field == "reference":
+            object.__setattr__(self, "counted_unit", self.unit or self.rules.unit)
         if self.counts_units:
             object.__setattr__(self, "counts", (self.counted_unit, "supported"))
         if self.counted_unit == "fact":  # what this object needs, unlike its class
@@ -78,11 +82,6 @@ class JudgedMetric(Metric):
                 f"{self.name} counts claims, and {self.judge.name} cannot break a text into claims. "
                 "Give judge=LLMJudge(model), or count sentences with unit='sentence'."
             )
-
-    @property
-    def counted_unit(self) -> Unit | None:
-        """The unit in force; None where the answer is not cut."""
-        return self.unit or self.rules.unit
 
     def with_judge(self, judge: Judge) -> JudgedMetric:
         """Return the metric with this judge unless it has one of its own.
@@ -113,7 +112,7 @@ class JudgedMetric(Metric):
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
         if self.counts_units:
             provenance["context_lengths"] = tuple(map(len, contexts))
-        weights = self.weights(sample)
+        weights = self.weights(sample) if unit == "fact" else []
         expected = any(weights) if unit == "fact" else has_content(answer)
         empty = self.empty(sample, retrieved=bool(contexts), reference=expected, **provenance)
         if empty is not None:
@@ -324,11 +323,6 @@ class ContextUtilization(_RatedPrecision):
     base_name: ClassVar[str] = "context_utilization"
     requires: ClassVar[tuple[str, ...]] = ("response", "retrieved_contexts")
     answer_field: ClassVar[str] = "response"
-
-    @property
-    def counted_unit(self) -> None:
-        """None: contexts are rated, and nothing else is asked about a response."""
-        return
 
 
 _MISSING = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
