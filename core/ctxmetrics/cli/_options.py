@@ -15,13 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
+from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.evaluation.options import DEFAULTS
 
 ConventionName = Annotated[
     str | None,
-    typer.Option(
-        "--convention", help="default, ragas, deepeval, axion, aegis or ru. Without it: that of --schema."
-    ),
+    typer.Option("--convention", help=f"{', '.join(CONVENTIONS)}. Without it: that of --schema."),
 ]
 BaseUrl = Annotated[
     str | None,
