@@ -89,16 +89,20 @@ class Judge(Protocol):
     @property
     def name(self) -> str:
         """What the provenance shows."""
+        ...
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of its scores must know."""
+        ...
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it; a yes carries `Evidence`."""
+        ...
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
+        ...
 
 
 @runtime_checkable
@@ -107,3 +111,4 @@ class DecomposingJudge(Judge, Protocol):
 
     async def decompose(self, text: str, *, language: str) -> Claims:
         """Break a text into self-contained claims."""
+        ...

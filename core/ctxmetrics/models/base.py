@@ -153,6 +153,7 @@ class Model(Protocol):
     @property
     def identity(self) -> str:
         """What tells it from every other model."""
+        ...
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Answer a prompt with JSON of the schema, as text or as an object.
@@ -161,3 +162,4 @@ class Model(Protocol):
             JudgeError: The model could not answer; ``retryable`` and ``retry_after`` say whether to ask again.
                 Any other exception is taken for one of these, by its status code where it has one.
         """
+        ...
