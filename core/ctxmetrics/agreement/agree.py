@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import plain
@@ -41,7 +41,7 @@ from ctxmetrics.agreement.figures import (
     shown_with,
     table_of,
 )
-from ctxmetrics.agreement.labelling.draw import read_labelled
+from ctxmetrics.agreement.labelling.draw import key_of, read_labelled
 from ctxmetrics.agreement.labels import (
     KINDS,
     REFERENCE,
@@ -51,7 +51,7 @@ from ctxmetrics.agreement.labels import (
     metric_in,
     scores_in,
 )
-from ctxmetrics.comparison.answers import people_value, weight_in
+from ctxmetrics.comparison.answers import Key, people_value, weight_in
 from ctxmetrics.comparison.joining import group_of
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
@@ -70,6 +70,8 @@ _NAMES = (
     *("shares of yes", "samples", "answers", "people", "judge", "bias"),
     *("sensitivity", "specificity", "balanced accuracy", "kappa"),
 )
+# A labelled sample: its key, the judge's score, people's, and its weight.
+Labelled: TypeAlias = "tuple[Key, float, float, float]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class AgreementReport:
         people: How far several annotators agree, where a labels file has several.
         clusters: How many clusters of samples there are, where clusters were asked for.
         bars: Of the embedded judge: one a kind of label about support.
+        labelled: By metric, the kind of label and each labelled sample: its key, the judge's score, people's, its weight.
     """
 
     judge: str
@@ -101,6 +104,7 @@ class AgreementReport:
     people: tuple[PeopleAgreement, ...] = ()
     clusters: int | None = None
     bars: tuple[Bar, ...] = ()
+    labelled: Mapping[str, tuple[str, tuple[Labelled, ...]]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         within = "" if self.clusters is None else f", samples in {self.clusters} clusters"
@@ -301,6 +305,14 @@ class _Column:
             scale=1.0 if self.label == REFERENCE else self.metric.rules.scale,
         )
 
+    def labelled(self) -> Iterator[Labelled]:
+        """Yield the labelled samples that the correction rests on."""
+        for sample, weight, (judge, people) in zip(
+            self.samples, self.weights, map(self._values, range(len(self.samples))), strict=True
+        ):
+            if judge is not None and people is not None:
+                yield key_of(sample), judge, people, weight
+
     def judge_values(self, places: Iterable[int]) -> list[float]:
         """Return the scores by the judge that there are."""
         return [value for value, _ in map(self._values, places) if value is not None]
@@ -347,6 +359,11 @@ def _report(
         bars=tuple(
             bar for column in columns if (bar := bar_of(column.label, column.scores, column.said))
         ),
+        labelled={
+            column.name: (column.label, tuple(column.labelled()))
+            for column in columns
+            if column.label != REFERENCE
+        },
     )
 
 

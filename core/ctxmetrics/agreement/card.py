@@ -1,0 +1,258 @@
+"""A calibration card: how far one judge was off on labelled samples, in a file, to correct the mean of a later run.
+
+A card holds for one judge, model, prompt version, convention and unit. It is a file from outside: it is checked like a
+judge's reply, and a later change of it is found by its digest. It corrects a mean, never a sample.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import fmean, variance
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PositiveFloat, ValidationError
+
+from ctxmetrics._display import visible
+from ctxmetrics.agreement.agree import AgreementReport
+from ctxmetrics.agreement.correction import Correction, correction_of
+from ctxmetrics.comparison.answers import Draw, Key
+from ctxmetrics.comparison.means import FEWEST, bounded, corrected
+from ctxmetrics.conventions import get_convention
+from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.evaluation.results import Results
+from ctxmetrics.evaluation.writer import write_whole
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.report.rows import texts_key
+
+# Bytes of a card: about 100,000 labelled samples.
+_LARGEST = 10_000_000
+_SHOWN = 80
+_RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
+_AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
+_Value = Annotated[float, Field(ge=0, le=100)]
+
+
+class _Checked(BaseModel):
+    """A part of a card: each field has its type, no field is unknown, and no number is NaN or infinite."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, str_max_length=1000
+    )
+
+
+class Calibrated(_Checked):
+    """One metric of a card.
+
+    Attributes:
+        metric: The metric's name.
+        unit: What its verdicts are about: ``sentence``, ``context`` ..
+        labels: How many labelled samples there are.
+        figures: What `agree` found, for a reader: nothing is computed from them.
+        labelled: Of each labelled sample a hash of its id and texts, the judge's score, people's, and its weight.
+    """
+
+    metric: str
+    unit: str
+    labels: int
+    figures: Mapping[str, float | str | tuple[float, ...] | None]
+    labelled: tuple[tuple[str, _Value, _Value, PositiveFloat], ...]
+
+
+class Card(_Checked):
+    """A calibration card.
+
+    Attributes:
+        card: Version of the form.
+        judge: The judge's name.
+        served_models: The models that answered, as their server names them; empty text where it does not.
+        prompts: Versions of the prompts; of a judge without one, the library's.
+        convention: Name of the convention.
+        date: When the judge was compared with people.
+        draw: Seed, stratum and number of samples of the labels' draw, where they are known.
+        metrics: The metrics.
+        digest: A SHA-256 of all else.
+    """
+
+    card: Literal[1] = 1
+    judge: str
+    served_models: tuple[str, ...]
+    prompts: tuple[str, ...]
+    convention: str
+    date: AwareDatetime
+    draw: Mapping[str, int | str | None]
+    metrics: tuple[Calibrated, ...]
+    digest: str = ""
+
+    def digested(self) -> str:
+        """Return the digest that the card must have."""
+        return hashlib.sha256(self.model_dump_json(exclude={"digest"}).encode()).hexdigest()
+
+    def check(self, judge: str, metrics: Sequence[Metric], max_age: int | None = None) -> None:
+        """Raise unless the card fits a run, as far as that is known before it.
+
+        Args:
+            judge: The name of the run's judge.
+            metrics: The run's metrics.
+            max_age: The most days since the card's date; None: any.
+
+        Raises:
+            InputFileError: The card is about another judge, convention, unit or metric, or is too old.
+        """
+        age = (datetime.now(UTC) - self.date) / timedelta(days=1)
+        if age < -1 or (max_age is not None and age > max_age):  # clocks may differ by a day
+            most = "" if max_age is None else f", which may be {max_age} days old"
+            raise InputFileError(f"it is from {self.date:%Y-%m-%d}{most}. {_AGAIN}")
+        _same("judge", [judge], [self.judge])
+        mine = {item.metric.partition("(")[0]: item for item in self.metrics}
+        found = [metric for metric in metrics if metric.base_name in mine]
+        for metric in found:
+            item = mine[metric.base_name]
+            _same("convention", [metric.convention], [self.convention])
+            _same(f"unit of {metric.base_name}", [metric.counts[0]], [item.unit])
+            _same("metric", [metric.name], [item.metric])
+        if not found:
+            raise InputFileError(f"it is about {', '.join(mine)}, which this run does not have.")
+
+    def corrections(self, results: Results) -> list[tuple[Correction, bool]]:
+        """Return the corrected mean of each metric of a run, and whether the labelled samples are in the run.
+
+        Where all of them are, the mean is that of `agree` over the run. Else it is the judge's mean of the run, less how
+        far the judge was off on the labelled samples: see `_moved`.
+
+        Args:
+            results: The run, with its rows.
+
+        Raises:
+            InputFileError: Another model answered, or the prompt is another one.
+        """
+        items = [item for item in self.metrics if item.metric in results.metrics]
+        served, prompts = _origin(results, [item.metric for item in items])
+        _same("model that answered", served, self.served_models)
+        _same("prompt", prompts, self.prompts)
+        keys, scale = [_hash(texts_key(row)) for row in results], get_convention(self.convention).scale
+        found = []
+        for item in items:
+            values = [row[item.metric].value for row in results]
+            people = {key: (said, weight) for key, _, said, weight in item.labelled}
+            said = [people.get(key, (None, 1.0)) for key in keys]
+            pairs = list(zip(values, (one for one, _ in said), strict=True))
+            there = sum(None not in pair for pair in pairs) == item.labels
+            correction = (
+                correction_of(item.metric, pairs, (weight for _, weight in said), scale=scale)
+                if there
+                else _moved(item, [value for value in values if value is not None], scale)
+            )
+            found += [] if correction is None else [(correction, there)]
+        return found
+
+
+def _same(what: str, mine: Sequence[str], known: Sequence[str]) -> None:
+    """Raise where the run has something that the card is not about."""
+    if other := [name for name in mine if name not in known]:
+        told, here = (
+            ", ".join(visible(name)[:_SHOWN] or "not named" for name in names) for names in (known, other)
+        )
+        raise InputFileError(f"its {what} is {told or 'none'}, that of this run is {here}. {_AGAIN}")
+
+
+def _origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the models that answered, and the versions of the prompts, or of the library where there is none."""
+    origins = {
+        row[name].provenance
+        for row in results
+        for name in metrics
+        if row[name].verdicts and row[name].value is not None
+    }
+    models = {name for origin in origins for name in (origin.served_model or "").split(", ")}
+    return tuple(sorted(models)), tuple(sorted({origin.prompt or origin.library for origin in origins}))
+
+
+def _hash(key: Key) -> str:
+    return hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
+
+
+def _moved(item: Calibrated, values: Sequence[float], scale: float) -> Correction | None:
+    """Return the mean of a run on other samples: ``mean(values) + sum(a * (people - judge))``, a = weights / sum(weights).
+
+    That holds where the judge is off by as much as on the labelled samples. The squared error is that of the second term
+    (see `corrected`) and ``var(values) / number``; the interval is made as that of `corrected_mean`.
+    """
+    if len(values) < 2:  # noqa: PLR2004 - a variance needs two
+        return None
+    _, judge, people, weights = zip(*item.labelled, strict=True)
+    off = [said - its for its, said in zip(judge, people, strict=True)]
+    bias = corrected(off, [0.0] * len(off), (), weights=weights)
+    error = math.hypot(bias.error, math.sqrt(variance(values) / len(values)))
+    moved = bias._replace(mean=fmean(values) + bias.mean, error=error)
+    means = fmean(values), fmean(people, weights), *bounded(moved, scale=scale), fmean(judge, weights)
+    return Correction(item.metric, len(values), item.labels, *means)
+
+
+def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) -> None:
+    """Write the card of a comparison with people.
+
+    Raises:
+        ParameterError: People's labels give no metric two scores or more, or the samples are in clusters.
+        OutputFileError: Writing failed.
+    """
+    items = [item for item in report.corrections if item.metric in report.labelled]
+    if report.clusters is not None or not items:
+        raise ParameterError(
+            "agree: --write needs labels of context_useful or unit_supported, and is not possible with --cluster."
+        )
+    served, prompts = _origin(report.results, [item.metric for item in items])
+    rates = {item.label: item for item in report.agreements}
+    metrics = []
+    for item in items:
+        label, labelled = report.labelled[item.metric]
+        figures = {**item.to_dict(), "interval": item.interval}
+        metrics.append(
+            Calibrated(
+                metric=item.metric,
+                unit=report.results[0][item.metric].counted[0],
+                labels=item.labelled,
+                figures=figures | {name: getattr(rates[label], name) for name in _RATES},
+                labelled=tuple((_hash(key), *scores) for key, *scores in labelled),
+            )
+        )
+    card = Card(
+        judge=report.judge,
+        served_models=served,
+        prompts=prompts,
+        convention=report.results[0][items[0].metric].provenance.convention,
+        date=datetime.now(UTC),
+        draw={} if draw is None else {"seed": draw.seed, "by": draw.by, "samples": draw.samples},
+        metrics=tuple(metrics),
+    )
+    card = card.model_copy(update={"digest": card.digested()})
+    write_whole(path, (card.model_dump_json(indent=1), "\n"))
+
+
+def read_card(path: Path) -> Card:
+    """Read a card, which may come from anywhere.
+
+    Raises:
+        InputFileError: It cannot be read, is no card, is damaged, or rests on too few labels.
+    """
+    try:
+        with path.open("rb") as file:
+            card = Card.model_validate_json(file.read(_LARGEST))
+    except OSError as error:
+        raise InputFileError(f"it cannot be read: {error.strerror or error}.") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = visible(".".join(map(str, first["loc"])))[:_SHOWN] or "the file"
+        raise InputFileError(f"it is damaged, or no card: {field}: {first['msg']}. {_AGAIN}") from None
+    counts = [len(item.labelled) for item in card.metrics]
+    if card.digest != card.digested() or counts != [item.labels for item in card.metrics]:
+        raise InputFileError(f"it is damaged, or was changed: its digest does not fit. {_AGAIN}")
+    if min(counts, default=0) < FEWEST:
+        raise InputFileError(
+            f"it rests on {min(counts, default=0)} labelled samples, too few. Label {FEWEST} or more."
+        )
+    return card
