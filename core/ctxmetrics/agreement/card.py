@@ -67,7 +67,7 @@ class Card(_Checked):
     """A calibration card.
 
     Attributes:
-        card: Version of the form.
+        ctxmetrics_card: Version of the form.
         judge: The judge's name.
         served_models: The models that answered, as their server names them; empty text where it does not.
         prompts: Versions of the prompts; of a judge without one, the library's.
@@ -78,7 +78,7 @@ class Card(_Checked):
         digest: A SHA-256 of all else.
     """
 
-    card: Literal[1] = 1
+    ctxmetrics_card: Literal[1] = 1
     judge: str
     served_models: tuple[str, ...]
     prompts: tuple[str, ...]

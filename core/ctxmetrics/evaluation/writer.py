@@ -37,6 +37,7 @@ ENCODING = ("utf-8", "backslashreplace")
 # Bytes of a file that say whether this library wrote it, and what its rows begin with.
 _START = 1024
 _ROW = b'{"sample_id"'
+_PAGE_OR_CARD = (b"<", b'{\n "ctxmetrics_card"')
 # What is locked on Windows: a byte that no file reaches, so that the file can be read meanwhile.
 _LOCKED_BYTE = 2**62
 _FULL = frozenset({errno.ENOSPC, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)})
@@ -128,7 +129,9 @@ def _is_output(place: Path) -> bool:
             start = file.read(_START)
     except OSError:
         return True
-    return _ROW.startswith(start[: len(_ROW)]) or (start.startswith(b"<") and b"ctxmetrics" in start)
+    return _ROW.startswith(start[: len(_ROW)]) or (
+        start.startswith(_PAGE_OR_CARD) and b"ctxmetrics" in start
+    )
 
 
 def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
