@@ -36,3 +36,10 @@ def put(page: Path, name: str, text: str) -> None:
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     head, rest = page.read_text(encoding="utf-8").split(begin)
     page.write_text(f"{head}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+
+
+def put_inline(page: Path, name: str, text: str) -> None:
+    """Put a text between the marks of a name inside a line."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    head, rest = page.read_text(encoding="utf-8").split(begin)
+    page.write_text(f"{head}{begin}{text}{end}{rest.split(end)[1]}", encoding="utf-8")

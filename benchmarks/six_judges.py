@@ -9,8 +9,8 @@ useful, since these pairs have no rank order. A coin and a judge that says yes t
 
 A draw takes as many queries as there are, with replacement, and shows people's labels of the first n of them; so the
 mean that is to be found, NIST's over all queries, can be missed. ``--write-docs`` puts the tables into
-``benchmarks/six-judges.md``. It says what labels make of the verdicts that models gave with another prompt: the prompt of
-this library has not been compared with people.
+``benchmarks/six-judges.md``, what a user needs of them into ``docs/trust.md``, and one line into ``README.md``. It says what
+labels make of the verdicts that models gave with another prompt: the prompt of this library has not been compared with people.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from ctxmetrics.comparison.means import corrected_mean
 
 DATA = HERE / "data" / "trec-rag24-judges.csv"
 PAGE = HERE / "six-judges.md"
+DOCS, README = HERE.parent / "docs" / "trust.md", HERE.parent / "README.md"
 SIZES = (10, 20, 30, 50)
 USEFUL = 2
 PUBLISHED = (0.4792, 0.5123, 0.4789, 0.4065, 0.4141, 0.3958)
@@ -263,6 +264,38 @@ def table(measured: Measured) -> str:
     return "\n".join(lines)
 
 
+def short(measured: Measured) -> str:
+    """Return what a user needs of the tables, as Markdown."""
+    sizes, draws = by_size(measured), measured.draws[30]
+    lines = ["| judge | its mean | corrected by 30 labels |", "|---|---|---|"]
+    for name, values in measured.scores.items():
+        corrected = fmean(found.corrected[name][0] for found in draws)
+        lines.append(f"| {name} | {fmean(values):.3f} | {corrected:.3f} |")
+    row = sizes[30]
+    found = f"mean of {len(draws):,} draws; nine in ten below {row['nine_in_ten']:.3f}"
+    eight = f"with the coin and always yes {row['spread_of_eight']:.3f}"
+    lines += [
+        "",
+        f"NIST's mean is {fmean(measured.people):.3f}. {_told(measured)} ({found}; {eight}).",
+        "",
+        "| labelled queries | six models apart | 95 % interval holds NIST's mean | its width | width of the labels alone |",
+        "|---|---|---|---|---|",
+    ]
+    for n, row in sizes.items():
+        cells = [f"{row[key]:.3f}" for key in ("spread", "coverage", "width", "people_width")]
+        lines.append(f"| {n} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _told(measured: Measured) -> str:
+    raw = [fmean(measured.scores[name]) for name in measured.records.models]
+    apart = by_size(measured)[30]["spread"]
+    return (
+        f"Six models say {min(raw):.3f} to {max(raw):.3f} of the same passages; corrected by 30 labels they are "
+        f"{apart:.3f} apart"
+    )
+
+
 def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="six_judges")
     parser.add_argument("--draws", type=int, default=1000)
@@ -273,6 +306,8 @@ def run(argv: list[str]) -> dict[str, object]:
     print(shown)
     if options.write_docs:
         _docs.write("six_judges", shown, page=PAGE, peers=("numpy",))
+        _docs.put(DOCS, "six_judges", short(measured))
+        _docs.put_inline(README, "six_judges", _told(measured))
     raw = [fmean(measured.scores[name]) for name in measured.records.models]
     return {
         "benchmark": "six_judges",

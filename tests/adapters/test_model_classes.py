@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, ScriptedJudge, check_model, evaluate
+from support.benchmarks import load_benchmark
 
-ROOT = Path(__file__).parents[2]
-
-
-def _load() -> Any:
-    name = "benchmark_model_classes"
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / "model_classes.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-BENCHMARK = _load()
+BENCHMARK = load_benchmark("model_classes")
 ROWS = BENCHMARK.rows()
 TABLE = BENCHMARK._docs.table_of("model_classes", BENCHMARK.PAGE)
 

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from support.benchmarks import load_benchmark
 
-
-def _load():
-    spec = importlib.util.spec_from_file_location("reply_faults", ROOT / "benchmarks" / "reply_faults.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-BENCHMARK = _load()
+BENCHMARK = load_benchmark("reply_faults")
 CASES = BENCHMARK.cases()
 FRAMEWORK = {
     "ragas": "ragas",

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.benchmarks import load_benchmark
 
-
-def load_benchmark():
-    spec = importlib.util.spec_from_file_location(
-        "benchmark_agreement", ROOT / "benchmarks" / "agreement.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-benchmark = load_benchmark()
+benchmark = load_benchmark("agreement")
 
 
 def test_agreement_by_hand():

@@ -9,6 +9,7 @@ import pytest
 from ctxmetrics import ContextRecall, Sample, evaluate
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
+from support.benchmarks import load_benchmark
 
 
 def support(unit, *contexts, language="en", judge=None):
@@ -125,7 +126,7 @@ def test_another_context_that_says_what_the_unit_says_clears_it():
 
 @pytest.mark.slow
 def test_every_kind_of_attack_reaches_its_bar():
-    benchmark = load("attacks")
+    benchmark = load_benchmark("attacks")
     data = benchmark.DATA if (benchmark.DATA / benchmark.BEGIN).is_file() else None
     figures = benchmark.measure(data)
     for kind, bar in benchmark.BARS.items():
@@ -141,26 +142,13 @@ def test_every_kind_of_attack_reaches_its_bar():
 
 
 def test_no_language_is_judged_worse_than_by_the_first_version():
-    benchmark = load("languages")
+    benchmark = load_benchmark("languages")
     figures = benchmark.measure()
     assert len(figures) == 10
     for language, found in figures.items():
         assert found["supported"] + found["unsupported"] >= 15
         assert found["balanced_accuracy"] >= benchmark.BEFORE[language] - 1e-9, language
         assert found["flagged_as_no"] >= found["balanced_accuracy"], language
-
-
-def load(name):
-    import importlib.util
-    import sys
-    from pathlib import Path
-
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 DOUBTED = Sample(

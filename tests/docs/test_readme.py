@@ -10,6 +10,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from support.benchmarks import load_benchmark
+
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 DROP_INS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
@@ -95,11 +97,7 @@ def test_a_number_in_ones_own_langsmith_evaluate(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.slow
 def test_what_it_shows_is_what_is_printed(tmp_path: Path) -> None:
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "benchmarks" / "pictures.py")
-    pictures = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pictures)
+    pictures = load_benchmark("pictures")
     assert pictures.shown_in_readme(pictures.printed("demo", cwd=tmp_path)) in TEXT
 
 

@@ -6,9 +6,7 @@ The computation here has plain formulas and reads the file itself; it imports no
 from __future__ import annotations
 
 import csv
-import importlib.util
 import re
-import sys
 from collections import defaultdict
 from pathlib import Path
 from statistics import fmean, variance
@@ -16,23 +14,14 @@ from typing import Any
 
 import pytest
 
+from support.benchmarks import load_benchmark
+
 ROOT = Path(__file__).parents[2]
 USEFUL = 2
 FEWEST = 25  # with fewer labels, people's mean alone
 
 
-def _load() -> Any:
-    name = "benchmark_six_judges"
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / "six_judges.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-BENCHMARK = _load()
+BENCHMARK = load_benchmark("six_judges")
 with (ROOT / "benchmarks" / "data" / "trec-rag24-judges.csv").open(encoding="utf-8", newline="") as FILE:
     ROWS = list(csv.DictReader(FILE))
 COMPLETE = [name for name in list(ROWS[0])[3:] if all(row[name] for row in ROWS)]
@@ -142,7 +131,8 @@ def test_the_figures_keep_their_bars() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_shows_what_is_measured() -> None:
-    assert BENCHMARK.table(BENCHMARK.measure(1000)) in BENCHMARK._docs.table_of(
-        "six_judges", BENCHMARK.PAGE
-    )
+def test_the_pages_show_what_is_measured() -> None:
+    found = BENCHMARK.measure(1000)
+    assert BENCHMARK.table(found) in BENCHMARK._docs.table_of("six_judges", BENCHMARK.PAGE)
+    assert BENCHMARK.short(found) in BENCHMARK.DOCS.read_text(encoding="utf-8")
+    assert BENCHMARK._told(found) in BENCHMARK.README.read_text(encoding="utf-8")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.benchmarks import load_benchmark
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "why-different.md").read_text(encoding="utf-8")
@@ -21,14 +21,7 @@ def test_one_row_has_0_6_1_0_and_nan() -> None:
 def test_the_table_is_what_the_frameworks_give() -> None:
     for name in ("ragas", "deepeval"):
         pytest.importorskip(name, reason=f"the {name} extra is not installed")
-    spec = importlib.util.spec_from_file_location(
-        "why_different", ROOT / "benchmarks" / "why_different.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    benchmark = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = benchmark
-    spec.loader.exec_module(benchmark)
+    benchmark = load_benchmark("why_different")
     shown = PAGE.split(benchmark.BEGIN)[1].split(benchmark.END)[0].strip()
     found = benchmark.measure()
     assert benchmark.table(found).split("\n\n")[0] == shown.split("\n\n")[0]
