@@ -1,4 +1,4 @@
-"""``--judge PROVIDER/MODEL``: each recipe of docs/providers.md as it is written, against a server on the loopback."""
+"""``--judge PROVIDER/MODEL``: each row and recipe of docs/llm-judges.md as it is written, against a server on the loopback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support import FakeOpenAIServer, answer_from
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "llm-judges.md").read_text(encoding="utf-8")
 KEY = "sk-providers-test-key-77"
 SAMPLE = {
     "user_input": "Which colour?",
@@ -33,12 +33,29 @@ SAMPLE = {
 }
 
 
+# What stands in an address in braces.
+PLACES = {"AZURE_OPENAI_ENDPOINT": "https://RESOURCE.openai.azure.com", "AWS_REGION": "us-west-2"}
+
+
+def table() -> list[list[str]]:
+    found = re.search(r"<!-- providers:begin -->\n(.*?)\n<!-- providers:end -->", PAGE, re.DOTALL)
+    assert found
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()[2:]]
+
+
 def recipes() -> Iterator[Any]:
-    """The variables of each recipe, and its command."""
-    for block in re.findall(r"^```sh no-run\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
-        variables = dict(re.findall(r"^export (\w+)=(.*)$", block, re.MULTILINE))
-        for command in re.findall(r"^ctxmetrics (score .*)$", block, re.MULTILINE):
-            yield pytest.param(variables, command.split(), id=command.split("--judge ")[1])
+    """The variables of each row of the table, and its command; then a server of another address."""
+    for judge, address, key, _ in table():
+        variables = {name: PLACES[name] for name in re.findall(r"\{(\w+)\}", address)}
+        if "may be missing" not in key:
+            variables[key.strip("`")] = "..."
+        name = judge.strip("`")
+        yield pytest.param(variables, ["score", "FILE.jsonl", "--judge", name], id=name)
+    other = re.search(r"`(--judge openai/MODEL --base-url [^`]+)`", PAGE)
+    assert other
+    yield pytest.param(
+        {"OPENAI_API_KEY": "..."}, ["score", "FILE.jsonl", *other[1].split()], id="another address"
+    )
 
 
 @pytest.fixture
@@ -75,11 +92,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
     return end.value.code
 
 
-# LangChain's client has its own test, with its adapter.
-@pytest.mark.parametrize(
-    ("variables", "command"),
-    [recipe for recipe in recipes() if not str(recipe.id).startswith("langchain")],
-)
+@pytest.mark.parametrize(("variables", "command"), list(recipes()))
 def test_a_recipe_asks_the_address_of_its_provider(
     variables: dict[str, str],
     command: list[str],
@@ -104,7 +117,7 @@ def test_a_recipe_asks_the_address_of_its_provider(
     if "--base-url" in command:
         assert address == "https://HOST/v1/chat/completions".lower()
     else:
-        row = next(cells for cells in table() if cells[0] == f"`{provider}`")
+        row = next(cells for cells in table() if cells[0].startswith(f"`{provider}/"))
         written = row[1].strip("`")
         for name, value in variables.items():
             written = written.replace(f"{{{name}}}", value)
@@ -116,27 +129,16 @@ def test_a_recipe_asks_the_address_of_its_provider(
     assert [message["role"] for message in request.messages] == ["system", "user"]
 
 
-def table() -> list[list[str]]:
-    found = re.search(r"<!-- providers:begin -->\n(.*?)\n<!-- providers:end -->", PAGE, re.DOTALL)
-    assert found
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()[2:]]
-
-
 def test_the_table_of_the_page_is_that_of_the_code() -> None:
-    assert table() == [
+    assert [[cells[0].split("/")[0], *cells[1:]] for cells in table()] == [
         [
-            f"`{name}`",
+            f"`{name}",
             f"`{known.base_url or 'https://api.openai.com/v1'}`",
             f"`{known.key}`{' (may be missing)' if known.local else ''}",
             f"`{known.first}`" if known.local else known.first,
         ]
         for name, known in PROVIDERS.items()
     ]
-
-
-def test_every_provider_has_a_recipe() -> None:
-    shown = {recipe.id.partition("/")[0] for recipe in recipes()}
-    assert shown == {*PROVIDERS, "langchain"}
 
 
 def test_a_key_that_is_missing_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The whole way of docs/deciding.md, command by command: score A, label 50, agree, score B, compare, gate."""
+"""The whole way of docs/comparing.md, command by command: score A, label 50, agree, score B, compare, gate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAMPLES = [
 
 
 def commands() -> list[list[str]]:
-    page = (ROOT / "docs" / "deciding.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```sh no-run\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     return [shlex.split(line) for block in blocks for line in block.splitlines()]
 

@@ -46,23 +46,19 @@ CHECKED_ELSEWHERE = {
     ("README", "python"): "each block stands alone: tests/docs/test_readme.py",
     ("running", "python cluster"): "on clusters of this machine: tests/cluster",
     (
-        "deciding",
+        "comparing",
         "sh no-run",
     ): "one after the other, with a person's answers: tests/docs/test_deciding.py",
     (
-        "comparing",
+        "llm-judges",
         "sh no-run",
-    ): "needs labels files of two runs; parsed below, run by tests/core/test_compare.py",
-    (
-        "providers",
-        "sh no-run",
-    ): "against a server that stands for the provider: tests/core/test_providers.py",
+    ): "against a server that stands for each provider: tests/core/test_providers.py, tests/adapters/langchain",
     (
         "start",
         "python file=test_retriever.py",
     ): "by `deepeval test run` and pytest: tests/docs/test_start.py",
     (
-        "spans",
+        "reference-contexts",
         "sh no-run",
     ): "needs a folder of sources; parsed below, run in tests/core/test_locating.py",
     ("own-adapter", "sh no-run"): "in a bare environment: tests/conformance/test_own_adapter.py",
