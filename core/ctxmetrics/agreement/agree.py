@@ -305,13 +305,12 @@ class _Column:
             scale=1.0 if self.label == REFERENCE else self.metric.rules.scale,
         )
 
-    def labelled(self) -> Iterator[Labelled]:
-        """Yield the labelled samples that the correction rests on."""
-        for sample, weight, (judge, people) in zip(
-            self.samples, self.weights, map(self._values, range(len(self.samples))), strict=True
-        ):
-            if judge is not None and people is not None:
-                yield key_of(sample), judge, people, weight
+    @property
+    def labelled(self) -> tuple[Labelled, ...]:
+        """The labelled samples that the correction rests on."""
+        values = map(self._values, range(len(self.samples)))
+        rows = zip(map(key_of, self.samples), values, self.weights, strict=True)
+        return tuple((key, *pair, weight) for key, pair, weight in rows if None not in pair)  # type: ignore[misc]  # no None is left
 
     def judge_values(self, places: Iterable[int]) -> list[float]:
         """Return the scores by the judge that there are."""
@@ -360,7 +359,7 @@ def _report(
             bar for column in columns if (bar := bar_of(column.label, column.scores, column.said))
         ),
         labelled={
-            column.name: (column.label, tuple(column.labelled()))
+            column.name: (column.label, column.labelled)
             for column in columns
             if column.label != REFERENCE
         },

@@ -7,21 +7,19 @@ judge's reply, and a later change of it is found by its digest. It corrects a me
 from __future__ import annotations
 
 import hashlib
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean, variance
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PositiveFloat, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, PositiveFloat, ValidationError
 
 from ctxmetrics._display import visible
 from ctxmetrics.agreement.agree import AgreementReport
 from ctxmetrics.agreement.correction import Correction, correction_of
 from ctxmetrics.comparison.answers import Draw, Key
-from ctxmetrics.comparison.means import FEWEST, bounded, corrected
+from ctxmetrics.comparison.means import FEWEST, CorrectedMean, bounded, corrected
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.results import Results
@@ -31,21 +29,11 @@ from ctxmetrics.report.rows import texts_key
 
 # Bytes of a card: about 100,000 labelled samples.
 _LARGEST = 10_000_000
-_SHOWN = 80
-_RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
 _AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
 _Value = Annotated[float, Field(ge=0, le=100)]
 
 
-class _Checked(BaseModel):
-    """A part of a card: each field has its type, no field is unknown, and no number is NaN or infinite."""
-
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, str_max_length=1000
-    )
-
-
-class Calibrated(_Checked):
+class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_length=1000):
     """One metric of a card.
 
     Attributes:
@@ -63,7 +51,7 @@ class Calibrated(_Checked):
     labelled: tuple[tuple[str, _Value, _Value, PositiveFloat], ...]
 
 
-class Card(_Checked):
+class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_length=1000):
     """A calibration card.
 
     Attributes:
@@ -105,18 +93,19 @@ class Card(_Checked):
         """
         age = (datetime.now(UTC) - self.date) / timedelta(days=1)
         if age < -1 or (max_age is not None and age > max_age):  # clocks may differ by a day
-            most = "" if max_age is None else f", which may be {max_age} days old"
+            most = "" if max_age is None else f", and may be {max_age} days old"
             raise InputFileError(f"it is from {self.date:%Y-%m-%d}{most}. {_AGAIN}")
         _same("judge", [judge], [self.judge])
-        mine = {item.metric.partition("(")[0]: item for item in self.metrics}
+        mine = [item.metric.partition("(")[0] for item in self.metrics]
         found = [metric for metric in metrics if metric.base_name in mine]
-        for metric in found:
-            item = mine[metric.base_name]
-            _same("convention", [metric.convention], [self.convention])
-            _same(f"unit of {metric.base_name}", [metric.counts[0]], [item.unit])
-            _same("metric", [metric.name], [item.metric])
         if not found:
             raise InputFileError(f"it is about {', '.join(mine)}, which this run does not have.")
+        _same("convention", {metric.convention for metric in found}, [self.convention])
+        _same(
+            "metric and unit",
+            [f"{metric.name} ({metric.counts[0]})" for metric in found],
+            [f"{item.metric} ({item.unit})" for item in self.metrics],
+        )
 
     def corrections(self, results: Results) -> list[tuple[Correction, bool]]:
         """Return the corrected mean of each metric of a run, and whether the labelled samples are in the run.
@@ -137,13 +126,13 @@ class Card(_Checked):
         keys, scale = [_hash(texts_key(row)) for row in results], get_convention(self.convention).scale
         found = []
         for item in items:
-            values = [row[item.metric].value for row in results]
             people = {key: (said, weight) for key, _, said, weight in item.labelled}
-            said = [people.get(key, (None, 1.0)) for key in keys]
-            pairs = list(zip(values, (one for one, _ in said), strict=True))
-            there = sum(None not in pair for pair in pairs) == item.labels
+            said, weights = zip(*(people.get(key, (None, 1.0)) for key in keys), strict=True)
+            values = [row[item.metric].value for row in results]
+            there = sum(None not in pair for pair in zip(values, said, strict=True)) == item.labels
+            pairs = zip(values, said, strict=True)
             correction = (
-                correction_of(item.metric, pairs, (weight for _, weight in said), scale=scale)
+                correction_of(item.metric, pairs, weights, scale=scale)
                 if there
                 else _moved(item, [value for value in values if value is not None], scale)
             )
@@ -151,29 +140,26 @@ class Card(_Checked):
         return found
 
 
-def _same(what: str, mine: Sequence[str], known: Sequence[str]) -> None:
+def _same(what: str, mine: Iterable[str], known: Iterable[str]) -> None:
     """Raise where the run has something that the card is not about."""
-    if other := [name for name in mine if name not in known]:
+    if other := set(mine) - set(known):
         told, here = (
-            ", ".join(visible(name)[:_SHOWN] or "not named" for name in names) for names in (known, other)
+            ", ".join(visible(name)[:80] or "not named" for name in sorted(names)) or "none"
+            for names in (known, other)
         )
-        raise InputFileError(f"its {what} is {told or 'none'}, that of this run is {here}. {_AGAIN}")
+        raise InputFileError(f"its {what} is {told}, that of this run is {here}. {_AGAIN}")
 
 
 def _origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the models that answered, and the versions of the prompts, or of the library where there is none."""
-    origins = {
-        row[name].provenance
-        for row in results
-        for name in metrics
-        if row[name].verdicts and row[name].value is not None
-    }
+    scores = [row[name] for row in results for name in metrics]
+    origins = {one.provenance for one in scores if one.verdicts and one.value is not None}
     models = {name for origin in origins for name in (origin.served_model or "").split(", ")}
     return tuple(sorted(models)), tuple(sorted({origin.prompt or origin.library for origin in origins}))
 
 
 def _hash(key: Key) -> str:
-    return hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
+    return hashlib.sha256(ascii(key).encode()).hexdigest()[:32]
 
 
 def _moved(item: Calibrated, values: Sequence[float], scale: float) -> Correction | None:
@@ -187,8 +173,8 @@ def _moved(item: Calibrated, values: Sequence[float], scale: float) -> Correctio
     _, judge, people, weights = zip(*item.labelled, strict=True)
     off = [said - its for its, said in zip(judge, people, strict=True)]
     bias = corrected(off, [0.0] * len(off), (), weights=weights)
-    error = math.hypot(bias.error, math.sqrt(variance(values) / len(values)))
-    moved = bias._replace(mean=fmean(values) + bias.mean, error=error)
+    error = (bias.error**2 + variance(values) / len(values)) ** 0.5
+    moved = CorrectedMean(fmean(values) + bias.mean, error, bias.size, trust=1.0)
     means = fmean(values), fmean(people, weights), *bounded(moved, scale=scale), fmean(judge, weights)
     return Correction(item.metric, len(values), item.labels, *means)
 
@@ -206,17 +192,18 @@ def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) ->
             "agree: --write needs labels of context_useful or unit_supported, and is not possible with --cluster."
         )
     served, prompts = _origin(report.results, [item.metric for item in items])
-    rates = {item.label: item for item in report.agreements}
+    first, rates = report.results[0], {item.label: item for item in report.agreements}
     metrics = []
     for item in items:
         label, labelled = report.labelled[item.metric]
-        figures = {**item.to_dict(), "interval": item.interval}
+        names = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
+        found = {**item.to_dict(), "interval": item.interval}
         metrics.append(
             Calibrated(
                 metric=item.metric,
-                unit=report.results[0][item.metric].counted[0],
+                unit=first[item.metric].counted[0],
                 labels=item.labelled,
-                figures=figures | {name: getattr(rates[label], name) for name in _RATES},
+                figures=found | {name: getattr(rates[label], name) for name in names},
                 labelled=tuple((_hash(key), *scores) for key, *scores in labelled),
             )
         )
@@ -224,7 +211,7 @@ def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) ->
         judge=report.judge,
         served_models=served,
         prompts=prompts,
-        convention=report.results[0][items[0].metric].provenance.convention,
+        convention=first[items[0].metric].provenance.convention,
         date=datetime.now(UTC),
         draw={} if draw is None else {"seed": draw.seed, "by": draw.by, "samples": draw.samples},
         metrics=tuple(metrics),
@@ -246,13 +233,11 @@ def read_card(path: Path) -> Card:
         raise InputFileError(f"it cannot be read: {error.strerror or error}.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = visible(".".join(map(str, first["loc"])))[:_SHOWN] or "the file"
+        field = visible(".".join(map(str, first["loc"])))[:80] or "the file"
         raise InputFileError(f"it is damaged, or no card: {field}: {first['msg']}. {_AGAIN}") from None
     counts = [len(item.labelled) for item in card.metrics]
     if card.digest != card.digested() or counts != [item.labels for item in card.metrics]:
         raise InputFileError(f"it is damaged, or was changed: its digest does not fit. {_AGAIN}")
-    if min(counts, default=0) < FEWEST:
-        raise InputFileError(
-            f"it rests on {min(counts, default=0)} labelled samples, too few. Label {FEWEST} or more."
-        )
+    if (fewest := min(counts, default=0)) < FEWEST:
+        raise InputFileError(f"it rests on {fewest} labelled samples, too few. Label {FEWEST} or more.")
     return card

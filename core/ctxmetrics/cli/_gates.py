@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,11 +17,11 @@ from ctxmetrics._display import visible
 from ctxmetrics._wording import TEXT, clean
 from ctxmetrics.cli._options import Gates
 from ctxmetrics.cli._terminal import message
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.fields import Payload
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.report.view import shown_doubt
+from ctxmetrics.report.view import aligned, shown_doubt
 
 # GitHub's name of the file whose Markdown it shows with a step.
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -163,6 +164,53 @@ def doubtful(share: float | None, results: Results) -> list[Outcome]:
     ]
     gate = f"--max-doubtful {share:g}"
     return [Outcome(gate, problem) for problem in found] or [Outcome(gate, None)]
+
+
+def calibrated(
+    given: Gates, judge: str, metrics: Sequence[Metric], results: Results | None = None
+) -> tuple[str, str | None]:
+    """Check a calibration card before the run, and correct its means after it.
+
+    Returns:
+        The corrected means as a table, and why there is no valid card, which is a gate.
+
+    Raises:
+        InputFileError: The card is refused, and it is no gate.
+        ParameterError: --max-age is no number of days, or has no card.
+    """
+    from ctxmetrics.agreement.card import read_card
+    from ctxmetrics.agreement.figures import shown, shown_with
+
+    age = re.fullmatch(r"(\d{1,5})d", given.max_age or "")
+    if given.max_age is not None and (age is None or given.calibration is None):
+        raise ParameterError("--max-age: write a number of days, such as 90d, beside --calibration CARD.")
+    if given.calibration is None:
+        return "", "no --calibration CARD is given"
+    try:
+        card = read_card(given.calibration)
+        card.check(judge, metrics, None if age is None else int(age[1]))
+        found = [] if results is None else card.corrections(results)
+    except InputFileError as error:
+        problem = f"calibration card {given.calibration} is refused: {error}"
+        if given.require_calibration:
+            return "", problem
+        raise InputFileError(problem) from None
+    rows = [("mean of", "by the judge", "corrected", "labelled samples")]
+    for item, there in found:
+        corrected, by_judge = (
+            shown_with(item.mean, item.interval),
+            f"{shown(item.judge_mean)} of {item.samples}",
+        )
+        rows.append(
+            (
+                item.metric,
+                by_judge,
+                corrected,
+                f"{item.labelled}{'' if there else ', not all in this run'}",
+            )
+        )
+    origin = f"corrected by {visible(str(given.calibration))} of {card.date:%Y-%m-%d}"
+    return "\n".join(["", *aligned(rows), origin]), None
 
 
 def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path | None) -> bool:

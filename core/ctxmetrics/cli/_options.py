@@ -104,7 +104,7 @@ class Judging:
     judge: Annotated[
         str,
         typer.Option(
-            help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list), or MODULE:NAME."
+            help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/llm-judges.md has a list), or MODULE:NAME."
         ),
     ] = "lexical"
     base_url: BaseUrl = None
@@ -130,6 +130,15 @@ class Gates:
             help="A share, such as 0.05: exit 1 if more of a metric's verdicts are weak, unverified, contradicted or "
             "uncertain.",
         ),
+    ] = None
+    calibration: Annotated[
+        Path | None, typer.Option(help="Correct the means by this card of agree --write: CARD.json.")
+    ] = None
+    require_calibration: Annotated[
+        bool, typer.Option("--require-calibration", help="Exit 1 without a valid card.")
+    ] = False
+    max_age: Annotated[
+        str | None, typer.Option(help="The card is not valid if it is older: such as 90d.")
     ] = None
     junit: JUnitFile = None
 

@@ -52,14 +52,22 @@ def agree(
     show: Annotated[
         int, typer.Option(help="Show so many samples on which judge and people differ most.")
     ] = 0,
+    write: Annotated[
+        Path | None, typer.Option(help="A calibration card, for score --calibration: CARD.json.")
+    ] = None,
 ) -> None:
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
     from ctxmetrics.cli._run import convention_of, judge_of, samples_of
+    from ctxmetrics.comparison.answers import read_answers
+    from ctxmetrics.evaluation.writer import check_outputs
 
     if people.annotator is not None and people.labels is None:
         raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
     names = judge or ([] if results else ["lexical"])
+    if write is not None and len(names) + len(results or ()) > 1:
+        raise ParameterError("--write: a card is about one judge. Give one --judge or one --results.")
+    check_outputs({"--write": write}, {"FILE": source.file, "--labels": people.labels})
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
     measured = partial(compare, samples_of(source), **vars(people))
     reports = [measured(results=path) for path in results or ()]
@@ -76,13 +84,18 @@ def agree(
     print_result("\n\n".join(map(str, chain.from_iterable(parts))))
     for judging, report in zip(judges, reports[len(results or ()) :], strict=True):
         leave(report.results, judging, out=None)
+    if write is not None:
+        from ctxmetrics.agreement.card import write_card
+
+        write_card(write, reports[0], read_answers(people.labels).draw if people.labels else None)
+        message(f"the card: {write}")
 
 
 def check_judge(
     judge: Annotated[
         str,
         typer.Argument(
-            help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/providers.md has a list), or MODULE:NAME."
+            help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/llm-judges.md has a list), or MODULE:NAME."
         ),
     ],
     pace: TimedPace,

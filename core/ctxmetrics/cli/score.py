@@ -64,19 +64,28 @@ def score(
     show: Annotated[int, typer.Option(help="Explain so many of the lowest scores of each metric.")] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.cli._gates import doubtful, fenced, gates_of, outcomes_of, tell_ci
+    from ctxmetrics.cli._gates import (
+        Outcome,
+        calibrated,
+        doubtful,
+        fenced,
+        gates_of,
+        outcomes_of,
+        tell_ci,
+    )
     from ctxmetrics.cli._run import judge_of, task_of
     from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.report.report import render_text
 
     out = output.out
-    cache = _cache_of(source.file, output, gates.junit, judging.judge)
+    cache = _cache_of(source.file, output, gates, judging.judge)
     judge = judge_of(judging.judge, judging.base_url)
     if out is not None and out.suffix.lower() == ".parquet":
         raise ParameterError(f"--out {out}: rows are JSON lines. Write --out FILE.jsonl.")
-    keep = output.report is not None or show > 0 or out is None
+    keep = output.report is not None or show > 0 or out is None or gates.calibration is not None
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
     bars = gates_of(metrics, gates, None if asked.metric else payload)
+    calibrated(gates, judge.name, metrics)
     if payload is not None:
         _tell_unused(payload, judging.judge, chosen=bool(asked.metric))
     run = Evaluation(
@@ -96,8 +105,14 @@ def score(
     results = _run(run, source.file)
     print_result(render_text(results.report(curves=False), lowest=show, color=colored()))
     _write_report(results, output.report)
+    whole = results if results.stopped is None else None
+    corrected, problem = calibrated(gates, judge.name, metrics, whole)
+    if corrected:
+        print_result(corrected)
     outcomes = [*outcomes_of(bars, results), *doubtful(gates.max_doubtful, results)]
-    failed = tell_ci(outcomes, "ctxmetrics score", fenced(str(results.summary())), gates.junit)
+    if gates.require_calibration:
+        outcomes.append(Outcome("--require-calibration", problem))
+    failed = tell_ci(outcomes, "ctxmetrics score", fenced(f"{results.summary()}{corrected}"), gates.junit)
     leave(results, judge, out=out, failed_gates=failed)
 
 
@@ -116,7 +131,7 @@ def demo(
     message(f"the report: {report}")
 
 
-def _cache_of(source: Path, output: Output, junit: Path | None, judge: str) -> Path | None:
+def _cache_of(source: Path, output: Output, gates: Gates, judge: str) -> Path | None:
     """Return the cache of a run: where none is given, that of an LLM judge stands beside --out.
 
     Raises:
@@ -133,8 +148,9 @@ def _cache_of(source: Path, output: Output, junit: Path | None, judge: str) -> P
         raise ParameterError(
             "--resume needs --out FILE or --cache DIR: that is where the judgements are."
         )
-    outputs = {"--out": out, "--report": output.report, "--junit": junit}
-    check_outputs(outputs, {"FILE": source, "--cache": None if cache is None else cache / FILE_NAME})
+    outputs = {"--out": out, "--report": output.report, "--junit": gates.junit}
+    kept = None if cache is None else cache / FILE_NAME
+    check_outputs(outputs, {"FILE": source, "--cache": kept, "--calibration": gates.calibration})
     return cache
 
 

@@ -1,6 +1,6 @@
 """Where the OpenAI-compatible endpoints of the usual providers are: one table of data, by what ``--judge`` calls them.
 
-Addresses and variables are those of the providers' own documentation. ``docs/providers.md`` has a recipe for each.
+Addresses and variables are those of the providers' own documentation. ``docs/llm-judges.md`` lists them.
 """
 
 from __future__ import annotations

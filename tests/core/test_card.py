@@ -1,0 +1,364 @@
+"""The calibration card: the corrected means are those of plain formulas, a wrong card is refused, its text stays text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import fmean, variance
+from typing import Any
+
+import pytest
+
+from ctxmetrics import ContextPrecision, ContextRecall, Sample, agree, evaluate, read_samples
+from ctxmetrics.agreement.card import Card, read_card, write_card
+from ctxmetrics.errors import InputFileError
+from support import FakeOpenAIServer, answer_from
+from support.command import run_command
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+LABELLED = 28
+METRICS = [ContextRecall(), ContextPrecision()]
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[Sample]:
+    """The handbook's, of which the first 28 keep their labels."""
+    found = list(read_samples(HANDBOOK))
+    return [replace(one, labels=one.labels if n < LABELLED else {}) for n, one in enumerate(found)]
+
+
+@pytest.fixture
+def place(tmp_path: Path, samples: list[Sample], monkeypatch: pytest.MonkeyPatch) -> Path:
+    lines = (json.dumps(one.to_dict(), ensure_ascii=False) + "\n" for one in samples)
+    (tmp_path / "data.jsonl").write_text("".join(lines), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert run_command("agree", "data.jsonl", "--write", "card.json").returncode == 0
+    return tmp_path
+
+
+def recall_by_people(sample: Sample) -> float:
+    """By hand: yes / sentences."""
+    return fmean(sample.labels["unit_supported"])
+
+
+def fewer(samples: list[Sample]) -> list[Sample]:
+    """The same questions, of which another retriever found the first two contexts only."""
+    return [
+        replace(one, retrieved_contexts=one.retrieved_contexts[:2], retrieved_context_ids=None)
+        for one in samples
+    ]
+
+
+# ---- the means ----
+
+
+def test_over_the_labelled_run_the_mean_is_that_of_plain_formulas(
+    samples: list[Sample], tmp_path: Path
+) -> None:
+    """PPI++ for a mean, Angelopoulos, Duchi, Zrnic, arXiv 2311.01453, with the trust cut to [0, 1]."""
+    report = agree(samples, progress=False)
+    write_card(tmp_path / "card.json", report)
+    run = evaluate(samples, [ContextRecall()], progress=False)
+    ((found, there),) = read_card(tmp_path / "card.json").corrections(run)
+    judge = [row["context_recall"].value for row in run]
+    people = [recall_by_people(one) for one in samples[:LABELLED]]
+    its, others = judge[:LABELLED], judge[LABELLED:]
+    n, more = len(people), len(others)
+    together = fmean((p - fmean(people)) * (j - fmean(its)) for p, j in zip(people, its, strict=True))
+    trust = min(1.0, max(0.0, together / ((1 + n / more) * variance(judge))))
+    assert 0 < trust < 1
+    assert found.mean == pytest.approx(fmean(people) + trust * (fmean(others) - fmean(its)), abs=1e-9)
+    assert there
+    assert found == report.corrections[0]
+
+
+def test_over_another_run_the_judges_mean_is_moved_by_how_far_it_is_off(
+    samples: list[Sample], tmp_path: Path
+) -> None:
+    write_card(tmp_path / "card.json", agree(samples, progress=False))
+    run = evaluate(fewer(samples), [ContextRecall()], progress=False)
+    ((found, there),) = read_card(tmp_path / "card.json").corrections(run)
+    values = [row["context_recall"].value for row in run]
+    before = [ContextRecall().score(one).value for one in samples[:LABELLED]]
+    off = [recall_by_people(one) - j for one, j in zip(samples[:LABELLED], before, strict=True)]
+    assert found.mean == pytest.approx(fmean(values) + fmean(off), abs=1e-9)
+    assert not there
+    # Wilson's interval with the effective size that this error has: Student's t and z from a table, 27 degrees.
+    error = (variance(off) / LABELLED + variance(values) / len(values)) ** 0.5
+    t, z, p = 2.0518305, 1.9599640, found.mean
+    size = max(LABELLED, p * (1 - p) * (z / (t * error)) ** 2)
+    half = z * (p * (1 - p) / size + z * z / (4 * size * size)) ** 0.5
+    ends = [(p + z * z / (2 * size) + sign * half) / (1 + z * z / size) for sign in (-1, 1)]
+    assert found.interval == pytest.approx(ends, abs=1e-6)
+
+
+def test_weights_of_a_draw_count(samples: list[Sample], tmp_path: Path) -> None:
+    weighted = [
+        replace(one, labels={**one.labels, "weight": 3.0 if n % 4 else 1.0}) if one.labels else one
+        for n, one in enumerate(samples)
+    ]
+    report = agree(weighted, progress=False)
+    write_card(tmp_path / "card.json", report)
+    card = read_card(tmp_path / "card.json")
+    run = evaluate(samples, METRICS, progress=False)
+    assert tuple(item for item, _ in card.corrections(run)) == report.corrections
+    other = evaluate(fewer(samples), [ContextRecall()], progress=False)
+    ((found, _),) = card.corrections(other)
+    weights = [3.0 if n % 4 else 1.0 for n in range(LABELLED)]
+    before = [ContextRecall().score(one).value for one in samples[:LABELLED]]
+    off = [recall_by_people(one) - j for one, j in zip(samples[:LABELLED], before, strict=True)]
+    moved = sum(w * o for w, o in zip(weights, off, strict=True)) / sum(weights)
+    assert found.mean == pytest.approx(
+        fmean(row["context_recall"].value for row in other) + moved, abs=1e-9
+    )
+
+
+def test_a_card_corrects_the_mean_and_no_sample(place: Path) -> None:
+    metric = ("score", "data.jsonl", "--metric", "context_recall")
+    plain = run_command(*metric, "--out", "a.jsonl")
+    corrected = run_command(*metric, "--out", "b.jsonl", "--calibration", "card.json")
+    assert (place / "a.jsonl").read_bytes() == (place / "b.jsonl").read_bytes()
+    (told,) = re.findall(
+        r"^context_recall +0\.734 of 36 +(\d\.\d{3} \(.*\)) +28$", corrected.stdout, re.MULTILINE
+    )
+    (agreed,) = re.findall(
+        r"^context_recall .* (\d\.\d{3} \(.*\))$", run_command("agree", "data.jsonl").stdout, re.MULTILINE
+    )
+    assert told == agreed
+    assert "corrected" not in plain.stdout
+
+
+def test_the_card_holds_no_text_of_a_sample(place: Path, samples: list[Sample]) -> None:
+    card = (place / "card.json").read_text(encoding="utf-8")
+    for one in samples:
+        for text in (one.id, one.user_input, one.reference, *one.retrieved_contexts):
+            assert json.dumps(text, ensure_ascii=False).strip('"') not in card
+
+
+def test_the_card_says_how_the_labels_were_drawn(place: Path) -> None:
+    answers = "y\nn\n" * 200
+    run_command("label", "data.jsonl", "--n", "30", "--seed", "7", "--terminal", typed=answers)
+    labels = ("--labels", "data.jsonl.labels.jsonl")
+    done = run_command("agree", "data.jsonl", *labels, "--write", "card.json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((place / "card.json").read_text())["draw"] == {"seed": 7, "by": None, "samples": 36}
+
+
+# ---- wrong cards ----
+
+
+def forged(**changes: Any) -> Callable[[Path], None]:
+    """Change fields of a card, and give it the digest that it then must have."""
+
+    def change(path: Path) -> None:
+        card = read_card(path)
+        card = card.model_copy(update={**changes, "digest": ""})
+        path.write_text(card.model_copy(update={"digest": card.digested()}).model_dump_json())
+
+    return change
+
+
+def edited(path: Path) -> None:
+    path.write_text(path.read_text().replace('"labels": 28', '"labels": 280'))
+
+
+def cut_off(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def few(path: Path) -> None:
+    (recall, precision) = read_card(path).metrics
+    less = recall.model_copy(update={"labels": 24, "labelled": recall.labelled[:24]})
+    forged(metrics=(less, precision))(path)
+
+
+def claims(path: Path) -> None:
+    (recall, precision) = read_card(path).metrics
+    forged(metrics=(recall.model_copy(update={"unit": "claim"}), precision))(path)
+
+
+WRONG = {
+    "judge": (
+        forged(judge="llm:openai/other"),
+        "its judge is llm:openai/other, that of this run is lexical",
+    ),
+    "model": (
+        forged(served_models=("gpt-4o-2024",)),
+        "its model that answered is gpt-4o-2024, that of this run is not named",
+    ),
+    "prompt": (
+        forged(prompts=("joint-en-1",)),
+        "its prompt is joint-en-1, that of this run is ctxmetrics 0.1.0",
+    ),
+    "convention": (forged(convention="ragas"), "its convention is ragas, that of this run is default"),
+    "unit": (
+        claims,
+        "its metric and unit is context_precision (context), context_recall (claim), that of this run is context_recall (sentence)",
+    ),
+    "edited": (edited, "it is damaged, or was changed: its digest does not fit"),
+    "cut off": (cut_off, "it is damaged, or no card: the file: Invalid JSON"),
+    "no card": (
+        lambda path: path.write_text('{"a": 1}'),
+        "it is damaged, or no card: judge: Field required",
+    ),
+    "old": (forged(date=datetime.now(UTC) - timedelta(days=91)), "it is from "),
+    "of tomorrow": (forged(date=datetime.now(UTC) + timedelta(days=9)), "it is from"),
+    "few labels": (few, "it rests on 24 labelled samples, too few. Label 25 or more"),
+    "missing": (Path.unlink, "it cannot be read: No such file"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), WRONG.values(), ids=WRONG)
+def test_a_wrong_card_is_refused_with_its_reason(
+    change: Callable[[Path], Any], reason: str, place: Path
+) -> None:
+    change(place / "card.json")
+    command = ("score", "data.jsonl", "--metric", "context_recall", "--calibration", "card.json")
+    asked = (*command, "--max-age", "90d")
+    refused = run_command(*asked)
+    assert refused.returncode == 2
+    assert f"calibration card card.json is refused: {reason}" in refused.stderr
+    assert "corrected" not in refused.stdout
+    assert ("and may be 90 days old" in refused.stderr) is ("it is from" in reason)
+    gate = run_command(*asked, "--require-calibration", "--junit", "gates.xml")
+    assert gate.returncode == 1
+    assert f"gate: calibration card card.json is refused: {reason}" in gate.stderr
+    assert "context_recall  0.7343" in gate.stdout
+    assert 'failures="1"' in (place / "gates.xml").read_text(encoding="utf-8")
+
+
+def test_a_right_card_passes_the_gate_and_a_missing_option_does_not(place: Path) -> None:
+    command = ("score", "data.jsonl", "--metric", "context_recall", "--require-calibration")
+    assert run_command(*command, "--calibration", "card.json", "--max-age", "90d").returncode == 0
+    without = run_command(*command)
+    assert (without.returncode, without.stderr) == (1, "gate: no --calibration CARD is given\n")
+    for wrong in ("90", "x", "-1d"):
+        assert run_command(*command, "--calibration", "card.json", "--max-age", wrong).returncode == 2
+
+
+def test_another_model_under_the_same_name_is_found_out(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The card and the run ask one name; the server calls the model otherwise from one day to the next."""
+    pytest.importorskip("openai", reason="the openai extra is not installed")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-example")
+    judge = ("--judge", "openai/fake-judge", "--base-url")
+    command = ("score", "data.jsonl", "--metric", "context_recall", "--calibration", "card.json")
+    with FakeOpenAIServer(answer_from(), models=("fake-judge",)) as server:
+        written = run_command("agree", "data.jsonl", *judge, server.base_url, "--write", "card.json")
+        assert written.returncode == 0, written.stderr
+        assert run_command(*command, *judge, server.base_url).returncode == 0
+        card = json.loads((place / "card.json").read_text(encoding="utf-8"))
+        assert card["prompts"] == ["joint-en-2", "joint-ru-2"]
+        (served,) = card["served_models"]
+        forged(served_models=(f"{served}-older",))(place / "card.json")
+        refused = run_command(*command, *judge, server.base_url)
+    assert refused.returncode == 2
+    assert f"its model that answered is {served}-older, that of this run is {served}" in refused.stderr
+
+
+def test_another_unit_is_refused_before_anything_is_judged(place: Path) -> None:
+    facts = Sample(reference_facts=["It is red."], retrieved_contexts=["It is red."])
+    (place / "facts.jsonl").write_text(json.dumps(facts.to_dict()), encoding="utf-8")
+    refused = run_command("score", "facts.jsonl", "--calibration", "card.json")
+    assert re.search(
+        r"its metric and unit is .*context_recall \(sentence\), that of this run is .*\(fact\)",
+        refused.stderr,
+    )
+    assert (refused.returncode, refused.stdout) == (2, "")
+
+
+# ---- a file from outside ----
+
+HOSTILE = "lexical\x1b[2J\n::error::x\u202e</script>"
+
+
+def test_hostile_text_in_a_card_stays_text(place: Path) -> None:
+    forged(judge=HOSTILE)(place / "card.json")
+    asked = (
+        "score",
+        "data.jsonl",
+        "--calibration",
+        "card.json",
+        "--require-calibration",
+        "--junit",
+        "g.xml",
+    )
+    found = run_command(*asked)
+    told = found.stdout + found.stderr + (place / "g.xml").read_text(encoding="utf-8")
+    assert found.returncode == 1
+    assert "\x1b" not in told
+    assert "\u202e" not in told
+    assert not re.search(r"^\s*::error", told, re.MULTILINE)
+    assert "</script>" not in (place / "g.xml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"ctxmetrics_card": 2}',
+        b'{"\x1b[2J": 1}',
+        b"NaN",
+    ],
+)
+def test_a_file_that_is_no_card_is_refused(text: bytes, place: Path) -> None:
+    (place / "card.json").write_bytes(text)
+    with pytest.raises(InputFileError, match="damaged, or no card") as refused:
+        read_card(place / "card.json")
+    assert "\x1b" not in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-0.1", "101", '"1.0"', "true", "null"])
+def test_a_number_of_a_card_is_a_number_in_its_range(value: str, place: Path) -> None:
+    text = (place / "card.json").read_text(encoding="utf-8")
+    head, rest = text.split('"labelled": [', 1)
+    changed = re.sub(r"(?<=\",\n     )[\d.]+", value, rest, count=1)
+    assert changed != rest
+    (place / "card.json").write_text(f'{head}"labelled": [{changed}', encoding="utf-8")
+    with pytest.raises(InputFileError, match="damaged, or no card: metrics"):
+        read_card(place / "card.json")
+
+
+# ---- writing ----
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cluster", "metadata.topic"), "not possible with --cluster"),
+        (("--judge", "lexical", "--judge", "lexical:min_coverage=.5"), "a card is about one judge"),
+    ],
+)
+def test_a_card_is_about_one_judge_and_single_samples(
+    options: tuple[str, ...], message: str, place: Path, samples: list[Sample]
+) -> None:
+    lines = (json.dumps({**one.to_dict(), "metadata": {"topic": "a"}}) + "\n" for one in samples)
+    (place / "data.jsonl").write_text("".join(lines), encoding="utf-8")
+    found = run_command("agree", "data.jsonl", *options, "--write", "other.json")
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert not (place / "other.json").exists()
+
+
+def test_a_card_takes_the_place_of_a_card_and_of_nothing_else(place: Path) -> None:
+    assert run_command("agree", "data.jsonl", "--write", "card.json").returncode == 0
+    (place / "notes.json").write_text('{"mine": 1}', encoding="utf-8")
+    for file in ("notes.json", "data.jsonl"):
+        before = (place / file).read_bytes()
+        assert run_command("agree", "data.jsonl", "--write", file).returncode == 2
+        assert (place / file).read_bytes() == before
+
+
+def test_a_card_reads_as_it_was_written(place: Path) -> None:
+    card = read_card(place / "card.json")
+    assert isinstance(card, Card)
+    assert card.judge == "lexical"
+    assert [item.metric for item in card.metrics] == ["context_recall", "context_precision"]
+    assert [item.labels for item in card.metrics] == [LABELLED, LABELLED]
