@@ -116,7 +116,7 @@ def test_every_block_is_run_or_checked() -> None:
             counted["printed"] += 1
     print(counted, len(BLOCKS))
     assert sum(counted.values()) == len(BLOCKS)
-    assert counted["run"] > 80
+    assert counted["run"] > 60
     unused = CHECKED_ELSEWHERE.keys() - {(block.page.stem, block.fence) for block in BLOCKS}
     assert unused == set()
 
@@ -258,6 +258,8 @@ def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
         Path("qrels.txt").write_text("q1 0 d1 2\nq1 0 d3 1\n")
         Path("scifact", "qrels").mkdir(parents=True)
         Path("scifact", "qrels", "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    if "--calibration" in command:
+        run_command("agree", "FILE.jsonl", "--write", "card.json")
     run = run_command(*shlex.split(command)[1:])
     assert run.returncode in ((0, 1) if _GATE.search(command) else (0,)), run.stderr[-2000:]
     assert run.stdout.strip(), page

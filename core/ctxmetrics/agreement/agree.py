@@ -41,7 +41,7 @@ from ctxmetrics.agreement.figures import (
     shown_with,
     table_of,
 )
-from ctxmetrics.agreement.labelling.draw import key_of, read_labelled
+from ctxmetrics.agreement.labelling.draw import read_labelled
 from ctxmetrics.agreement.labels import (
     KINDS,
     REFERENCE,
@@ -61,6 +61,7 @@ from ctxmetrics.evaluation.results import Results
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import default_judge
+from ctxmetrics.report.rows import key_of
 from ctxmetrics.report.view import aligned
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score

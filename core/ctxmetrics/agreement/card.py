@@ -204,7 +204,9 @@ def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) ->
                 unit=first[item.metric].counted[0],
                 labels=item.labelled,
                 figures=found | {name: getattr(rates[label], name) for name in names},
-                labelled=tuple((_hash(key), *scores) for key, *scores in labelled),
+                labelled=tuple(
+                    (_hash(key), judge, people, weight) for key, judge, people, weight in labelled
+                ),
             )
         )
     card = Card(
