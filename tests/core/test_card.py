@@ -188,11 +188,11 @@ WRONG = {
     ),
     "model": (
         forged(served_models=("gpt-4o-2024",)),
-        "its model that answered is gpt-4o-2024, that of this run is not named",
+        "its model that answered is gpt-4o-2024, that of this run is lexical-",
     ),
     "prompt": (
         forged(prompts=("joint-en-1",)),
-        "its prompt is joint-en-1, that of this run is ctxmetrics 0.1.0",
+        "its prompt is joint-en-1, that of this run is lexical-",
     ),
     "convention": (forged(convention="ragas"), "its convention is ragas, that of this run is default"),
     "unit": (

@@ -58,7 +58,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         ctxmetrics_card: Version of the form.
         judge: The judge's name.
         served_models: The models that answered, as their server names them; empty text where it does not.
-        prompts: Versions of the prompts; of a judge without one, the library's.
+        prompts: Versions of the prompts; of a judge without one its own version, else the library's.
         convention: Name of the convention.
         date: When the judge was compared with people.
         draw: Seed, stratum and number of samples of the labels' draw, where they are known.
@@ -151,11 +151,12 @@ def _same(what: str, mine: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the models that answered, and the versions of the prompts, or of the library where there is none."""
+    """Return the models that answered, and the versions of the prompts, or what there is in place of one."""
     scores = [row[name] for row in results for name in metrics]
     origins = {one.provenance for one in scores if one.verdicts and one.value is not None}
     models = {name for origin in origins for name in (origin.served_model or "").split(", ")}
-    return tuple(sorted(models)), tuple(sorted({origin.prompt or origin.library for origin in origins}))
+    prompts = {origin.prompt or origin.served_model or origin.library for origin in origins}
+    return tuple(sorted(models)), tuple(sorted(prompts))
 
 
 def _hash(key: Key) -> str:
