@@ -31,7 +31,7 @@ from scipy.stats import rankdata
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence import contradiction, words
-from ctxmetrics.judges.lexical import LexicalJudge, attribution, index, phrase
+from ctxmetrics.judges.lexical import LexicalJudge, index
 from ctxmetrics.text import split_sentences
 
 FAMILIES = {
@@ -224,10 +224,6 @@ def without(part: str):
         replaced = [mock.patch.object(words, "_stem", lambda word: word)]
     elif part == "number words":
         lists = {"numbers": {}, "counts": {}}
-    elif part == "currency signs":
-        replaced = [mock.patch.object(words, "_pattern", _without_currencies(words._pattern))]
-    elif part == "names in capitals":
-        replaced = [mock.patch.object(phrase, "_ALSO_NAMES", frozenset())]
     elif part == "stop words":
         lists = {"stop": {"en": "the"}}
     elif part in {"negation", "number"}:
@@ -247,16 +243,6 @@ def without(part: str):
     _forget()
 
 
-def _without_currencies(pattern):
-    def plain(ascii):  # noqa: A002 - the name that it replaces
-        import re
-
-        made = pattern(ascii)
-        return re.compile(made.pattern.replace("".join(words.LISTS["currencies"]), "\x00"), made.flags)
-
-    return plain
-
-
 def _forget() -> None:
     words._chunk.__self__.clear()
     words.listed.cache_clear()
@@ -274,16 +260,11 @@ PARAMETERS = {
 PARTS = (
     "stems",
     "number words",
-    "currency signs",
-    "names in capitals",
     "stop words",
     "negation",
     "number",
 )
 CODE = {
-    "cost of searching": [attribution._Row.searching, attribution._Row.at_most],
-    "missing numbers": [attribution._Row.missing],
-    "missing names": [attribution._Row.missing],
     "stems": [words._stem, words._stem_cyrillic],
     "negation": [
         contradiction._denied_by_the_unit,

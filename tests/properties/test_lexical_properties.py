@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import tokens
-from ctxmetrics.judges.lexical import LexicalJudge, index, sentences
+from ctxmetrics.judges.lexical import LexicalJudge, index
 from ctxmetrics.text import has_content
 
 SCRIPTS = (
@@ -73,7 +73,7 @@ def test_support_of_any_text(request, judge):
         assert 0 <= details["coverage"] <= 1
         if verdict.value and any(has_content(word) for word in details["missing_words"]):
             assert details["coverage"] < 1
-        most = max(judge.max_sentences, len(list(sentences.sentences(unit))))
+        most = max(judge.max_sentences, len(list(index.sentences(unit))))
         assert max(Counter(span.context for span in verdict.evidence).values(), default=0) <= most
         assert verdict.value is bool(verdict.evidence)
         assert (
@@ -176,9 +176,9 @@ def test_words_are_pieces_of_the_text_in_order(text):
 @given(st.text(LETTERS, max_size=60), st.integers(1, 12))
 def test_sentences_are_short_and_in_order(text, sentence):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sentences, "MAX_SENTENCE", sentence)
+        patch.setattr(index, "MAX_SENTENCE", sentence)
         position = 0
-        for span in sentences.sentences(text):
+        for span in index.sentences(text):
             assert position <= span.start <= span.end <= len(text)
             assert span.end - span.start <= sentence
             position = span.end

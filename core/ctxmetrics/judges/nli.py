@@ -20,8 +20,8 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.batches import Pair, Queue, Score, scores_of_process
 from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.judges.lexical.phrase import Phrase
-from ctxmetrics.judges.lexical.sentences import sentences
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 

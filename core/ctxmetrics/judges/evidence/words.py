@@ -10,8 +10,7 @@ from the text alone; the language only chooses the stop words. The decisions:
 * ``1,000`` and ``1'000`` are 1000; ``1.000.000`` is a million, ``1.000`` alone a decimal; ``3,5`` is 3.5; ``5.0`` is 5,
   but ``3.10`` is not 3.1 (versions). ``21st`` and ``twenty-one`` are 21; ``1990s`` is not 1990. ``3.11.2`` is one number;
   dates, times, ranges and fractions are their parts.
-* A currency sign is the currency's word (``$``: dollar). Signs and per cent are not looked at, Roman and Chinese numerals
-  are not read.
+* Signs, of currencies too, and per cent are not looked at, Roman and Chinese numerals are not read.
 
 A text is read by chunks, the pieces between white space, and what a chunk holds does not depend on its neighbours: each
 is read once and remembered.
@@ -88,49 +87,42 @@ def keys(purpose: str, language: str) -> frozenset[str]:
     return frozenset(token.key for token in tokens(" ".join(listed(purpose, language))))
 
 
+# Characters of a chunk that is remembered, and of a run of letters: a longer run is cut. Chunks that are remembered: about
+# 20 MB.
+_LONGEST, _MOST_KEPT = 64, 1 << 16
+
+
 class _Chunks(dict[str, tuple[Token, ...]]):
     """The words of each short chunk met so far; emptied when there are too many."""
 
     def __missing__(self, chunk: str) -> tuple[Token, ...]:
-        found = _read(chunk)
+        """Read the words of a chunk."""
+        text = chunk if chunk.isascii() else chunk.replace("’", "'").replace("‘", "'")
+        matches = list(_pattern(text.isascii()).finditer(text))
+        found: list[Token] = []
+        hyphen = False
+        starts = [*(match.start() for match in matches[1:]), len(text)]
+        for match, after in zip(matches, starts, strict=False):
+            gap = text[match.end() : after]
+            ends = not _CLAUSE_END.isdisjoint(gap)
+            if match["unspaced"]:
+                found += _pairs(match.group(), ends=ends)
+            else:
+                (key, folded, kind), spelling = _key(match), match.group()
+                if hyphen and key in _ONES and found[-1].key in _TENS:  # twenty-one
+                    before = found.pop()
+                    key, kind = before.key[0] + key, "number"
+                    spelling = f"{before.spelling}-{spelling}"
+                found.append(Token(intern(key), intern(folded), kind, intern(spelling), ends))
+            hyphen = gap == "-"
         if len(chunk) <= _LONGEST:
             if len(self) >= _MOST_KEPT:
                 self.clear()
-            self[chunk] = found
-        return found
+            self[chunk] = tuple(found)
+        return tuple(found)
 
 
-# Characters of a chunk that is remembered, and of a run of letters: a longer run is cut. Chunks that are remembered: about
-# 20 MB.
-_LONGEST, _MOST_KEPT = 64, 1 << 16
 _chunk = _Chunks().__getitem__
-
-
-def _read(chunk: str) -> tuple[Token, ...]:
-    """Read the words of a chunk."""
-    if not chunk.isascii():
-        chunk = chunk.replace("’", "'").replace("‘", "'")
-    matches = list(_pattern(chunk.isascii()).finditer(chunk))
-    starts = [match.start() for match in matches]
-    found: list[Token] = []
-    hyphen = False
-    for match, after in zip(matches, [*starts[1:], len(chunk)], strict=False):
-        gap = chunk[match.end() : after]
-        ends = not _CLAUSE_END.isdisjoint(gap)
-        if match["unspaced"]:
-            found += _pairs(match.group(), ends=ends)
-        else:
-            (key, folded, kind), spelling = _key(match), match.group()
-            if hyphen and key in _ONES and found[-1].key in _TENS:  # twenty-one
-                key, kind, spelling = (
-                    found[-1].key[0] + key,
-                    "number",
-                    f"{found.pop().spelling}-{spelling}",
-                )
-            found.append(Token(intern(key), intern(folded), kind, intern(spelling), ends))
-        hyphen = gap == "-"
-    return tuple(found)
-
 
 _ONES = frozenset("123456789")
 _TENS = frozenset(f"{ten}0" for ten in "23456789")
@@ -138,14 +130,16 @@ _CLAUSE_END = frozenset(".,;:!?，。；：！？、")
 
 
 def _key(match: re.Match[str]) -> tuple[str, str, Kind]:
-    """Return key, folded form and kind of a match."""
+    """Return key, folded form and kind of a match; the key of a number is its digits, with a point before its fraction."""
     text = match.group()
     if match["number"]:
-        key = _number_key(text)
+        digits = "".join(str(unicodedata.decimal(one, one)) for one in _ORDINAL.sub("", text))
+        if _GROUPED.fullmatch(digits):
+            digits = digits.replace(next(one for one in digits if not one.isdigit()), "")
+        whole, point, fraction = digits.replace(",", ".").partition(".")
+        key = whole.lstrip("0") or "0"
+        key += point + fraction if fraction.strip("0") else ""
         return key, key, "number"
-    if match["currency"]:
-        key = LISTS["currencies"][text]
-        return key, key, "word"
     folded = _CLITIC.sub("", _fold(text)).replace("'", "")
     if folded in LISTS["numbers"]:
         return LISTS["numbers"][folded], folded, "number"
@@ -157,17 +151,6 @@ def _key(match: re.Match[str]) -> tuple[str, str, Kind]:
 _CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)\Z")
 _GROUPED = re.compile(r"\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:\.\d{3})+,\d+")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\Z")
-
-
-def _number_key(text: str) -> str:
-    """Return a number's digits, with a point before its fraction."""
-    digits = "".join(str(unicodedata.decimal(one, one)) for one in _ORDINAL.sub("", text))
-    if _GROUPED.fullmatch(digits):
-        mark = next(one for one in digits if not one.isdigit())
-        digits = digits.replace(mark, "")
-    whole, point, fraction = digits.replace(",", ".").partition(".")
-    whole = whole.lstrip("0") or "0"
-    return f"{whole}.{fraction}" if point and fraction.strip("0") else whole
 
 
 # --- words ----------------------------------------------------------------------------------------------------
@@ -258,9 +241,8 @@ def _pattern(ascii: bool) -> re.Pattern[str]:  # noqa: A002 - the flag's own nam
         letter, unspaced = rf"[^\W\d_{_UNSPACED}]", rf"[{_UNSPACED}][{_UNSPACED}{marks}]*"
     inside = rf"(?:[{marks}]{{1,8}}{letter}{{0,{_LONGEST}}}){{0,{_LONGEST}}}" if marks else ""
     clitic = r"(?:'(?:s|t|re|ve|ll|d|m)(?![^\W_]))?"
-    currency = "".join(LISTS["currencies"])
     return re.compile(
-        rf"(?P<number>{_NUMBER})|(?P<currency>[{currency}])|(?P<unspaced>{unspaced})"
+        rf"(?P<number>{_NUMBER})|(?P<unspaced>{unspaced})"
         rf"|{letter}{{1,{_LONGEST}}}{inside}{clitic}",
         re.VERBOSE,
     )

@@ -4,8 +4,8 @@ It counts: a unit is supported when a few sentences of the contexts hold enough 
 names that stand nowhere; a context is useful when it holds enough of the answer's words. What it counts depends on the
 sample alone. It is deterministic, takes about as long as reading the text once, and understands nothing.
 
-``sentences`` and ``phrase`` read texts, ``index`` holds the contexts, ``attribution`` counts, ``usefulness`` judges contexts,
-``literal`` texts of stop words, ``judge`` makes verdicts of it.
+``index`` holds the contexts, ``phrase`` reads a unit, ``attribution`` counts, ``usefulness`` judges contexts, ``judge`` makes
+verdicts of it.
 """
 
 from ctxmetrics.judges.lexical.judge import LABEL, LexicalJudge

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from itertools import islice
-from math import log2
-from operator import or_
+from math import inf, log2, sqrt
+from operator import itemgetter, or_
 from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.contradiction import Contradiction
@@ -18,7 +18,7 @@ from ctxmetrics.judges.lexical.index import Index
 from ctxmetrics.judges.lexical.phrase import Phrase
 
 TOLERANCE = 1e-9
-# Sentences that are searched at no cost.
+# Sentences that are searched at no price.
 _FREE = 4
 
 
@@ -36,23 +36,23 @@ class Candidate(NamedTuple):
     """Sentences that hold words of a unit together.
 
     Attributes:
-        held: Their share of the unit's content words, less what the search takes off.
+        score: What is compared with `Rule.min_coverage`.
         sentences: The sentences, the one that adds most first.
-        bits: The bits of the words that they hold.
+        held: The bits of the words that they hold.
+        present: The bits of the words that stand in their contexts.
     """
 
-    held: float
+    score: float
     sentences: tuple[int, ...] = ()
-    bits: int = 0
+    held: int = 0
+    present: int = 0
 
 
 class Support(NamedTuple):
     """What the contexts hold of one unit.
 
     Attributes:
-        keys: The unit's content words, in the order of the bits.
-        present: The bits of those that stand in any context.
-        score: What is compared with `Rule.min_coverage`.
+        score: The highest score.
         smallest_k: The smallest k for which the first k contexts support the unit, None where all of them do not.
             Every larger k supports it too.
         whole: The contexts that alone support the unit, each with the sentences to quote.
@@ -61,18 +61,12 @@ class Support(NamedTuple):
         doubt: What contradicts the unit, where all sentences that hold enough of it do: what the fullest ones say.
     """
 
-    keys: tuple[str, ...]
-    present: int
     score: float
     smallest_k: int | None
     whole: Mapping[int, tuple[int, ...]]
     parts: Mapping[int, tuple[int, ...]]
     shown: Candidate
     doubt: Contradiction | None
-
-    def keys_of(self, bits: int) -> tuple[str, ...]:
-        """Return the words that some bits stand for."""
-        return tuple(key for number, key in enumerate(self.keys) if bits >> number & 1)
 
 
 def attribute(
@@ -93,48 +87,36 @@ def attribute(
         strict: Sentences that contradict the unit do not support it.
     """
     row = _Row(unit, index, rule)
-    best = Candidate(0.0)
-    found: list[Candidate] = []  # what each context holds, and what only several hold together
-    whole: dict[int, tuple[int, ...]] = {}
-    parts: dict[int, tuple[int, ...]] = {}
+    best = Candidate(row.score(0, 0, 1, 1))
+    alone: dict[int, Candidate] = {}
+    together: dict[int, Candidate] = {}  # by the last context of the first k
     pool: dict[int, int] = {}  # what sentences hold, each kind once, with the first such sentence
-    seen, missing, smallest_k = 0, row.missing(0), None
-    score = -missing
-
-    def enough(candidate: Candidate, missing: float) -> bool:
-        return candidate.held - missing >= rule.min_coverage - TOLERANCE
-
-    def supports(candidate: Candidate, missing: float) -> bool:
-        return enough(candidate, missing) and not (strict and doubt(candidate.sentences))
-
+    seen = 0
     for context, masks in row.contexts.items():
-        own, last = _union(masks.values()), index.first[context + 1]
-        alone = row.best(masks, last - index.first[context])
-        if supports(alone, row.missing(own)):
-            whole[context] = alone.sentences
-        seen |= own
-        missing = row.missing(seen)
+        last = index.first[context + 1]
+        seen |= row.present[context]
         for sentence, mask in masks.items():
             pool.setdefault(mask, sentence)
-        found.append(alone)
-        best = max(best, alone, key=_held)
-        if row.at_most(seen, last) > max(best.held, score + missing):
-            found.append(row.best({sentence: mask for mask, sentence in pool.items()}, last))
-            best = max(best, found[-1], key=_held)
-        score = max(score, best.held - missing)
-        if smallest_k is None:
-            first = max((one for one in found if supports(one, missing)), key=_held, default=None)
-            if first is not None:
-                smallest_k = context + 1
-                parts = {} if context in whole else row.parts(first, context)
-    full = sorted((one for one in found if enough(one, missing)), key=_held, reverse=True)
+        alone[context] = row.best(masks, last - index.first[context])
+        best = max(best, alone[context], key=_score)
+        if row.score(seen, seen, 2, last) > best.score:
+            together[context] = row.best({sentence: mask for mask, sentence in pool.items()}, last)
+            best = max(best, together[context], key=_score)
+    full = [one for one in (*alone.values(), *together.values()) if one.score >= row.bar]
+    full.sort(key=_score, reverse=True)
     certain = next((one for one in full if doubt(one.sentences) is None), None)
     shown = certain or next(iter(full), best)
+    supporting = {one for one in full if not strict or doubt(one.sentences) is None}
+    whole = {context: one.sentences for context, one in alone.items() if one in supporting}
+    several = {context: one.sentences for context, one in together.items() if one in supporting}
+    first = min((*whole, *several), default=None)
+    parts: dict[int, tuple[int, ...]] = {}
+    for sentence in () if first is None or first in whole else several[first]:
+        owner = index.owners[sentence]
+        parts[owner] = (*parts.get(owner, ()), sentence)
     return Support(
-        keys=row.keys,
-        present=row.present,
-        score=score,
-        smallest_k=smallest_k,
+        score=best.score,
+        smallest_k=None if first is None else first + 1,
         whole=whole,
         parts=parts,
         shown=shown,
@@ -142,69 +124,58 @@ def attribute(
     )
 
 
-def _held(candidate: Candidate) -> float:
-    return candidate.held
+_score = itemgetter(0)
 
 
 class _Row:
-    """What the sentences hold of one unit."""
+    """What the sentences hold of one unit.
+
+    Attributes:
+        contexts: What each sentence holds, by context.
+        present: What each context holds.
+        bar: The score that supports the unit.
+    """
 
     def __init__(self, unit: Phrase, index: Index, rule: Rule) -> None:
-        self._rule, self._owners = rule, index.owners
-        self._own = unit.sentences - 1
-        """Sentences beyond the first that the unit has itself."""
-        self._size = max(rule.max_sentences, unit.sentences)
-        self.keys = tuple(unit.content)
-        marked = unit.numbers or unit.names
-        bits = {key: 1 << number for number, key in enumerate(self.keys)} if marked else {}
+        keys = tuple(unit.content)
+        bits = {key: 1 << number for number, key in enumerate(keys)}
         self._numbers = sum(bits[key] for key in unit.numbers)
-        self._names, self._name_count = sum(bits[key] for key in unit.names), len(unit.names)
+        self._names = sum(bits[key] for key in unit.names)
+        self._rule, self._owners, self._count = rule, index.owners, len(keys)
+        self._own, self._size = unit.sentences - 1, max(rule.max_sentences, unit.sentences)
+        self._price = rule.search_weight / sqrt(len(keys))
+        self.bar: float = rule.min_coverage - TOLERANCE
         self.contexts: dict[int, dict[int, int]] = {}
-        """What each sentence holds, by context."""
-        for sentence, mask in sorted(index.masks(self.keys).items()):
+        for sentence, mask in sorted(index.masks(keys).items()):
             self.contexts.setdefault(index.owners[sentence], {})[sentence] = mask
-        self.present: int = _union(map(_union, map(dict.values, self.contexts.values())))
-        """The bits of the words that stand in any context."""
+        self.present: dict[int, int] = {
+            context: reduce(or_, masks.values()) for context, masks in self.contexts.items()
+        }
 
-    def missing(self, present: int) -> float:
-        """Return what is taken off for the numbers and names that are not among the words present."""
-        taken = self._rule.number_weight if self._numbers & ~present else 0.0
-        names = self._names & ~present
-        return taken + (self._rule.name_weight * names.bit_count() / self._name_count if names else 0.0)
+    def score(self, held: int, present: int, count: int, n: int) -> float:
+        """Return the score of so many sentences, chosen from n.
 
-    def searching(self, n: int, count: int) -> float:
-        """Return what is taken off for so many sentences, chosen from n: the more choices, the more stands there by chance."""
-        return self._rule.search_weight * log2(n / _FREE) * max(1, count - self._own)
-
-    def at_most(self, seen: int, n: int) -> float:
-        """Return what sentences of several contexts may hold, given all the words of these."""
-        cost = min(self.searching(n, 2), self.searching(n, self._size))
-        return seen.bit_count() / len(self.keys) - cost
+        Args:
+            held: The words that they hold.
+            present: Those that stand in their contexts.
+            count: How many sentences; the unit's own beyond its first are taken off.
+            n: From how many they were chosen: the more choices, the more stands there by chance.
+        """
+        search = self._price * log2(max(n, _FREE) / _FREE) * max(1, count - self._own)
+        missing = self._rule.number_weight if self._numbers & ~present else 0.0
+        if names := self._names & ~present:
+            missing += self._rule.name_weight * names.bit_count() / self._names.bit_count()
+        return held.bit_count() / self._count - search - missing
 
     def best(self, masks: Mapping[int, int], n: int) -> Candidate:
-        """Return the sentences that hold most, chosen one by one from n; as many as pay."""
-        found, chosen = Candidate(-1.0), list[int]()
-        for sentence, bits in islice(_greedy(masks), self._size):
+        """Return the sentences with the highest score, chosen one by one from n for what each adds."""
+        found, chosen, present = Candidate(-inf), list[int](), 0
+        for sentence, held in islice(_greedy(masks), self._size):
             chosen.append(sentence)
-            held = bits.bit_count() / len(self.keys) - self.searching(n, len(chosen))
-            if held > found.held:
-                found = Candidate(held, tuple(chosen), bits)
-        return found
-
-    def parts(self, candidate: Candidate, last: int) -> dict[int, tuple[int, ...]]:
-        """Return a candidate's contexts, and those up to the last that hold the numbers and names that these lack."""
-        found: dict[int, tuple[int, ...]] = {}
-        for sentence in candidate.sentences:
-            context = self._owners[sentence]
-            found[context] = (*found.get(context, ()), sentence)
-        lacking = self._numbers | self._names
-        for context in found:
-            lacking &= ~_union(self.contexts[context].values())
-        for context, masks in self.contexts.items():
-            held = {sentence: mask & lacking for sentence, mask in masks.items() if mask & lacking}
-            if held and context <= last:
-                found[context] = tuple(sentence for sentence, _ in islice(_greedy(held), self._size))
-                lacking &= ~_union(held.values())
+            present |= self.present[self._owners[sentence]]
+            score = self.score(held, present, len(chosen), n)
+            if score > found.score:
+                found = Candidate(score, tuple(chosen), held, present)
         return found
 
 
@@ -213,10 +184,6 @@ def fullest(keys: Iterable[str], index: Index, context: int, limit: int) -> tupl
     inside = range(index.first[context], index.first[context + 1])
     masks = {sentence: mask for sentence, mask in sorted(index.masks(keys).items()) if sentence in inside}
     return tuple(sentence for sentence, _ in islice(_greedy(masks), limit))
-
-
-def _union(masks: Iterable[int]) -> int:
-    return reduce(or_, masks, 0)
 
 
 def _greedy(masks: Mapping[int, int]) -> Iterator[tuple[int, int]]:

@@ -6,14 +6,14 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
 
 from ctxmetrics._runtime.memo import hashed
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import tokens
-from ctxmetrics.judges.lexical.sentences import sentences
+from ctxmetrics.text import Span, sentence_spans
 from ctxmetrics.verdicts import Evidence
 
 MAX_INDEXED = 1_000_000
@@ -23,6 +23,28 @@ proportion to the matches, time to the text."""
 
 # The key of a token: faster than by its name.
 _key = itemgetter(0)
+
+MAX_SENTENCE = 1_000
+"""A sentence of more characters (a table, a log) is cut at white space: evidence stays readable."""
+
+
+def sentences(text: str) -> Sequence[Span]:
+    """Return the sentences of a text, none of them longer than `MAX_SENTENCE`."""
+    found = sentence_spans(text)
+    if len(text) <= MAX_SENTENCE:
+        return found
+    return [piece for span in found for piece in _pieces(text, span)]
+
+
+def _pieces(text: str, span: Span) -> Iterator[Span]:
+    """Cut a sentence that is too long: at a line, a space, or anywhere."""
+    start, last = span
+    while last - start > MAX_SENTENCE:
+        marks = (text.rfind(mark, start + MAX_SENTENCE // 2, start + MAX_SENTENCE) + 1 for mark in "\n ")
+        end = next((place for place in marks if place), start + MAX_SENTENCE)
+        yield Span(start, start + len(text[start:end].rstrip()))
+        start = end
+    yield Span(start, last)
 
 
 class Index:
@@ -48,26 +70,20 @@ class Index:
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         """For each key the sentences it stands in, once for every time it does."""
         for number, context in enumerate(contexts):
-            self.lengths.append(
-                sum(self._add(context, span, number, wanted) for span in sentences(context))
-            )
+            words = 0
+            for start, end in sentences(context):
+                inside = tokens(context[start:end])
+                words += len(inside)
+                for key in map(_key, inside):
+                    if wanted is None or key in wanted:
+                        self._places[key].append(len(self.starts))
+                self.starts.append(start)
+                self.ends.append(end)
+                self.owners.append(number)
+            self.lengths.append(words)
             self.first.append(len(self.starts))
         stored = 9 * sum(map(len, self._places.values()))
         self.weight: int = 16 * len(self.starts) + stored + 250 * len(self._places)
-
-    def _add(
-        self, context: str, span: tuple[int, int], owner: int, wanted: AbstractSet[str] | None
-    ) -> int:
-        """Read a sentence; return its words."""
-        places, sentence, (start, end) = self._places, len(self.starts), span
-        self.starts.append(start)
-        self.ends.append(end)
-        self.owners.append(owner)
-        inside = tokens(context[start:end])
-        for key in map(_key, inside):
-            if wanted is None or key in wanted:
-                places[key].append(sentence)
-        return len(inside)
 
     def sentences(self, key: str, context: int | None = None) -> Sequence[int]:
         """Return the sentences a word stands in, once for every time it does."""
@@ -88,14 +104,10 @@ class Index:
             bit <<= 1
         return found
 
-    def text(self, sentence: int, contexts: Sequence[str]) -> str:
-        """Return a sentence."""
-        return contexts[self.owners[sentence]][self.starts[sentence] : self.ends[sentence]]
-
     def evidence(self, sentence: int, contexts: Sequence[str], *, whole: bool = True) -> Evidence:
         """Return a sentence as evidence."""
-        start, end = self.starts[sentence], self.ends[sentence]
-        return Evidence(self.owners[sentence], start, end, self.text(sentence, contexts), whole)
+        owner, start, end = self.owners[sentence], self.starts[sentence], self.ends[sentence]
+        return Evidence(owner, start, end, contexts[owner][start:end], whole)
 
 
 class Memory:

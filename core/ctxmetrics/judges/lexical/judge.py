@@ -7,21 +7,20 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal, get_args
 
+from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
-from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
 from ctxmetrics.judges.lexical.attribution import Rule, Support, attribute
 from ctxmetrics.judges.lexical.index import Index, shared_index
-from ctxmetrics.judges.lexical.literal import find_literal
 from ctxmetrics.judges.lexical.phrase import Phrase
-from ctxmetrics.judges.lexical.usefulness import listed, usefulness
+from ctxmetrics.judges.lexical.usefulness import find_literal, listed, usefulness
 from ctxmetrics.verdicts import Evidence, Verdict
 
 LABEL = "Embedded lexical judge: compares words, understands nothing; measured in docs/judges.md#what-it-is-worth"
 """What every score of this judge carries: one line."""
 
-VERSION = "lexical-2416dee46a27"
+VERSION = "lexical-ce9b7dbddccf"
 """Its version: a hash of its verdicts on the labelled samples that ship with the library; a test computes it again."""
 
 _MAX_AT_ONCE = 200_000
@@ -36,16 +35,17 @@ class LexicalJudge:
 
     **Support** of a unit: its best sentences hold enough of its content words::
 
-        score = coverage - search_weight * s * log2(n / 4)
-                - number_weight * (any number of the unit is in no context)
-                - name_weight * share of the unit's names that are in no context  >=  min_coverage
+        score = coverage - search_weight * s * log2(n / 4) / sqrt(m)
+                - number_weight * (any number of the unit is missing)
+                - name_weight * share of the unit's names that are missing  >=  min_coverage
 
-    ``coverage`` is the share of the unit's content words that stand in s sentences, chosen one by one for the most words
-    out of n; s is 1 to ``max_sentences``, whichever gives most. They are looked for in each context alone, and in the
-    first k contexts together for every k: the more sentences there are to choose from, the more words stand there by
-    chance. (A unit of several sentences may rest on as many: they count as one.) Names are capitalised words of two
-    letters or more that do not begin a sentence. A unit of stop words only is supported where its words stand in a context
-    one after the other.
+    ``coverage`` is the share of the unit's m content words that stand in s sentences, chosen one by one for the most words
+    out of n (at least 4); s is 1 to ``max_sentences``, whichever gives the highest score. They are looked for in each
+    context alone, and in the first k contexts together for every k: the more sentences there are to choose from, and the
+    fewer words are looked for, the more stands there by chance. (A unit of several sentences may rest on as many: they
+    count as one.) A number or a name is missing where it stands in none of the contexts that the sentences are from. Names
+    are capitalised words of two letters or more that do not begin a sentence. A unit of stop words only is supported where
+    its words stand in a context one after the other.
 
     **Contradiction**: the sentences that support a unit are compared with it for negations and for numbers before the same
     word. A yes is contradicted where every choice of sentences that supports the unit contradicts it.
@@ -56,7 +56,8 @@ class LexicalJudge:
     stop words only makes those contexts useful in which it stands word for word.
 
     The verdicts' ``details`` hold what was measured. Units: ``score``; ``coverage`` (of the shown sentences),
-    ``missing_words`` (in none of them), ``missing_numbers`` and ``missing_names`` (in no context), as the unit spells them;
+    ``missing_words`` (in none of them), ``missing_numbers`` and ``missing_names`` (in none of their contexts), as the unit spells
+    them;
     ``contradiction`` (None, or kind and words); ``uncertain`` (a yes that is contradicted; its code is ``uncertain``),
     ``smallest_k`` (the smallest k for which judging the first k contexts gives a yes, or None) and, for a no, ``nearest``
     (the spans of the nearest sentences). A yes has evidence in every context that supports the unit alone (``whole``), and
@@ -65,8 +66,9 @@ class LexicalJudge:
     Attributes:
         max_sentences: Context sentences that may support a unit together.
         min_coverage: The bar for support.
-        search_weight: Taken off for each sentence, times the doublings of the sentences it was chosen from.
-        number_weight: Taken off when any number of the unit is missing from all contexts.
+        search_weight: Taken off for each sentence, times the doublings of the sentences it was chosen from, over the
+            square root of the unit's words.
+        number_weight: Taken off when any number of the unit is missing.
         name_weight: Taken off when all its names are; in proportion when some are.
         min_share: The bar for a useful context.
         min_relative: The bar for a useful context as a share of the best one.
@@ -78,7 +80,7 @@ class LexicalJudge:
 
     max_sentences: int = 3
     min_coverage: float = 0.64
-    search_weight: float = 0.02
+    search_weight: float = 0.06
     number_weight: float = 0.5
     name_weight: float = 0.5
     min_share: float = 0.08
@@ -86,23 +88,10 @@ class LexicalJudge:
     contradiction: Contradicted = "flag"
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.max_sentences, int)
-            or isinstance(self.max_sentences, bool)
-            or self.max_sentences < 1
-        ):
-            raise ParameterError(
-                f"LexicalJudge: max_sentences={self.max_sentences!r} must be a whole number from 1."
-            )
+        check_number("LexicalJudge: max_sentences", self.max_sentences, 1, whole=True)
         for name in _NUMBERS:
-            value = getattr(self, name)
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not number or not 0 <= value <= 1:
-                raise ParameterError(f"LexicalJudge: {name}={value!r} must be a number from 0 to 1.")
-        if self.contradiction not in get_args(Contradicted):
-            raise ParameterError(
-                f'LexicalJudge: contradiction={self.contradiction!r} must be "flag" or "no".'
-            )
+            check_number(f"LexicalJudge: {name}", getattr(self, name), 0, 1)
+        check_choice("LexicalJudge: contradiction", self.contradiction, get_args(Contradicted))
 
     @property
     def name(self) -> str:
@@ -152,7 +141,7 @@ class LexicalJudge:
 
         @cache
         def doubt(sentences: tuple[int, ...]) -> Contradiction | None:
-            texts = [index.text(sentence, contexts) for sentence in sentences]
+            texts = [index.evidence(sentence, contexts).quote for sentence in sentences]
             return None if texts == [unit.text] else contradiction(unit.text, texts, request.language)
 
         rule = Rule(
@@ -178,39 +167,39 @@ async def _run(
 
 
 def _verdict(id_: str, unit: Phrase, found: Support, index: Index, contexts: Sequence[str]) -> Verdict:
-    supported, (_, shown, covered) = found.smallest_k is not None, found.shown
-    uncertain = supported and found.doubt is not None
-    absent = found.keys_of(~found.present) if unit.numbers or unit.names else ()
+    supported, shown = found.smallest_k is not None, found.shown
+    lost = [key for number, key in enumerate(unit.content) if not shown.held >> number & 1]
+    absent = {key for number, key in enumerate(unit.content) if not shown.present >> number & 1}
     numbers = [key for key in unit.numbers if key in absent]
     details: dict[str, Any] = {
         "score": found.score,
-        "coverage": covered.bit_count() / len(unit.content),
-        "missing_words": unit.spelled([key for key in found.keys_of(~covered) if key not in numbers]),
+        "coverage": shown.held.bit_count() / len(unit.content),
+        "missing_words": unit.spelled([key for key in lost if key not in numbers]),
         "missing_numbers": unit.spelled(numbers),
         "missing_names": unit.spelled([key for key in unit.names if key in absent]),
         "contradiction": None if found.doubt is None else FrozenDict(found.doubt._asdict()),
-        "uncertain": uncertain,
+        "uncertain": supported and found.doubt is not None,
         "smallest_k": found.smallest_k,
     }
     evidence: tuple[Evidence, ...] = ()
     if supported:
         rests_on = {**found.parts, **found.whole}
-        order = [sentence for sentence in shown if index.owners[sentence] in rests_on]
+        order = [sentence for sentence in shown.sentences if index.owners[sentence] in rests_on]
         order += sorted(sentence for chosen in rests_on.values() for sentence in chosen)
         evidence = tuple(
             index.evidence(sentence, contexts, whole=index.owners[sentence] in found.whole)
             for sentence in dict.fromkeys(order)
         )
     else:
-        spans = (index.evidence(sentence, contexts) for sentence in shown)
+        spans = (index.evidence(sentence, contexts) for sentence in shown.sentences)
         details["nearest"] = tuple(
             {"context": span.context, "start": span.start, "end": span.end} for span in spans
         )
-    said = [f"{covered.bit_count()} of {len(unit.content)} words found"]
+    said = [f"{shown.held.bit_count()} of {len(unit.content)} words found"]
     said += [
-        f"missing {what}: {listed(lost)}"
+        f"missing {what}: {listed(missing)}"
         for what in ("words", "numbers", "names")
-        if (lost := details[f"missing_{what}"])
+        if (missing := details[f"missing_{what}"])
     ]
     said += [f"contradiction ({found.doubt})"] if found.doubt else []
     return Verdict(
@@ -218,7 +207,7 @@ def _verdict(id_: str, unit: Phrase, found: Support, index: Index, contexts: Seq
         value=supported,
         text=unit.text,
         reason="; ".join(said),
-        code="uncertain" if uncertain else None,
+        code="uncertain" if details["uncertain"] else None,
         evidence=evidence,
         details=FrozenDict(details),
     )

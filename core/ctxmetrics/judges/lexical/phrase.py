@@ -8,10 +8,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ctxmetrics.judges.evidence.words import LISTS, Token, base_language, stop_words, tokens
-from ctxmetrics.judges.lexical.sentences import sentences
+from ctxmetrics.judges.lexical.index import sentences
 
 _NOUNS_ARE_CAPITALISED = frozenset(("de", "lb"))
-_ALSO_NAMES = frozenset(("may", "will"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,6 @@ def _is_content(token: Token, stop: AbstractSet[str], *, named: bool) -> bool:
     """Whether a word counts: it is no stop word, or spelled as a name."""
     if token.kind in {"number", "characters", "character"}:
         return token.kind != "character"
-    if token.folded in stop:  # US, WHO, IT; May, Will
-        shouted = len(token.folded) > 1 and token.spelling.isupper()
-        return named and (shouted or token.folded in _ALSO_NAMES)
+    if token.folded in stop:  # US, WHO, IT
+        return named and len(token.folded) > 1 and token.spelling.isupper()
     return named or len(token.folded) > 1 or not token.folded.isascii()
