@@ -1,0 +1,152 @@
+"""The ways through the library on the design page: what a call really enters, part by part, is what the page says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "design.md"
+# The row of the page's table whose modules every part uses: they are no stops.
+HELPERS = "_checks"
+MOST = 12
+
+
+def parts() -> dict[str, str]:
+    """Return for each package and root module of the core the first name of its row in the page's table."""
+    table = PAGE.read_text(encoding="utf-8").split("| part | what it does |")[1].split("\n\n")[0]
+    rows = [re.findall(r"`(\w+)/?`", line.split("|")[1]) for line in table.splitlines() if "`" in line]
+    return {name: row[0] for row in rows for name in row}
+
+
+def ways_of_the_page() -> dict[str, list[str]]:
+    """Return the files of each way, in order."""
+    section = PAGE.read_text(encoding="utf-8").split("\n## Four ways\n")[1].split("\n## ")[0]
+    return {
+        way.split("\n")[0].strip(): re.findall(r"^\d+\. `([^`]+)`", way, re.MULTILINE)
+        for way in section.split("\n### ")[1:]
+    }
+
+
+WAYS = {
+    "`ContextRecall().score`": "score",
+    "Ragas' `evaluate()`": "ragas",
+    "`score FILE --judge openai/MODEL`": "command",
+    "`compare`": "compare",
+}
+
+
+def test_every_module_of_the_core_is_in_one_row_of_the_table():
+    core = ROOT / "core" / "ctxmetrics"
+    here = {
+        path.stem for path in core.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert here - {"__init__", "__main__", "py"} == {*parts()}
+
+
+def test_the_page_shows_these_ways():
+    assert [*ways_of_the_page()] == [*WAYS]
+
+
+@pytest.mark.parametrize("title", WAYS)
+def test_a_way_enters_what_the_page_says(title, tmp_path):
+    if WAYS[title] == "ragas":
+        pytest.importorskip("ragas")
+    command = [sys.executable, __file__, WAYS[title], str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr
+    entered = json.loads(done.stdout.splitlines()[-1])
+    listed = ways_of_the_page()[title]
+    assert first_of_each_part(entered) == listed
+    assert len(listed) <= MOST
+
+
+def first_of_each_part(files: list[str]) -> list[str]:
+    """Return the file through which each part is entered, in order, without the helpers."""
+    known, found = parts(), {}
+    for file in files:
+        name = file.partition("/")[0].removesuffix(".py")
+        found.setdefault(known.get(name, name), file)
+    return [file for part, file in found.items() if part != HELPERS]
+
+
+def traced(call) -> list[str]:
+    """Return the files of the library whose functions a call enters, in order; what runs while a module loads does not count."""
+    folders = f"{ROOT / 'core' / 'ctxmetrics'}/", f"{ROOT / 'adapters'}/"
+    found: dict[str, None] = {}
+
+    def look(frame, event, arg) -> None:
+        code = frame.f_code
+        folder = next((folder for folder in folders if code.co_filename.startswith(folder)), None)
+        if event == "call" and folder and "<" not in code.co_name:
+            above = frame
+            while (above := above.f_back) is not None:
+                if above.f_code.co_name == "<module>" and above.f_code.co_filename.startswith(folders):
+                    return
+            found[code.co_filename.removeprefix(folder)] = None
+
+    threading.setprofile(look)
+    sys.setprofile(look)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return [*found]
+
+
+def the_call(way: str, folder: Path):
+    """Prepare a way: return the call to trace."""
+    from ctxmetrics import ContextRecall, LexicalJudge, Sample
+
+    fields = {
+        "user_input": "How long do refunds take?",
+        "reference": "Refunds take 14 days. Shipping is free.",
+        "retrieved_contexts": ["Refunds take 14 days from the purchase.", "Returns are accepted."],
+    }
+    if way == "score":
+        sample = Sample(**fields)
+        return lambda: ContextRecall().score(sample)
+    if way == "ragas":
+        from ragas import EvaluationDataset, SingleTurnSample, evaluate
+
+        import ctxmetrics_ragas
+
+        data = EvaluationDataset([SingleTurnSample(**fields)])
+        metric = ctxmetrics_ragas.ContextRecall(judge=LexicalJudge())
+        return lambda: evaluate(data, metrics=[metric], show_progress=False)
+    from ctxmetrics.cli._app import main
+
+    def command(*words: str) -> None:
+        sys.argv = ["ctxmetrics", *words]
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, end.code
+
+    file = folder / "samples.jsonl"
+    file.write_text(json.dumps(fields) + "\n", encoding="utf-8")
+    out = str(folder / "{}.jsonl")
+    if way == "compare":
+        for name in ("a", "b"):
+            command("score", str(file), "--metric", "context_recall", "--out", out.format(name))
+        return lambda: command("compare", out.format("a"), out.format("b"))
+    sys.path.insert(0, str(ROOT / "tests"))
+    from support import FakeOpenAIServer, answer_from
+
+    server = FakeOpenAIServer(answer_from()).start()
+    options = ("--judge", "openai/gpt-test", "--base-url", server.base_url, "--metric", "context_recall")
+    return lambda: command("score", str(file), *options, "--out", out.format("c"))
+
+
+if __name__ == "__main__":
+    import os
+
+    os.environ["OPENAI_API_KEY"] = "sk-test"
+    print(json.dumps(traced(the_call(sys.argv[1], Path(sys.argv[2])))))
