@@ -9,11 +9,12 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
 from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, questions_of, samples_by_key
 from ctxmetrics.comparison.answers import Answer
-from ctxmetrics.comparison.compare import gated, max_drop_problem, not_worse_problem
+from ctxmetrics.comparison.compare import compare_all, gated, max_drop_problem, not_worse_problem
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.lexical.judge import VERSION
@@ -587,6 +588,120 @@ def test_json_has_the_keys_that_programs_read(tmp_path):
     assert len(data["lost"]) == 5
     assert data["lost"][0]["contexts"][0]["quote"] == FACTS[1]
     assert data["won"] == []
+
+
+# ---- several runs, groups of one, and a baseline in a repository ----
+
+
+def several(tmp_path):
+    texts = {"a": 3, "b": 2, "c": 1}
+    runs = {
+        name: run([sample(n, FACTS[:kept] if n % 3 else FACTS) for n in range(60)])
+        for name, kept in texts.items()
+    }
+    return runs, {name: write(one, tmp_path / f"{name}.jsonl") for name, one in runs.items()}
+
+
+def test_several_runs_are_each_compared_with_the_first_and_adjusted_together(tmp_path):
+    runs, files = several(tmp_path)
+    found = compare_all(runs["a"], {"b": files["b"], "c": runs["c"], "same": runs["a"]})
+    alone = [compare(runs["a"], runs[name])["context_recall"] for name in "bca"]
+    adjusted = multipletests([item.p for item in alone], method="holm")[1]
+    shown = [one["context_recall"] for one in found.runs.values()]
+    assert [item.p_adjusted for item in shown] == pytest.approx(adjusted, rel=1e-9)
+    assert [item.difference for item in shown] == [item.difference for item in alone]
+    assert [item.verdict for item in shown] == ["worse", "worse", "few changed"]
+    table = [line.split()[:2] for line in str(found).splitlines()[1:7]]
+    names = ("b", "c", "same")
+    assert table == [
+        [name, metric] for metric in ("context_recall", "context_precision") for name in names
+    ]
+    for text in (str(found), found.markdown(), found.html()):
+        assert text.count("Lost, supported by the first run only") == 3
+        assert text.count("differences are second minus first") == 3
+
+
+def test_the_command_names_the_run_that_fails_a_gate(tmp_path):
+    _, files = several(tmp_path)
+    page, junit = tmp_path / "p.html", tmp_path / "j.xml"
+    gate = ("--max-drop", "context_recall=0.3")
+    done = run_command("compare", *files.values(), *gate, "--report", page, "--junit", junit)
+    assert done.returncode == 1
+    b, c = str(files["b"]), str(files["c"])
+    assert (
+        f"gate: {c}: context_recall fell by 0.444, more than 0.3" in done.stderr
+    )  # 2/3 of the samples lose 2/3
+    assert f"gate: {b}" not in done.stderr
+    names = [case.get("name") for case in ET.parse(junit).getroot()[0]]  # noqa: S314 - we wrote it
+    assert names == [f"{b}: --max-drop context_recall=0.3", f"{c}: --max-drop context_recall=0.3"]
+    assert page.read_text().count("<h2>") >= 2
+    data = json.loads(run_command("compare", *files.values(), "--format", "json").stdout)
+    assert list(data["runs"]) == [b, c]
+    assert run_command("compare", *files.values(), "--report", files["c"]).returncode == 2
+
+
+def test_score_shows_the_means_of_groups_too(tmp_path):
+    lines = [
+        sample(n, FACTS[: n % 3 + 1], metadata={"topic": "even" if n % 2 == 0 else "<odd>"}).to_dict()
+        for n in range(6)
+    ]
+    file = tmp_path / "s.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    done = run_command("score", file, "--metric", "context_recall", "--by", "metadata.topic")
+    assert done.returncode == 0, done.stderr
+    # Samples 0, 2, 4 and 1, 3, 5 have 1, 3, 2 and 2, 1, 3 of the three sentences: both means are 2/3.
+    _, odd, even = re.split(r"^(?:<odd>|even):$", done.stdout, flags=re.MULTILINE)
+    assert all(re.search(r"context_recall\s+0.6667\s+3 of 3", part) for part in (odd, even))
+    results = evaluate([Sample(**line) for line in lines], [ContextRecall()], progress=False)
+    assert [len(part) for part in results.by("topic").values()] == [3, 3]
+    del lines[3]["metadata"]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    done = run_command("score", file, "--metric", "context_recall", "--by", "metadata.topic")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "sample 'n3' has no 'metadata.topic'" in done.stderr
+
+
+def test_a_baseline_holds_no_text_and_compares_like_the_whole_file(tmp_path):
+    before = run([sample(n, FACTS, metadata={"topic": "secret topic"}) for n in range(12)])
+    after = run(
+        [sample(n, ["Other text.", FACTS[n % 3]], metadata={"topic": "secret topic"}) for n in range(12)]
+    )
+    base = tmp_path / "base.jsonl"
+    before.to_baseline(base)
+    held = base.read_text()
+    for text in (*FACTS, "Question", "secret", "topic"):
+        assert text not in held
+    whole, bare = before.compare(after, by="metadata.topic"), compare(base, after, by="metadata.topic")
+    assert bare.metrics == whole.metrics
+    assert bare.groups == whole.groups
+    assert [(unit.sample_id, unit.id, unit.text, unit.user_input) for unit in bare.lost] == [
+        (unit.sample_id, unit.id, unit.text, unit.user_input) for unit in whole.lost
+    ]
+    assert [held.retrieved_by_both for unit in bare.lost for held in unit.contexts] == [
+        held.retrieved_by_both for unit in whole.lost for held in unit.contexts
+    ]
+    assert bare.worst == whole.worst
+    assert bare.notes == whole.notes
+    won = compare(after, base).won
+    assert {unit.text for unit in won} <= {*FACTS}
+    assert "context 1, retrieved by this run only" in str(bare)
+    assert "a baseline holds no texts" in bare.html()
+    again = tmp_path / "again.jsonl"
+    Results.from_jsonl(base).to_baseline(again)
+    assert again.read_bytes() == base.read_bytes()
+    other = run([sample(n, FACTS, reference="Another one.") for n in range(12)])
+    with pytest.raises(ParameterError, match="differ in question"):
+        compare(base, other)
+
+
+def test_the_command_writes_a_baseline_where_the_run_was_whole(tmp_path):
+    file, base = tmp_path / "s.jsonl", tmp_path / "base.jsonl"
+    file.write_text("\n".join(json.dumps(one.to_dict()) for one in AFTER))
+    done = run_command("score", file, "--metric", "context_recall", "--write-baseline", base)
+    assert done.returncode == 0, done.stderr
+    assert len(base.read_text().splitlines()) == 4
+    assert run_command("compare", base, base, "--not-worse", "context_recall=0").returncode == 0
+    assert run_command("score", file, "--write-baseline", file).returncode == 2
 
 
 # ---- the command and its gates ----

@@ -7,7 +7,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from statsmodels.stats.power import TTestPower
 
 import ctxmetrics
 from ctxmetrics import (
@@ -25,7 +27,9 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics._runtime.memo import Memo
+from ctxmetrics.comparison.means import paired_mean, samples_needed
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.evaluation.estimate import samples_for
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.llm.judge import forget
 from support import FakeOpenAIServer, answer_from
@@ -243,3 +247,62 @@ def test_the_command_says_what_it_assumes_and_what_it_was_not_given() -> None:
     assert (
         len(run_command("estimate", HANDBOOK).stdout.splitlines()) == 2
     )  # the embedded judge sends nothing
+
+
+# --- how many samples show a difference ---
+
+
+@pytest.mark.parametrize(("difference", "spread"), [(0.05, 0.3), (0.1, 0.2), (0.02, 0.5), (0.3, 0.4)])
+def test_the_number_of_samples_is_that_of_statsmodels(difference: float, spread: float) -> None:
+    """Its power is exact, by the noncentral distribution; the formula's is the usual approximation of it."""
+    exact = TTestPower().solve_power(effect_size=difference / spread, alpha=0.05, power=0.8)
+    assert samples_needed(difference, spread) == pytest.approx(exact, abs=1.5)
+
+
+def test_ten_changed_samples_are_expected_whatever_the_spread() -> None:
+    assert samples_needed(0.5, 0.01, changed=0.04) == 250
+
+
+def test_that_many_samples_find_the_difference_in_four_of_five_comparisons() -> None:
+    """A fifth of the values is drawn anew, 0.25 lower on the mean: a true difference of 0.05."""
+    source = np.random.default_rng(3)
+    ids = [str(place) for place in range(20)]
+    results = evaluate(
+        [
+            Sample(reference_context_ids=ids, retrieved_context_ids=["x", *ids[: source.integers(21)]])
+            for _ in range(400)
+        ],
+        [IDBasedContextRecall()],
+        progress=False,
+    )
+    (found,) = samples_for(results, 0.05, changed=0.2)
+    hits = 0
+    for _ in range(2000):
+        changes = source.random(found.samples) < 0.2
+        drawn = (source.integers(21, size=found.samples) - source.integers(21, size=found.samples)) / 20
+        hits += paired_mean((changes * (drawn - 0.25)).tolist()).p <= 0.05
+    assert 0.78 < hits / 2000 < 0.86
+
+
+def test_the_command_says_how_many_samples_show_a_difference(tmp_path: Path) -> None:
+    file, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
+    samples = [
+        {"id": f"n{number}", "reference": "A b c.", "retrieved_contexts": ["A b c."] * (number % 2)}
+        for number in range(20)
+    ]
+    file.write_text("\n".join(map(json.dumps, samples)))
+    # Values 0 and 1 by halves have the variance 5 / 19: about (1.96 + 0.84) ** 2 * (0.4 * 5 / 19 + 0.05 ** 2 * 4) / 0.05 ** 2.
+    told = "a true difference of 0.05 is found in 4 of 5 comparisons of 364 samples, where 20 % of them change"
+    asked = ("--metric", "context_recall")
+    done = run_command("estimate", file, *asked, "--detect", "0.05", "--changed", "0.2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"context_recall: {told}")
+    run_command("score", file, *asked, "--out", out)
+    done = run_command("estimate", out, "--detect", "0.05", "--changed", "0.2")
+    assert done.stdout.startswith(f"context_recall: {told}")
+    for wrong in (("0",), ("0.3", "--changed", "0.2"), ("0.1", "--changed", "0")):
+        done = run_command("estimate", out, "--detect", *wrong)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "--detect and --changed" in done.stderr
+    out.write_text("".join(line for line in out.open() if '"value": 1.0' in line))
+    assert "all values are equal" in run_command("estimate", out, "--detect", "0.05").stdout

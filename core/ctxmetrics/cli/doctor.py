@@ -9,9 +9,10 @@ import typer
 
 from ctxmetrics.cli._options import Asked, CacheDir, Columns, Input, Judging, Pace, Prices, TimedPace
 from ctxmetrics.cli._terminal import BAD_INPUT, print_result
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.errors import InputFileError, ParameterError
 
 if TYPE_CHECKING:
+    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Judge
 
 _ASSUMED = "assumed; give --request-seconds"
@@ -60,14 +61,44 @@ def estimate(
     request_seconds: Annotated[
         float | None, typer.Option(min=0, help="How long one request takes; 3 is assumed.")
     ] = None,
+    detect: Annotated[
+        float | None,
+        typer.Option(
+            help="A difference of means, such as 0.05: how many samples show it in a comparison. FILE may be results of "
+            "--out; else the embedded judge's values say how far samples differ."
+        ),
+    ] = None,
+    changed: Annotated[
+        float, typer.Option(help="Of --detect: the share of samples that change. All are assumed.")
+    ] = 1.0,
 ) -> None:
-    """Count the calls and tokens of a run before it is paid."""
-    from ctxmetrics.cli._run import judge_of
+    """Count the calls and tokens of a run before it is paid, and the samples that show a difference."""
+    from ctxmetrics.cli._run import judge_of, task_of
+    from ctxmetrics.evaluation.engine import evaluate
+    from ctxmetrics.evaluation.estimate import samples_for
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
 
     _check_prices(prices)
+    scored = None if detect is None else _results_in(source.file)
+    if detect is not None:
+        if scored is None:
+            samples, metrics, _ = task_of(source, asked, LexicalJudge())
+            scored = evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
+        print_result("\n".join(map(str, samples_for(scored, detect, changed=changed))))
+        return
     judge = judge_of(judging.judge, judging.base_url)
     each = (3.0, _ASSUMED) if request_seconds is None else (request_seconds, "")
     _print_cost(source, asked, judge, pace, prices, each, cache)
+
+
+def _results_in(file: Path) -> Results | None:
+    """Return the results of a file; None where it holds none."""
+    from ctxmetrics.evaluation.results import Results
+
+    try:
+        return Results.from_jsonl(file)
+    except InputFileError:
+        return None
 
 
 def _check_prices(prices: Prices) -> None:

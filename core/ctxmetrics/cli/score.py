@@ -36,6 +36,10 @@ class Output:
             "--keep-texts", help="Write all fields of the samples to --out, not hashes of them."
         ),
     ] = False
+    write_baseline: Annotated[
+        Path | None,
+        typer.Option(help="Values and hashes without texts, to commit: compare reads it. FILE.jsonl."),
+    ] = None
     report: Annotated[Path | None, typer.Option(help="A page to read: FILE.html.")] = None
     cache: CacheDir = None
     resume: Annotated[
@@ -62,8 +66,10 @@ def score(
         int | None, typer.Option(help="Tokens in all; the rest is not judged.")
     ] = DEFAULTS["max_tokens"],
     show: Annotated[int, typer.Option(help="Explain so many of the lowest scores of each metric.")] = 0,
+    by: Annotated[str | None, typer.Option(help="Also by groups of samples: metadata.KEY.")] = None,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
+    from ctxmetrics._wording import TEXT, clean
     from ctxmetrics.cli._gates import (
         Outcome,
         calibrated,
@@ -74,6 +80,7 @@ def score(
         tell_ci,
     )
     from ctxmetrics.cli._run import judge_of, task_of
+    from ctxmetrics.comparison.joining import group_of
     from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.report.report import render_text
 
@@ -82,8 +89,11 @@ def score(
     judge = judge_of(judging.judge, judging.base_url)
     if out is not None and out.suffix.lower() == ".parquet":
         raise ParameterError(f"--out {out}: rows are JSON lines. Write --out FILE.jsonl.")
-    keep = output.report is not None or show > 0 or out is None or gates.calibration is not None
+    kept = (output.report, output.write_baseline, by, show or None, gates.calibration)
+    keep = out is None or any(item is not None for item in kept)
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
+    for number, sample in enumerate(samples if by else (), 1):  # before anything is paid
+        group_of(sample.metadata, by or "", sample.id or str(number), "score")
     bars = gates_of(metrics, gates, None if asked.metric else payload)
     calibrated(gates, judge.name, metrics)
     if payload is not None:
@@ -104,7 +114,11 @@ def score(
     )
     results = _run(run, source.file)
     print_result(render_text(results.report(curves=False), lowest=show, color=colored()))
+    for name, part in (results.by(by) if by else {}).items():
+        print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
     _write_report(results, output.report)
+    if output.write_baseline is not None and not (results.stopped or results.unanswered):
+        results.to_baseline(output.write_baseline)
     whole = results if results.stopped is None else None
     corrected, problem = calibrated(gates, judge.name, metrics, whole)
     if corrected:
@@ -149,6 +163,7 @@ def _cache_of(source: Path, output: Output, gates: Gates, judge: str) -> Path | 
             "--resume needs --out FILE or --cache DIR: that is where the judgements are."
         )
     outputs = {"--out": out, "--report": output.report, "--junit": gates.junit}
+    outputs["--write-baseline"] = output.write_baseline
     kept = None if cache is None else cache / FILE_NAME
     check_outputs(outputs, {"FILE": source, "--cache": kept, "--calibration": gates.calibration})
     return cache

@@ -21,7 +21,7 @@ from ctxmetrics.formulas import weighted_share
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
-from ctxmetrics.report.rows import record_of, texts_key
+from ctxmetrics.report.rows import HASHED, record_of, texts_key
 from ctxmetrics.report.view import Row
 from ctxmetrics.scores import Score
 
@@ -415,7 +415,8 @@ def _questions(key: Key, row: Row, answers: Collection[Question]) -> list[Questi
     )
     verdicts = next((score.verdicts for score in recalls), ())
     units = [Question(key, UNITS, unit.id, unit.text) for unit in verdicts]
-    if not units:  # the run has no recall, or nothing was retrieved: its sentences are not known
+    # The run has no recall or no texts, or nothing was retrieved: its sentences are not known.
+    if not units or units[0].text.startswith(HASHED):
         units = sorted(
             (question for question in answers if question.label == UNITS),
             key=lambda question: int(question.item[1:]),

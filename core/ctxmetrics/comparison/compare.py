@@ -28,7 +28,7 @@ from ctxmetrics.comparison.view import (
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
-from ctxmetrics.report.rows import read_rows, record_of
+from ctxmetrics.report.rows import HASHED, read_rows, record_of, text_hash
 from ctxmetrics.report.view import Row
 from ctxmetrics.verdicts import Verdict
 
@@ -371,32 +371,44 @@ def changed_units(
 
 def _lost(row: Row, other: Row, metrics: Iterable[str], name: str) -> list[ChangedUnit]:
     """Return the units of a sample that one run supports and the other does not."""
-    found: dict[tuple[str, int], tuple[Verdict, list[str]]] = {}
+    found: dict[tuple[str, int], tuple[Verdict, str, list[str]]] = {}
+    key_of = text_hash if _is_bare(row) or _is_bare(other) else str
     for metric in metrics:
         if row[metric].verdicts == other[metric].verdicts:
             continue
-        its = _numbered(other[metric].verdicts)
+        its = _numbered(other[metric].verdicts, key_of)
         # Nothing was retrieved: nothing is supported.
         nothing = other[metric].value is not None and not its
-        for key, unit in _numbered(row[metric].verdicts).items():
+        for key, unit in _numbered(row[metric].verdicts, key_of).items():
             rest = its.get(key)
             if unit.value and (nothing or (rest is not None and rest.value is False)):
-                found.setdefault(key, (unit, []))[1].append(metric)
-    question = row.sample.user_input if row.sample else None
+                text = rest.text if rest and unit.text.startswith(HASHED) else unit.text
+                found.setdefault(key, (unit, text, []))[2].append(metric)
     retrieved = (other.sample.retrieved_contexts if other.sample else None) or ()
     return [
         ChangedUnit(
-            name, unit.id, unit.text, question, tuple(names), tuple(_held(unit, row, other)), retrieved
+            *(name, unit.id, text, _question(row, other), tuple(names)),
+            *(tuple(_held(unit, row, other)), retrieved),
         )
-        for unit, names in found.values()
+        for unit, text, names in found.values()
     ]
+
+
+def _question(*rows: Row) -> str | None:
+    """Return the question of a sample, of the first run that kept it."""
+    return next((row.sample.user_input for row in rows if row.sample and row.sample.user_input), None)
+
+
+def _is_bare(row: Row) -> bool:
+    """Return whether a row is that of a baseline without texts."""
+    return any(one.text.startswith(HASHED) for score in row.scores for one in score.verdicts[:1])
 
 
 def _contradictions(pairs: Sequence[tuple[Row, Row]], metrics: Sequence[str]) -> list[str]:
     """Name the first contradictions of the embedded judge that only one of the runs has."""
     found: dict[str, None] = {}
     for rows in pairs:
-        for metric in metrics:
+        for metric in () if any(map(_is_bare, rows)) else metrics:
             first, second = (
                 {unit.id: text for unit in row[metric].verdicts if (text := contradiction(unit))}
                 for row in rows
@@ -407,13 +419,13 @@ def _contradictions(pairs: Sequence[tuple[Row, Row]], metrics: Sequence[str]) ->
     return list(found)[:_MOST_CONTRADICTIONS]
 
 
-def _numbered(units: Iterable[Verdict]) -> dict[tuple[str, int], Verdict]:
-    """Return verdicts by their text; of equal texts, by the first, the second .."""
+def _numbered(units: Iterable[Verdict], key_of: Callable[[str], str]) -> dict[tuple[str, int], Verdict]:
+    """Return verdicts by the key of their text; of equal texts, by the first, the second .."""
     seen: Counter[str] = Counter()
     found = {}
     for unit in units:
-        seen[unit.text] += 1
-        found[unit.text, seen[unit.text]] = unit
+        seen[key := key_of(unit.text)] += 1
+        found[key, seen[key]] = unit
     return found
 
 
@@ -435,7 +447,7 @@ def _worst(pairs: Iterable[Pair], names: Sequence[str]) -> list[Worse]:
     pairs, found = list(pairs), []
     for name in names:
         fallen = [
-            Worse(name, one.name, one.sample.user_input if one.sample else None, left, right)
+            Worse(name, one.name, _question(one, other), left, right)
             for one, other in pairs
             if (left := one[name].value) is not None
             and (right := other[name].value) is not None

@@ -409,12 +409,17 @@ def clauses(item: Difference) -> list[str]:
         parts.append(f"{item.changed} changed, and {FEW} are needed to call a run better or worse")
     if item.verdict == "no difference shown" and item.detectable:
         least = number(item.detectable, item)
-        parts.append(f"a true difference of {least} is found in 4 of 5 such comparisons")
+        parts.append(f"{found_in(least)} such comparisons")
     if item.unpaired:
         parts.append(f"{item.unpaired} samples have no value in one of the runs")
     if item.corrected is not None:
         parts += _corrected(item, item.corrected)
     return parts
+
+
+def found_in(difference: str) -> str:
+    """Return how often a difference is found that a test has 80 % power for, up to what comparisons they are."""
+    return f"a true difference of {difference} is found in 4 of 5"
 
 
 def _corrected(item: Difference, found: Corrected) -> Iterator[str]:
@@ -445,7 +450,8 @@ def unit_lines(unit: ChangedUnit) -> Iterator[str]:
         yield f"question: {clean(unit.user_input, TEXT)}"
     for held in unit.contexts:
         state = {True: ", retrieved by both runs", False: ", retrieved by this run only", None: ""}
-        yield f'context {held.rank}{state[held.retrieved_by_both]}: "{clean(held.quote, TEXT)}"'
+        quote = f': "{clean(held.quote, TEXT)}"' if held.quote else ""
+        yield f"context {held.rank}{state[held.retrieved_by_both]}{quote}"
 
 
 def worst_line(found: Comparison, place: int) -> str:

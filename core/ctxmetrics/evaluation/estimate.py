@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from statistics import stdev
 from typing import Any
 
 from ctxmetrics._frozen import Plain
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.cache import Store, opened
+from ctxmetrics.comparison.means import samples_needed
+from ctxmetrics.comparison.view import found_in
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.curve import CHARACTERS_A_TOKEN
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics
+from ctxmetrics.evaluation.results import Results
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.lexical.judge import LexicalJudge
 from ctxmetrics.judges.llm.judge import LLMJudge, memory
@@ -123,6 +128,70 @@ def estimate(
         completion_tokens=usage.completion_tokens,
         reused=usage.reused,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed(Plain):
+    """How many samples show a difference of a metric's mean between two runs.
+
+    Attributes:
+        metric: The metric's name.
+        difference: The true difference.
+        changed: The share of samples whose value is taken to change.
+        values: Standard deviation of the values that there are.
+        samples: How many samples a comparison needs for 80 % power; None where all values are equal.
+    """
+
+    metric: str
+    difference: float
+    changed: float
+    values: float
+    samples: int | None
+
+    def __str__(self) -> str:
+        if self.samples is None:
+            return f"{self.metric}: all values are equal, so their spread says nothing about a difference"
+        return (
+            f"{self.metric}: {found_in(f'{self.difference:g}')} comparisons of {self.samples} samples, where "
+            f"{100 * self.changed:g} % of them change by as much as two samples differ (standard deviation {self.values:.3f})"
+        )
+
+
+def samples_for(results: Results, difference: float, *, changed: float = 1.0) -> list[Needed]:
+    """Return how many samples show a difference of means, from the spread of a run's values.
+
+    A share c of the samples is taken to change, by ``difference / c`` on the mean, and around that as much as two samples of
+    the run differ: the variance of the paired differences is ``2 * c * sd**2 + difference**2 * (1 / c - 1)``; see
+    `ctxmetrics.comparison.means.samples_needed`.
+
+    Args:
+        results: A run, of the same metrics.
+        difference: The true difference that is to be found, on the metrics' scale.
+        changed: The share of samples whose value changes, above 0.
+
+    Raises:
+        ParameterError: A metric has fewer than two values, or so few changes cannot make this difference.
+    """
+    found = []
+    for name in results.metrics:
+        values = [value for row in results if (value := row[name].value) is not None]
+        scale = results.column(name).scale
+        if not 0 < changed <= 1 or not 0 < difference <= changed * scale:
+            raise ParameterError(
+                f"estimate: a difference of {difference:g} of {name}, where {changed:g} of the samples change, must be above 0 "
+                f"and at most {changed * scale:g}. Write --detect and --changed as shares, such as 0.05 and 0.2."
+            )
+        if len(values) < 2:  # noqa: PLR2004 - one says nothing about the spread
+            raise ParameterError(
+                f"estimate: {name} has {len(values)} values; two or more say how they spread."
+            )
+        spread = stdev(values)
+        variance = 2 * changed * spread**2 + difference**2 * (1 / changed - 1)
+        needed = samples_needed(difference, math.sqrt(variance), changed) if spread else None
+        found.append(
+            Needed(metric=name, difference=difference, changed=changed, values=spread, samples=needed)
+        )
+    return found
 
 
 def _counting(metric: Metric) -> Metric:

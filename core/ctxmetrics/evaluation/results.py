@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 from ctxmetrics._checks import check_choice
 from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import listed
+from ctxmetrics.comparison.joining import group_of
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, ParameterError, missing_extra
 from ctxmetrics.evaluation.columns import REASON, Column
@@ -19,7 +20,7 @@ from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.base import Formula
 from ctxmetrics.metrics.spans import labelled, read_span
 from ctxmetrics.report.report import Report, notebook_html, render_html, worst_first
-from ctxmetrics.report.rows import read_rows, to_rows
+from ctxmetrics.report.rows import read_rows, to_rows, without_texts
 from ctxmetrics.report.view import Origin, Row, Summary
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
@@ -192,6 +193,35 @@ class Results(Sequence[Row]):
         """
         self._need_rows("to_jsonl")
         write_whole(path, map(json_line, self.to_dicts(keep_texts=keep_texts)))
+
+    def to_baseline(self, path: str | os.PathLike[str]) -> None:
+        """Write a baseline to keep in a repository: `to_jsonl` without any text, for `ctxmetrics.compare`.
+
+        It holds ids, values, verdicts by id, and hashes of questions, contexts and units.
+
+        Raises:
+            CtxMetricsError: As `to_jsonl` raises.
+        """
+        self._need_rows("to_baseline")
+        write_whole(path, (json_line(line) for row in self for line in to_rows(without_texts(row))))
+
+    def by(self, key: str) -> dict[str, Results]:
+        """Return the results of each group of samples: of those with the same value of a key of the metadata.
+
+        Args:
+            key: Such as ``"metadata.topic"``.
+
+        Raises:
+            ParameterError: A sample has no such key.
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+        """
+        self._need_rows("by")
+        found: dict[str, Results] = {}
+        scales = {name: column.scale for name, column in self._columns.items()}
+        for row in self:
+            name = group_of(row.sample.metadata if row.sample else {}, key, row.name, "by")
+            found.setdefault(name, Results(scales, keep=True)).add(row)
+        return dict(sorted(found.items()))
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
         """Write one page to read: the means, the curve over k, then every sample, the worst first.

@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -27,6 +27,8 @@ from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 # What a row says about its sample beside the sample's own fields.
 _HASHES = ("hash", "context_hashes", "content_hash")
+# How the hash of a text begins that stands in its place.
+HASHED = "sha256:"
 # The letter of the ids of verdicts, by what they are about.
 _ID_OF = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
 # What a line says of its score as `Score` has it.
@@ -71,6 +73,36 @@ def record_of(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None
         "labels": plain(sample.labels),
         "metadata": plain(sample.metadata),
     }
+
+
+def without_texts(row: Row) -> Row:
+    """Return a row as a baseline in a repository holds it: ids, values and hashes, and no text of the sample or the judge.
+
+    Verdicts keep their values and codes, a hash in place of their text, and the places of their evidence.
+    """
+    record = record_of(row) or {}
+    scores = tuple(
+        replace(
+            score,
+            message=None,
+            signals=None,
+            metadata=EMPTY,
+            verdicts=tuple(map(_bare, score.verdicts)),
+        )
+        for score in row.scores
+    )
+    return replace(row, scores=scores, record={name: record.get(name) for name in _HASHES})
+
+
+def _bare(verdict: Verdict) -> Verdict:
+    places = tuple(replace(span, end=span.start, quote="") for span in verdict.evidence)
+    text = text_hash(verdict.text) if verdict.text else ""
+    return replace(verdict, text=text, reason=None, details=EMPTY, evidence=places)
+
+
+def text_hash(text: str) -> str:
+    """Return the hash of a unit's text; of such a hash, itself."""
+    return text if text.startswith(HASHED) else f"{HASHED}{_hash(text)}"
 
 
 def question_hash(sample: Sample) -> str:
