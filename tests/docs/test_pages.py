@@ -208,7 +208,7 @@ def _write_two_runs(place: Path) -> None:
     """Write what the examples compare: the handbook's contexts, and the first two of each."""
     from dataclasses import replace
 
-    from ctxmetrics import ContextPrecision, ContextRecall, evaluate
+    from ctxmetrics import ContextPrecision, ContextRecall, Results, evaluate
     from ctxmetrics.samples import read_samples
 
     samples = list(read_samples(place / "FILE.jsonl"))
@@ -218,6 +218,7 @@ def _write_two_runs(place: Path) -> None:
     ]
     for name, run in (("before", samples), ("after", fewer)):
         evaluate(run, [ContextRecall(), ContextPrecision()], progress=False, out=place / f"{name}.jsonl")
+    Results.from_jsonl(place / "before.jsonl").to_baseline(place / "baseline.jsonl")
 
 
 def commands() -> list[tuple[str, str]]:

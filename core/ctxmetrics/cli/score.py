@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.evaluation.results import Results
     from ctxmetrics.fields import Payload
+    from ctxmetrics.samples import Sample
 
 # Where the sample data is: in an installed library, and in a checkout.
 _PLACES = (
@@ -41,6 +43,7 @@ class Output:
         typer.Option(help="Values and hashes without texts, to commit: compare reads it. FILE.jsonl."),
     ] = None
     report: Annotated[Path | None, typer.Option(help="A page to read: FILE.html.")] = None
+    by: Annotated[str | None, typer.Option(help="Also by groups of samples: metadata.KEY.")] = None
     cache: CacheDir = None
     resume: Annotated[
         bool,
@@ -66,10 +69,8 @@ def score(
         int | None, typer.Option(help="Tokens in all; the rest is not judged.")
     ] = DEFAULTS["max_tokens"],
     show: Annotated[int, typer.Option(help="Explain so many of the lowest scores of each metric.")] = 0,
-    by: Annotated[str | None, typer.Option(help="Also by groups of samples: metadata.KEY.")] = None,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics._wording import TEXT, clean
     from ctxmetrics.cli._gates import (
         Outcome,
         calibrated,
@@ -80,20 +81,17 @@ def score(
         tell_ci,
     )
     from ctxmetrics.cli._run import judge_of, task_of
-    from ctxmetrics.comparison.joining import group_of
     from ctxmetrics.evaluation.engine import Evaluation
-    from ctxmetrics.report.report import render_text
 
     out = output.out
     cache = _cache_of(source.file, output, gates, judging.judge)
     judge = judge_of(judging.judge, judging.base_url)
     if out is not None and out.suffix.lower() == ".parquet":
         raise ParameterError(f"--out {out}: rows are JSON lines. Write --out FILE.jsonl.")
-    kept = (output.report, output.write_baseline, by, show or None, gates.calibration)
-    keep = out is None or any(item is not None for item in kept)
+    shown = (output.report, output.write_baseline, output.by, gates.calibration, show or None)
+    keep = out is None or any(item is not None for item in shown)
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
-    for number, sample in enumerate(samples if by else (), 1):  # before anything is paid
-        group_of(sample.metadata, by or "", sample.id or str(number), "score")
+    _check_groups(samples, output.by)
     bars = gates_of(metrics, gates, None if asked.metric else payload)
     calibrated(gates, judge.name, metrics)
     if payload is not None:
@@ -113,12 +111,7 @@ def score(
         **vars(pace),
     )
     results = _run(run, source.file)
-    print_result(render_text(results.report(curves=False), lowest=show, color=colored()))
-    for name, part in (results.by(by) if by else {}).items():
-        print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
-    _write_report(results, output.report)
-    if output.write_baseline is not None and not (results.stopped or results.unanswered):
-        results.to_baseline(output.write_baseline)
+    _show(results, output, show)
     whole = results if results.stopped is None else None
     corrected, problem = calibrated(gates, judge.name, metrics, whole)
     if corrected:
@@ -179,6 +172,27 @@ def _run(run: Evaluation, file: Path) -> Results:
             warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
     results.source = str(file)
     return results
+
+
+def _check_groups(samples: Iterable[Sample], by: str | None) -> None:
+    """Raise where a sample belongs to no group, before anything is paid."""
+    from ctxmetrics.comparison.joining import group_of
+
+    for number, sample in enumerate(samples if by else (), 1):
+        group_of(sample.metadata, by or "", sample.id or str(number), "score")
+
+
+def _show(results: Results, output: Output, lowest: int) -> None:
+    """Print the means, also those of groups, and write the page and the baseline, this one of a whole run only."""
+    from ctxmetrics._wording import TEXT, clean
+    from ctxmetrics.report.report import render_text
+
+    print_result(render_text(results.report(curves=False), lowest=lowest, color=colored()))
+    for name, part in (results.by(output.by) if output.by else {}).items():
+        print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
+    _write_report(results, output.report)
+    if output.write_baseline is not None and not (results.stopped or results.unanswered):
+        results.to_baseline(output.write_baseline)
 
 
 def _write_report(results: Results, report: Path | None) -> None:
