@@ -288,4 +288,4 @@ def test_the_page_on_the_design_names_every_part_of_the_core() -> None:
         "__pycache__"
     }
     public = {name for name in there if not name.startswith("_")} | {"_runtime"}
-    assert named == public
+    assert public <= named <= there
