@@ -256,6 +256,7 @@ PARAMETERS = {
     "more than one sentence": {"max_sentences": 1},
     "missing numbers": {"number_weight": 0.0},
     "missing names": {"name_weight": 0.0},
+    "missing numbers and names": {"number_weight": 0.0, "name_weight": 0.0},
 }
 PARTS = (
     "stems",

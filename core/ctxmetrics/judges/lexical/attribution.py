@@ -6,14 +6,14 @@ holds of the unit is one number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import reduce
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
 from itertools import islice
 from math import inf, log2, sqrt
 from operator import itemgetter, or_
 from typing import NamedTuple
 
-from ctxmetrics.judges.evidence.contradiction import Contradiction
+from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
 from ctxmetrics.judges.lexical.index import Index
 from ctxmetrics.judges.lexical.phrase import Phrase
 
@@ -30,6 +30,7 @@ class Rule(NamedTuple):
     search_weight: float
     number_weight: float
     name_weight: float
+    strict: bool  # sentences that contradict a unit do not support it
 
 
 class Candidate(NamedTuple):
@@ -73,9 +74,8 @@ def attribute(
     unit: Phrase,
     index: Index,
     rule: Rule,
-    doubt: Callable[[tuple[int, ...]], Contradiction | None],
-    *,
-    strict: bool,
+    contexts: Sequence[str],
+    language: str,
 ) -> Support:
     """Judge a unit against each context alone, and against the first k together for every k.
 
@@ -83,9 +83,15 @@ def attribute(
         unit: The unit; it has at least one content word.
         index: The contexts, in rank order.
         rule: The weights and the bar.
-        doubt: What contradicts the unit in some sentences.
-        strict: Sentences that contradict the unit do not support it.
+        contexts: Their texts.
+        language: ISO 639 code of the unit.
     """
+
+    @cache
+    def doubt(sentences: tuple[int, ...]) -> Contradiction | None:
+        texts = [index.evidence(sentence, contexts).quote for sentence in sentences]
+        return None if texts == [unit.text] else contradiction(unit.text, texts, language)
+
     row = _Row(unit, index, rule)
     best = Candidate(row.score(0, 0, 1, 1))
     alone: dict[int, Candidate] = {}
@@ -106,7 +112,7 @@ def attribute(
     full.sort(key=_score, reverse=True)
     certain = next((one for one in full if doubt(one.sentences) is None), None)
     shown = certain or next(iter(full), best)
-    supporting = {one for one in full if not strict or doubt(one.sentences) is None}
+    supporting = {one for one in full if not rule.strict or doubt(one.sentences) is None}
     whole = {context: one.sentences for context, one in alone.items() if one in supporting}
     several = {context: one.sentences for context, one in together.items() if one in supporting}
     first = min((*whole, *several), default=None)

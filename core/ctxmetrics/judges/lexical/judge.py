@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
 from ctxmetrics.judges.lexical.attribution import Rule, Support, attribute
 from ctxmetrics.judges.lexical.index import Index, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
@@ -86,6 +84,8 @@ class LexicalJudge:
     min_share: float = 0.08
     min_relative: float = 0.35
     contradiction: Contradicted = "flag"
+    warnings: ClassVar[tuple[str, ...]] = (LABEL,)
+    """What it is, and where its measured agreement with people is written."""
 
     def __post_init__(self) -> None:
         check_number("LexicalJudge: max_sentences", self.max_sentences, 1, whole=True)
@@ -103,11 +103,6 @@ class LexicalJudge:
         ]
         return f"lexical({', '.join(given)})" if given else "lexical"
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What it is, and where its measured agreement with people is written."""
-        return (LABEL,)
-
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
         return Judgement(verdicts=await _run(self.support, request), served_model=VERSION)
@@ -118,14 +113,24 @@ class LexicalJudge:
 
     def support(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `attribute`, one a unit."""
-        index = shared_index(request)
-        units = (Phrase.of(unit, request.language) for unit in request.units)
-        return tuple(
-            self._unit(id_, unit, index, request)
-            if unit.content
-            else _literal_verdict(id_, unit.text, request.contexts)
-            for id_, unit in zip(request.unit_ids, units, strict=True)
+        index, contexts = shared_index(request), request.contexts
+        rule = Rule(
+            self.max_sentences,
+            self.min_coverage,
+            self.search_weight,
+            self.number_weight,
+            self.name_weight,
+            self.contradiction == "no",
         )
+        verdicts = []
+        for id_, text in zip(request.unit_ids, request.units, strict=True):
+            unit = Phrase.of(text, request.language)
+            if unit.content:
+                found = attribute(unit, index, rule, contexts, request.language)
+                verdicts.append(_verdict(id_, unit, found, index, contexts))
+            else:
+                verdicts.append(_literal_verdict(id_, text, contexts))
+        return tuple(verdicts)
 
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `rate`, one a context."""
@@ -134,25 +139,6 @@ class LexicalJudge:
         return usefulness(
             answer, shared_index(request), request, **bars, max_sentences=self.max_sentences
         )
-
-    def _unit(self, id_: str, unit: Phrase, index: Index, request: JudgeRequest) -> Verdict:
-        """Judge a unit that has content words."""
-        contexts = request.contexts
-
-        @cache
-        def doubt(sentences: tuple[int, ...]) -> Contradiction | None:
-            texts = [index.evidence(sentence, contexts).quote for sentence in sentences]
-            return None if texts == [unit.text] else contradiction(unit.text, texts, request.language)
-
-        rule = Rule(
-            self.max_sentences,
-            self.min_coverage,
-            self.search_weight,
-            self.number_weight,
-            self.name_weight,
-        )
-        found = attribute(unit, index, rule, doubt, strict=self.contradiction == "no")
-        return _verdict(id_, unit, found, index, contexts)
 
 
 async def _run(

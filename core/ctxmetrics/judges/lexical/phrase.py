@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ctxmetrics.judges.evidence.words import LISTS, Token, base_language, stop_words, tokens
@@ -50,19 +49,19 @@ class Phrase:
         for span in spans:
             first = len(found)
             found += tokens(said[span.start : span.end])
-            for position in range(first, len(found)):
-                token = found[position]
-                named = (
-                    has_names
-                    and position > first
-                    and token.kind == "word"
-                    and token.spelling[0].isupper()
-                )
-                if not _is_content(token, stop, named=named):
-                    continue
-                content.setdefault(token.key, position)
-                sequence.append(token.key)
-                if named and len(token.folded) > 1:  # one letter is an initial or a unit's symbol
+            for position, token in enumerate(found[first:], first):
+                written, long = token.spelling, len(token.folded) > 1
+                named = has_names and position > first and token.kind == "word" and written[0].isupper()
+                if token.kind in {"number", "characters", "character"}:
+                    counts = token.kind != "character"
+                elif token.folded in stop:  # US, WHO, IT
+                    counts = named and long and written.isupper()
+                else:
+                    counts = named or long or not token.folded.isascii()
+                if counts:
+                    content.setdefault(token.key, position)
+                    sequence.append(token.key)
+                if counts and named and long:  # one letter is an initial or a unit's symbol
                     names[token.key] = None
         numbers = tuple(key for key, position in content.items() if found[position].kind == "number")
         return cls(text, found, content, tuple(sequence), numbers, tuple(names), len(spans))
@@ -86,12 +85,3 @@ class Phrase:
 def _overlap(left: str, right: str) -> int:
     """Return how many characters one text begins with that the other ends with."""
     return next((size for size in range(len(right), 0, -1) if left.endswith(right[:size])), 0)
-
-
-def _is_content(token: Token, stop: AbstractSet[str], *, named: bool) -> bool:
-    """Whether a word counts: it is no stop word, or spelled as a name."""
-    if token.kind in {"number", "characters", "character"}:
-        return token.kind != "character"
-    if token.folded in stop:  # US, WHO, IT
-        return named and len(token.folded) > 1 and token.spelling.isupper()
-    return named or len(token.folded) > 1 or not token.folded.isascii()
