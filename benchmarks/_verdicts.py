@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from ctxmetrics.agreement.check_judge import labelled_samples
+from ctxmetrics.evaluation.controls import labelled_samples
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
 from ctxmetrics.text import split_sentences

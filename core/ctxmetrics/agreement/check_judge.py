@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any, Unpack
 
@@ -19,6 +16,7 @@ from ctxmetrics.agreement.figures import Agreement, agreement_of, shown
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.comparison.answers import CONTEXTS, UNITS
 from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.evaluation.controls import LabelledSample, labelled_samples
 from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
 from ctxmetrics.evaluation.estimate import estimate
 from ctxmetrics.evaluation.options import RunOptions
@@ -27,65 +25,11 @@ from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import MEMORY
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.report.view import aligned
-from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Usage, Verdict
 
 REPETITIONS = 3
 _METRICS = (ContextRecall(), ContextPrecision())
-INJECTION, CLEAN = "injection", "clean twin"
-
-
-# --- the labelled samples ---
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelledSample:
-    """A sample and what is right about it.
-
-    Attributes:
-        sample: The sample.
-        kind: What it tests.
-        language: The language of its texts.
-        supported: For each sentence of the reference, whether it is supported.
-        useful: For each context, whether it is useful; None where people could disagree.
-        attacked: The ids whose verdicts an injected text tries to turn; also those of its clean twin.
-    """
-
-    sample: Sample
-    kind: str
-    language: str
-    supported: tuple[bool, ...]
-    useful: tuple[bool | None, ...]
-    attacked: frozenset[str]
-
-    @property
-    def truth(self) -> dict[str, bool | None]:
-        """What is right, by the ids of sentences and contexts."""
-        units = {f"s{number}": value for number, value in enumerate(self.supported, 1)}
-        return {**units, **{f"c{number}": value for number, value in enumerate(self.useful, 1)}}
-
-
-@cache
-def labelled_samples() -> tuple[LabelledSample, ...]:
-    """Read the samples, in the order of the file; an injection is followed by its clean twin."""
-    text = files("ctxmetrics.agreement").joinpath("check_judge.json").read_text(encoding="utf-8")
-    found = []
-    for data in json.loads(text)["samples"]:
-        twin = {**data, **data.get("clean", {}), "id": f"{data['id']}-clean", "kind": CLEAN}
-        found += [_labelled(data), *([_labelled(twin)] if "clean" in data else ())]
-    return tuple(found)
-
-
-def _labelled(data: Mapping[str, Any]) -> LabelledSample:
-    names = ("id", "user_input", "reference", "retrieved_contexts")
-    return LabelledSample(
-        sample=Sample(**{name: data[name] for name in names}),
-        kind=data["kind"],
-        language=data["language"],
-        supported=tuple(unit["supported"] for unit in data["units"]),
-        useful=tuple(data["useful"]),
-        attacked=frozenset(data.get("attacked", ())),
-    )
+INJECTION = "injection"
 
 
 # --- what is found ---

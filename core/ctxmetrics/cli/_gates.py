@@ -82,8 +82,10 @@ def gates_of(metrics: Sequence[Metric], given: Gates, payload: Payload | None) -
 
     Raises:
         ParameterError: One is no ``NAME=VALUE``, names no metric of the run, has a value outside of its scale, or is a
-            pass rate of a metric without a pass mark.
+            pass rate of a metric without a pass mark; or --controls is missing.
     """
+    if given.min_controls is not None and not given.controls:
+        raise ParameterError("--min-controls needs --controls NUMBER, such as --controls 20.")
     options = {"--fail-under": given.fail_under, "--min-pass-rate": given.min_pass_rate}
     blocking = metrics if payload is not None and payload.blocking else ()
     return [
@@ -153,17 +155,25 @@ def _below(name: str, bar: float, results: Results) -> Iterator[str]:
         yield f"and {len(rows) - _MOST_SAMPLES} more"
 
 
-def doubtful(share: float | None, results: Results) -> list[Outcome]:
-    """Return whether more verdicts of a metric are doubtful than are allowed; a ``share`` of None allows all."""
-    if share is None:
-        return []
-    found = [
-        f"{item.metric} has {shown_doubt(item, 'en')} verdicts doubtful, more than {share:g}"
-        for item in results.summary().values()
-        if (item.doubtful_share or 0.0) > share
-    ]
-    gate = f"--max-doubtful {share:g}"
-    return [Outcome(gate, problem) for problem in found] or [Outcome(gate, None)]
+def judge_outcomes(gates: Gates, results: Results) -> list[Outcome]:
+    """Return what becomes of the gates on the judge: the share of doubtful verdicts, and what was right of the controls."""
+    outcomes = []
+    if (most := gates.max_doubtful) is not None:
+        gate = f"--max-doubtful {most:g}"
+        found = [
+            f"{item.metric} has {shown_doubt(item, 'en')} verdicts doubtful, more than {most:g}"
+            for item in results.summary().values()
+            if (item.doubtful_share or 0.0) > most
+        ]
+        outcomes += [Outcome(gate, problem) for problem in found] or [Outcome(gate, None)]
+    if (least := gates.min_controls) is not None:
+        judged, problem = results.controls, None
+        if judged is None:
+            problem = "no control was judged"
+        elif judged.share < least:
+            problem = f"{judged.shown()}, below {least:g}"
+        outcomes.append(Outcome(f"--min-controls {least:g}", problem))
+    return outcomes
 
 
 def calibrated(

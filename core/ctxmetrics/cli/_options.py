@@ -28,6 +28,14 @@ BaseUrl = Annotated[
         "--base-url", help="Another address of the provider or server, such as http://gpu:8000/v1."
     ),
 ]
+ControlCount = Annotated[
+    int,
+    typer.Option(
+        "--controls",
+        min=0,
+        help="Let the judge judge so many labelled samples in between, and say how often it is right.",
+    ),
+]
 CacheDir = Annotated[
     Path | None, typer.Option("--cache", help="Keep finished judgements in this directory.")
 ]
@@ -121,6 +129,15 @@ class Gates:
     min_pass_rate: Annotated[
         list[str] | None,
         typer.Option(help="NAME=SHARE: exit 1 if fewer samples reach the pass mark. Repeatable."),
+    ] = None
+    controls: ControlCount = 0
+    min_controls: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="A share, such as 0.8: exit 1 if fewer verdicts about the samples of --controls are right.",
+        ),
     ] = None
     max_doubtful: Annotated[
         float | None,

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics.cli._options import Asked, CacheDir, Columns, Input, Judging, Pace, Prices, TimedPace
+from ctxmetrics.cli._options import (
+    Asked,
+    CacheDir,
+    Columns,
+    ControlCount,
+    Input,
+    Judging,
+    Pace,
+    Prices,
+    TimedPace,
+)
 from ctxmetrics.cli._terminal import BAD_INPUT, print_result
 from ctxmetrics.errors import InputFileError, ParameterError
 
@@ -58,6 +68,7 @@ def estimate(
     pace: Pace,
     prices: Prices,
     cache: CacheDir = None,
+    controls: ControlCount = 0,
     request_seconds: Annotated[
         float | None, typer.Option(min=0, help="How long one request takes; 3 is assumed.")
     ] = None,
@@ -88,7 +99,7 @@ def estimate(
         return
     judge = judge_of(judging.judge, judging.base_url)
     each = (3.0, _ASSUMED) if request_seconds is None else (request_seconds, "")
-    _print_cost(source, asked, judge, pace, prices, each, cache)
+    _print_cost(source, asked, judge, pace, prices, each, cache, controls)
 
 
 def _results_in(file: Path) -> Results | None:
@@ -114,6 +125,7 @@ def _print_cost(
     prices: Prices,
     each: tuple[float, str],
     cache: Path | None = None,
+    controls: int = 0,
 ) -> None:
     """Print what a run will cost; ``each``: the seconds of one request, and how they are known."""
     from ctxmetrics._runtime.cache import FILE_NAME
@@ -123,7 +135,7 @@ def _print_cost(
     samples, metrics, _ = task_of(source, asked, judge)
     # Counting makes no cache.
     kept = cache if cache is not None and (cache / FILE_NAME).is_file() else None
-    found = count(samples, metrics, judge=judge, cache=kept)
+    found = count(samples, metrics, judge=judge, cache=kept, controls=controls)
     lines = [str(found)]
     if found.calls:
         known = f" ({each[1]})" if each[1] else ""

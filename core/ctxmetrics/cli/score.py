@@ -74,9 +74,9 @@ def score(
     from ctxmetrics.cli._gates import (
         Outcome,
         calibrated,
-        doubtful,
         fenced,
         gates_of,
+        judge_outcomes,
         outcomes_of,
         tell_ci,
     )
@@ -100,6 +100,7 @@ def score(
         samples,
         metrics,
         judge=judge,
+        controls=gates.controls,
         in_caller=True,
         keep=keep,
         resume=output.resume,
@@ -116,7 +117,7 @@ def score(
     corrected, problem = calibrated(gates, judge.name, metrics, whole)
     if corrected:
         print_result(corrected)
-    outcomes = [*outcomes_of(bars, results), *doubtful(gates.max_doubtful, results)]
+    outcomes = [*outcomes_of(bars, results), *judge_outcomes(gates, results)]
     if gates.require_calibration:
         outcomes.append(Outcome("--require-calibration", problem))
     failed = tell_ci(outcomes, "ctxmetrics score", fenced(f"{results.summary()}{corrected}"), gates.junit)

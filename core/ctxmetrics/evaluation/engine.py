@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -30,6 +31,7 @@ from ctxmetrics.errors import (
     OutputFileError,
     ParameterError,
 )
+from ctxmetrics.evaluation.controls import ControlRun, LabelledSample
 from ctxmetrics.evaluation.options import RunOptions, check_options
 from ctxmetrics.evaluation.progress import counting_progress
 from ctxmetrics.evaluation.results import Results
@@ -61,6 +63,7 @@ def evaluate(
     metrics: Sequence[Metric],
     *,
     judge: Judge | None = None,
+    controls: int = 0,
     **options: Unpack[RunOptions],
 ) -> Results:
     """Score many samples with several metrics.
@@ -70,6 +73,9 @@ def evaluate(
             checked before anything is paid; anything else is read as the run goes on, in the calling thread.
         metrics: The metrics; their names must differ.
         judge: Who judges where a metric has no judge of its own; None: the embedded `LexicalJudge`.
+        controls: How many labelled samples that come with the library the same judge judges in between, spread over the
+            run, up to 37: in the language of the first sample where there are enough, else in English. They are in no
+            row, mean or file; `Results.controls` and the summary say how many of their verdicts are right.
         **options: Each may be left out:
             max_concurrency: Requests in flight at most (16). Overload lowers the bound, success raises it again.
             cache: A directory or `VerdictCache`: finished judgements are kept there and never paid twice.
@@ -103,7 +109,9 @@ def evaluate(
         InputFileError: ``out`` or ``cache`` cannot be written; or ``out`` is the file that the samples come from, holds
             data of another kind, or is written by another run.
     """
-    return run_in_caller(Evaluation(samples, metrics, judge=judge, in_caller=True, **options))
+    return run_in_caller(
+        Evaluation(samples, metrics, judge=judge, controls=controls, in_caller=True, **options)
+    )
 
 
 def run_in_caller(run: Evaluation) -> Results:
@@ -129,6 +137,7 @@ async def aevaluate(
     metrics: Sequence[Metric],
     *,
     judge: Judge | None = None,
+    controls: int = 0,
     **options: Unpack[RunOptions],
 ) -> Results:
     """Score many samples, inside a running loop. Arguments, result and errors are those of `evaluate`.
@@ -136,7 +145,7 @@ async def aevaluate(
     Iterables are read in the loop's thread. When it is cancelled, no results are returned; give ``deadline=`` or
     ``out=`` to have them.
     """
-    return await Evaluation(samples, metrics, judge=judge, **options).go()
+    return await Evaluation(samples, metrics, judge=judge, controls=controls, **options).go()
 
 
 @dataclass(eq=False, slots=True)
@@ -149,6 +158,7 @@ class _Job:
         scores: One a metric, or a task where that waits for something; none when the run was stopped before.
         known: Whether a file that is resumed has them.
         tasks: What is waited for.
+        control: What is right about it, where it is no sample of the run's own.
     """
 
     index: int
@@ -156,6 +166,7 @@ class _Job:
     scores: Sequence[Score | asyncio.Future[Score]] = ()
     known: bool = False
     tasks: Sequence[asyncio.Future[Score]] = ()
+    control: LabelledSample | None = None
 
 
 class Evaluation:
@@ -165,6 +176,7 @@ class Evaluation:
         samples: As for `evaluate`.
         metrics: As for `evaluate`.
         judge: As for `evaluate`.
+        controls: As for `evaluate`.
         memo: Where finished judgements are remembered; None: the process's memory.
         keep: Whether the results keep whole rows; None: unless there is ``out``.
         resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
@@ -179,6 +191,7 @@ class Evaluation:
         metrics: Sequence[Metric],
         *,
         judge: Judge | None = None,
+        controls: int = 0,
         memo: Memo[Any] | None = None,
         keep: bool | None = None,
         resume: bool = False,
@@ -195,6 +208,7 @@ class Evaluation:
         self.source: Source = (CallerSource if in_caller and not listed else Source)(
             samples, self.metrics
         )
+        self._controls = ControlRun(controls, self.metrics, self.source.total)
         most = every["max_concurrency"]
         requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
         self._run = Run(
@@ -215,6 +229,8 @@ class Evaluation:
         self._out_of_time = False
         self._jobs: deque[_Job] = deque()
         self._running = 0
+        # When other tasks last had a turn.
+        self._paused = 0.0
         # A sample is there, finished or collected, or the run is stopped.
         self._changed = asyncio.Event()
         # Samples under way are bounded by this, `WINDOW` and `BUFFER`.
@@ -271,6 +287,7 @@ class Evaluation:
                 await asyncio.wait(tasks, timeout=GRACE)
                 results.usage = replace(run.usage, reused=results.usage.reused)
                 results.stopped = self._stopped or run.down or run.spent
+                results.controls = self._controls.found
             if file is not None:
                 self._finish(file, results)
         if results.stopped is None and results.trouble:
@@ -292,40 +309,50 @@ class Evaluation:
 
     async def _read(self, file: OutFile | None, advance: Callable[[bool], None]) -> None:
         """Start the samples one after the other, while there is room."""
-        window, buffer = WINDOW * self._most, BUFFER * self._most
-        loop, index = asyncio.get_running_loop(), self._first
-        paused = loop.time()
+        window, index = WINDOW * self._most, self._first
         while (sample := await self.source.next(window)) is not None:
+            for control in self._controls.due(index - self._first, sample):
+                await self._start(_Job(index, control.sample, control=control), _not_counted)
             known = None if file is None else file.known(sample, self.metrics)
-            job = _Job(index, sample, known or (), known is not None)
+            await self._start(_Job(index, sample, known or (), known is not None), advance)
             index += 1
-            if not job.known and self._stopped is None:
-                job.scores = [
-                    asyncio.create_task(score_sample(metric, sample))
-                    if metric.waits
-                    else score_now(metric, sample)
-                    for metric in self.metrics
-                ]
-                job.tasks = [score for score in job.scores if isinstance(score, asyncio.Future)]
-            self._jobs.append(job)
-            self._changed.set()
-            if job.tasks:
-                self._running += 1
-                asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(
-                    partial(self._scored, job, advance)
-                )
-            elif job.scores:
-                self._scored(job, advance)
-                if loop.time() - paused > PAUSE:  # where nothing waits, nothing else gets a turn
-                    await asyncio.sleep(0)
-                    paused = loop.time()
-            while self._stopped is None and (self._running >= window or len(self._jobs) >= buffer):
-                self._changed.clear()
-                await self._changed.wait()
+        for control in self._controls.due(math.inf):
+            await self._start(_Job(index, control.sample, control=control), _not_counted)
         if self._stopped is None:
             self.source.check_fields()
             if file is not None:
                 file.known(None, self.metrics)
+
+    async def _start(self, job: _Job, advance: Callable[[bool], None]) -> None:
+        """Start a sample, and wait until there is room for the next one."""
+        window, buffer = WINDOW * self._most, BUFFER * self._most
+        if not job.known and self._stopped is None:
+            job.scores = [
+                asyncio.create_task(score_sample(metric, job.sample))
+                if metric.waits
+                else score_now(metric, job.sample)
+                for metric in self._metrics_of(job)
+            ]
+            job.tasks = [score for score in job.scores if isinstance(score, asyncio.Future)]
+        self._jobs.append(job)
+        self._changed.set()
+        if job.tasks:
+            self._running += 1
+            asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(
+                partial(self._scored, job, advance)
+            )
+        elif job.scores:
+            self._scored(job, advance)
+            now = asyncio.get_running_loop().time()
+            if now - self._paused > PAUSE:  # where nothing waits, nothing else gets a turn
+                await asyncio.sleep(0)
+                self._paused = asyncio.get_running_loop().time()
+        while self._stopped is None and (self._running >= window or len(self._jobs) >= buffer):
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _metrics_of(self, job: _Job) -> Sequence[Metric]:
+        return self._controls.metrics if job.control else self.metrics
 
     def _scored(
         self, job: _Job, advance: Callable[[bool], None], found: asyncio.Future[list[Any]] | None = None
@@ -339,6 +366,19 @@ class Evaluation:
         advance(failed and not job.known)
         self._changed.set()
 
+    def _scores_of(self, job: _Job) -> Sequence[Score]:
+        """Return the scores of a sample, one a metric; of what did not end, that it was cancelled."""
+        why = f"not scored: {self._stopped or 'cancelled'}"
+        scores: list[Score] = []
+        for metric, given in zip_longest(self._metrics_of(job), job.scores):
+            found: Score | None = None
+            if not isinstance(given, asyncio.Future):
+                found = given
+            elif given.done() and not given.cancelled():
+                found = given.result()
+            scores.append(found or metric.build(job.sample, None, reason_code="cancelled", message=why))
+        return scores
+
     async def _collect(self, reader: asyncio.Task[None], file: OutFile | None, results: Results) -> None:
         """Hand the rows on in order."""
         while self._jobs or not reader.done():
@@ -348,20 +388,13 @@ class Evaluation:
                 await self._changed.wait()
                 continue
             job = self._jobs[0]
-            why = f"not scored: {self._stopped or 'cancelled'}"
-            scores: list[Score] = []
-            for metric, given in zip_longest(self.metrics, job.scores):
-                found: Score | None = None
-                if not isinstance(given, asyncio.Future):
-                    found = given
-                elif given.done() and not given.cancelled():
-                    found = given.result()
-                scores.append(
-                    found or metric.build(job.sample, None, reason_code="cancelled", message=why)
-                )
+            scores = self._scores_of(job)
             row = Row(job.index, job.sample, job.sample.id, tuple(scores))
             self._jobs.popleft()
             self._changed.set()
+            if job.control:
+                self._controls.add(job.control, scores)
+                continue
             results.add(row)
             if file is not None and not job.known:
                 try:
@@ -374,6 +407,10 @@ class Evaluation:
         reader.result()
         if self._stopped is None and self._run.failed:
             self._run.check_sent()
+
+
+def _not_counted(failed: bool) -> None:
+    """Take the place of the progress for what is no sample of the run."""
 
 
 async def score_sample(metric: Metric, sample: Sample) -> Score:

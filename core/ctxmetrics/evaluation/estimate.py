@@ -95,6 +95,7 @@ def estimate(
     *,
     judge: Judge | None = None,
     cache: str | os.PathLike[str] | Store | None = None,
+    controls: int = 0,
 ) -> Estimate:
     """Count the calls and tokens of an `evaluate` with the same arguments. Nothing is sent, nothing is stored.
 
@@ -104,6 +105,7 @@ def estimate(
         judge: As for `evaluate`: the embedded judge, an `NLIJudge` (which sends nothing), an `LLMJudge` or a
             `ScriptedJudge`.
         cache: The cache that the run will use; what it holds is free.
+        controls: As for `evaluate`; they are counted among the calls and tokens.
 
     Raises:
         ParameterError: Another judge, whose costs are not known; or as `evaluate` raises.
@@ -118,6 +120,7 @@ def estimate(
             progress=False,
             memo=memory(),
             keep=False,
+            controls=controls,
         )
         results = run_sync(run.go)
     usage = results.usage

@@ -21,7 +21,7 @@ from ctxmetrics.metrics.base import Formula
 from ctxmetrics.metrics.spans import labelled, read_span
 from ctxmetrics.report.report import Report, notebook_html, render_html, worst_first
 from ctxmetrics.report.rows import read_rows, to_rows, without_texts
-from ctxmetrics.report.view import Origin, Row, Summary
+from ctxmetrics.report.view import Controls, Origin, Row, Summary
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import DOUBTFUL, Usage
@@ -44,6 +44,7 @@ class Results(Sequence[Row]):
         metrics: The metrics' names.
         usage: Calls and tokens of the whole run, failed requests included, and how many judgements cost nothing.
         stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
+        controls: What the judge made of labelled samples in between, where the run asked for some.
         source: The file that the samples, or these results, were read from, where there is one.
         started: When the run began; None for results that were read from a file.
     """
@@ -62,6 +63,7 @@ class Results(Sequence[Row]):
         self.metrics: tuple[str, ...] = tuple(scales)
         self.usage: Usage = Usage()
         self.stopped: str | None = None
+        self.controls: Controls | None = None
         self._columns = {name: Column(name, scale) for name, scale in scales.items()}
         self._ids: list[str | None] = []
         self._rows: list[Row] | None = [] if keep else None
@@ -122,7 +124,7 @@ class Results(Sequence[Row]):
         found = dict.fromkeys(item for column in self._columns.values() for item in column.provenances)
         origin = Origin(provenances=tuple(found), source=self.source, started=self.started)
         metrics = {name: column.summary() for name, column in self._columns.items()}
-        return Summary(metrics, self.usage, self.stopped, origin)
+        return Summary(metrics, self.usage, self.stopped, origin, self.controls)
 
     @property
     def unanswered(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from ctxmetrics._frozen import Plain
 from ctxmetrics._wording import doubts_of, language_of, listed, number, say
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
@@ -180,6 +181,44 @@ class MetricSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Controls(Plain):
+    """What the judge of a run made of labelled samples that were judged between the run's own.
+
+    Attributes:
+        samples: How many were judged.
+        verdicts: How many of their verdicts are counted: as many whose truth is yes as no.
+        right: How many of those are right; one that is missing is not.
+        interval: 95 % interval of the share (Wilson), the labelled samples as units.
+        wrong: Wrong verdicts by kind of sample.
+        usage: What they cost; the usage of the run holds their calls and tokens too.
+    """
+
+    samples: int
+    verdicts: int
+    right: int
+    interval: tuple[float, float]
+    wrong: Mapping[str, int]
+    usage: Usage
+
+    @property
+    def share(self) -> float:
+        """Right / verdicts, from 0 to 1."""
+        return self.right / self.verdicts
+
+    def shown(self, language: str = "en") -> str:
+        """Return one line: the count, its interval, which kinds were wrong and what was paid."""
+        low, high = self.interval
+        of, to = say("of", language), say("to", language)
+        text = (
+            f"{say('controls', language)}: {self.right} {of} {self.verdicts} {say('verdicts right', language)} "
+            f"({low:.2f} {to} {high:.2f})"
+        )
+        wrong = f"; {say('wrong', language)}: {listed(self.wrong)}" if self.right < self.verdicts else ""
+        paid = f"; {spent(self.usage, language)}" if self.usage.calls or self.usage.reused else ""
+        return text + wrong + paid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Where results come from.
 
@@ -212,12 +251,14 @@ class Summary(Mapping[str, MetricSummary]):
         usage: Calls and tokens of the run.
         stopped: Why the run ended early, or None.
         origin: Who judged, what and when.
+        controls: What the judge made of the controls, where the run asked for some.
     """
 
     metrics: Mapping[str, MetricSummary]
     usage: Usage
     stopped: str | None = None
     origin: Origin = Origin()
+    controls: Controls | None = None
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
@@ -245,6 +286,8 @@ class Summary(Mapping[str, MetricSummary]):
             ]
         if self.usage.calls or self.usage.reused:
             lines += folded(f"{say('judge', language)}: {spent(self.usage, language)}")
+        if self.controls:
+            lines += folded(self.controls.shown(language))
         if self.stopped:
             lines.append(f"{say('stopped early', language)}: {self.stopped}")
         return "\n".join(lines)
@@ -255,6 +298,7 @@ class Summary(Mapping[str, MetricSummary]):
             "metrics": {name: item.to_dict() for name, item in self.metrics.items()},
             "usage": self.usage.to_dict(),
             "stopped": self.stopped,
+            "controls": self.controls and self.controls.to_dict(),
         }
 
 
