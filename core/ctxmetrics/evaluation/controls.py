@@ -176,7 +176,7 @@ def _in_order(language: str) -> Sequence[LabelledSample]:
     return ordered
 
 
-def _counted(samples: Iterable[LabelledSample], about: str) -> dict[str, Sequence[str]]:
+def _counted(samples: Iterable[LabelledSample], about: str) -> Mapping[str, Sequence[str]]:
     """Return by sample the ids whose verdicts are counted: as many right yeses as noes, about units and about contexts.
 
     So a judge that says one thing to everything is wrong in half of what it is asked about.
