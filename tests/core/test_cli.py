@@ -20,7 +20,7 @@ from typer.main import get_command
 
 from ctxmetrics import __version__
 from ctxmetrics.cli import app
-from ctxmetrics.cli._options import Input, TimedPace, with_options
+from ctxmetrics.cli._options import TimedPace, with_options
 from ctxmetrics.evaluation.options import DEFAULTS
 from ctxmetrics.evaluation.writer import OutFile
 from support import FakeOpenAIServer, Fault, answer_from
@@ -915,16 +915,13 @@ def test_options_of_a_run_have_the_same_defaults_on_the_command_line() -> None:
 def test_the_options_of_a_group_stand_in_the_place_of_its_parameter() -> None:
     given: list[object] = []
 
-    def command(source: Input, pace: TimedPace, number: int = 1) -> None:
-        given.extend((source, pace, number))
+    def command(pace: TimedPace, number: int = 1) -> None:
+        given.extend((pace, number))
 
     shown = with_options(command)
-    names = ["file", "schema", "columns", "max_concurrency", "timeout", "number"]
-    assert list(signature(shown).parameters) == names
-    shown(file=HANDBOOK, schema="ragas", columns=None, max_concurrency=3, timeout=2.0, number=4)
-    assert given == [
-        Input(file=HANDBOOK, schema="ragas"), TimedPace(max_concurrency=3, timeout=2.0), 4
-    ]  # fmt: skip
+    assert list(signature(shown).parameters) == ["max_concurrency", "timeout", "number"]
+    shown(max_concurrency=3, timeout=2.0, number=4)
+    assert given == [TimedPace(max_concurrency=3, timeout=2.0), 4]
 
 
 def test_help_and_default_of_shared_options_are_the_same_in_every_command() -> None:

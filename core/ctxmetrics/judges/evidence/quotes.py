@@ -104,13 +104,18 @@ class Unit:
         if len(self._telling) < _MANY_WORDS:
             return False
         held = self._telling & frozenset[str]().union(*map(self._telling_words, sentences))
-        return len(held) <= 1 and self._comparable(" ".join(sentences))
+        text = " ".join(sentences)
+        alike = self._comparable(text)
+        return (
+            len(held) <= 1
+            and alike
+            and _tongue(text, self.language) == _tongue(self.answer, self.language)
+        )
 
     def _comparable(self, text: str) -> bool:
-        """Whether a quote should share words with the unit: it need not across scripts and languages."""
-        script = _script(text)
-        if script in {self._script, _script(self.answer)}:
-            return _tongue(text, self.language) == _tongue(self.answer, self.language)
+        """Whether a quote should share words with the unit: it need not across scripts."""
+        if _script(text) in {self._script, _script(self.answer)}:
+            return True
         alike = sum(_script(context) == self._script for context in self.contexts)
         return 2 * alike > len(self.contexts)
 
