@@ -112,6 +112,7 @@ _RUSSIAN: Mapping[str, str] = MappingProxyType(
         "more": "ещё",
         "verdicts": "вердиктов",
         "samples": "примеров",
+        "labels": "разметка",
         "cost": "стоимость",
         "prompt": "промпт",
         "convention": "правила",

@@ -28,6 +28,7 @@ from ctxmetrics.comparison.view import (
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
+from ctxmetrics.report.labels import index_notes
 from ctxmetrics.report.rows import HASHED, read_rows, record_of, text_hash
 from ctxmetrics.report.view import Row
 from ctxmetrics.verdicts import Verdict
@@ -155,7 +156,10 @@ def _compared(
     empty = [name for name in names if name not in {item.name for item in differences}]
     notes += [f"no sample has a value in both runs: {', '.join(empty)}"] if empty else []
     notes += _contradictions(pairs, names)
-    lost, won = changed_units(pairs, names)
+    about_index, comparable = index_notes(first, second)
+    notes += about_index
+    lost, won = changed_units(pairs, names, one_index=comparable)
+    by_ids = [name for name in names if (metric := metric_named(name)) and metric.family[:3] == "id_"]
     return Comparison(
         samples=len(pairs),
         only_before=tuple(only_before),
@@ -164,7 +168,7 @@ def _compared(
         groups={} if by is None else _grouped(pairs, by, clusters, of),
         lost=tuple(lost),
         won=tuple(won),
-        worst=tuple(_worst(pairs, names)),
+        worst=tuple(_worst(pairs, [name for name in names if comparable or name not in by_ids])),
         notes=tuple(notes),
         clusters=None if clusters is None else len(set(clusters)),
     )
@@ -356,20 +360,26 @@ def _weight(one: Row, other: Row) -> float:
 
 
 def changed_units(
-    pairs: Iterable[Pair], names: Sequence[str]
+    pairs: Iterable[Pair], names: Sequence[str], *, one_index: bool = True
 ) -> tuple[list[ChangedUnit], list[ChangedUnit]]:
-    """Return the units that only the first run supports, and those that only the second does; each is listed once."""
+    """Return the units that only the first run supports, and those that only the second does; each is listed once.
+
+    Args:
+        pairs: The samples, each as a row of both runs.
+        names: The metrics.
+        one_index: Whether the runs are over one index: else nothing is said about a context that one run alone retrieved.
+    """
     recalls = [
         name for name in names if (metric := metric_named(name)) is not None and metric.family == "recall"
     ]
     both = [
-        (_lost(one, other, recalls, one.name), _lost(other, one, recalls, one.name))
+        (_lost(one, other, recalls, one.name, one_index), _lost(other, one, recalls, one.name, one_index))
         for one, other in pairs
     ]
     return [unit for lost, _ in both for unit in lost], [unit for _, won in both for unit in won]
 
 
-def _lost(row: Row, other: Row, metrics: Iterable[str], name: str) -> list[ChangedUnit]:
+def _lost(row: Row, other: Row, metrics: Iterable[str], name: str, one_index: bool) -> list[ChangedUnit]:
     """Return the units of a sample that one run supports and the other does not."""
     found: dict[tuple[str, int], tuple[Verdict, str, list[str]]] = {}
     key_of = text_hash if _is_bare(row) or _is_bare(other) else str
@@ -388,7 +398,7 @@ def _lost(row: Row, other: Row, metrics: Iterable[str], name: str) -> list[Chang
     return [
         ChangedUnit(
             *(name, unit.id, text, _question(row, other), tuple(names)),
-            *(tuple(_held(unit, row, other)), retrieved),
+            *(tuple(_held(unit, row, other, one_index)), retrieved),
         )
         for unit, text, names in found.values()
     ]
@@ -429,17 +439,21 @@ def _numbered(units: Iterable[Verdict], key_of: Callable[[str], str]) -> dict[tu
     return found
 
 
-def _held(unit: Verdict, row: Row, other: Row) -> Iterable[Held]:
+def _held(unit: Verdict, row: Row, other: Row, one_index: bool) -> Iterable[Held]:
     hashes, others = ((record_of(item) or {}).get("context_hashes") or () for item in (row, other))
+    ids, other_ids = ((item.sample and item.sample.retrieved_context_ids) or () for item in (row, other))
     texts = (row.sample.retrieved_contexts if row.sample else None) or ()
     for span in {span.context: span for span in reversed(unit.evidence)}.values():
         known = hashes[span.context] if span.context < len(hashes) else None
+        both = None if known is None else known in others
+        same_id = not {*other_ids}.isdisjoint(ids[span.context : span.context + 1])
         yield Held(
             rank=span.context + 1,
             quote=span.quote,
             hash=known,
             text=texts[span.context] if span.context < len(texts) else None,
-            retrieved_by_both=None if known is None else known in others,
+            # Of another index, or under the same id, the other run may have it as another text.
+            retrieved_by_both=both if both or (one_index and not same_id) else None,
         )
 
 

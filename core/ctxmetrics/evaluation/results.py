@@ -19,6 +19,7 @@ from ctxmetrics.evaluation.writer import json_line, write_whole
 from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.base import Formula
 from ctxmetrics.metrics.spans import labelled, read_span
+from ctxmetrics.report.labels import Labels
 from ctxmetrics.report.report import Report, notebook_html, render_html, worst_first
 from ctxmetrics.report.rows import read_rows, to_rows, without_texts
 from ctxmetrics.report.view import Controls, Origin, Row, Summary
@@ -66,11 +67,14 @@ class Results(Sequence[Row]):
         self.controls: Controls | None = None
         self._columns = {name: Column(name, scale) for name, scale in scales.items()}
         self._ids: list[str | None] = []
+        self._labels = Labels()
         self._rows: list[Row] | None = [] if keep else None
 
     def add(self, row: Row) -> None:
         """Append a row; only the engine calls it."""
         self._ids.append(row.sample_id)
+        if row.sample is not None:
+            self._labels.add(row.sample)
         for column, score in zip(self._columns.values(), row.scores, strict=True):
             column.add(score)
             if score.usage.reused:
@@ -124,7 +128,8 @@ class Results(Sequence[Row]):
         found = dict.fromkeys(item for column in self._columns.values() for item in column.provenances)
         origin = Origin(provenances=tuple(found), source=self.source, started=self.started)
         metrics = {name: column.summary() for name, column in self._columns.items()}
-        return Summary(metrics, self.usage, self.stopped, origin, self.controls)
+        notes = self._labels.notes()
+        return Summary(metrics, self.usage, self.stopped, origin, self.controls, notes)
 
     @property
     def unanswered(self) -> tuple[str, ...]:

@@ -72,12 +72,12 @@ class Report:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a page says about the judge below the facts."""
+        """What a page says about the judge and the labels below the facts."""
         told = [(name, shown_alike(item, self.language)) for name, item in self.summary.items()]
         alike = [f"{name}: {text}" for name, text in told if text]
         controls = self.summary.controls
         judged = [controls.shown(self.language)] if controls else []
-        return (*self.summary.origin.labels, *alike, *judged)
+        return (*self.summary.origin.labels, *self.summary.notes, *alike, *judged)
 
     def name_of(self, row: Row) -> str:
         """Return a sample's id, else its number in words."""

@@ -19,6 +19,7 @@ from ctxmetrics._display import visible
 from ctxmetrics._frozen import EMPTY, FrozenDict, plain
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError
+from ctxmetrics.fields import TEXTS_OF
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
@@ -54,8 +55,8 @@ def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
 def record_of(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None:
     """Return what a row says about its sample: as it was read, else made of the sample; None without a sample.
 
-    ``hash`` is of question and reference, ``context_hashes`` of each retrieved context, ``content_hash`` of every field
-    that metrics look at: the first 128 bits of a SHA-256, in hexadecimal digits.
+    Ids stand there as they are. ``hash`` is of question and reference, ``context_hashes`` of each retrieved context,
+    ``content_hash`` of every field that metrics look at: the first 128 bits of a SHA-256, in hexadecimal digits.
 
     Args:
         row: The row.
@@ -64,8 +65,9 @@ def record_of(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None
     sample = row.sample
     if row.record is not None or sample is None:
         return row.record
+    ids = {name: list(found) for name in TEXTS_OF if (found := getattr(sample, name)) is not None}
     return {
-        **(sample.to_dict() if keep_texts else {}),
+        **(sample.to_dict() if keep_texts else ids),
         "user_input": sample.user_input,
         "hash": question_hash(sample),
         "context_hashes": context_hashes(sample),

@@ -252,6 +252,7 @@ class Summary(Mapping[str, MetricSummary]):
         stopped: Why the run ended early, or None.
         origin: Who judged, what and when.
         controls: What the judge made of the controls, where the run asked for some.
+        notes: What the run's ids and labels say about themselves.
     """
 
     metrics: Mapping[str, MetricSummary]
@@ -259,6 +260,7 @@ class Summary(Mapping[str, MetricSummary]):
     stopped: str | None = None
     origin: Origin = Origin()
     controls: Controls | None = None
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
@@ -284,6 +286,9 @@ class Summary(Mapping[str, MetricSummary]):
             lines += [
                 wrapped for note in _notes(item, language) for wrapped in folded(f"{item.metric}: {note}")
             ]
+        lines += [
+            wrapped for note in self.notes for wrapped in folded(f"{say('labels', language)}: {note}")
+        ]
         if self.usage.calls or self.usage.reused:
             lines += folded(f"{say('judge', language)}: {spent(self.usage, language)}")
         if self.controls:
@@ -299,6 +304,7 @@ class Summary(Mapping[str, MetricSummary]):
             "usage": self.usage.to_dict(),
             "stopped": self.stopped,
             "controls": self.controls and self.controls.to_dict(),
+            "notes": list(self.notes),
         }
 
 

@@ -1,0 +1,175 @@
+"""What the ids and labels of a run say about themselves: ids that meet no retrieved id, labels that repeat texts.
+
+These are notes beside a number, never a part of it. Ids that name spans are not compared: spans of two chunkings differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from ctxmetrics._wording import TEXT, clean
+from ctxmetrics.fields.documents import in_spans
+from ctxmetrics.report.rows import record_of
+from ctxmetrics.report.view import Row
+from ctxmetrics.samples import Sample
+
+# Samples below which nothing is said.
+_FEW = 5
+# The share of the reference ids above which those that were never retrieved are counted.
+_NEVER = 0.5
+# The share of them that another form must match, to be named; and how many at least, which are shown.
+_MATCHED, _SHOWN = 0.2, 2
+# Retrieved ids below which two runs' are not compared, and the share that both have below which the index is another one.
+_IDS, _SHARED = 20, 0.1
+# What stands between the parts of an id, and a whole number in any form.
+_BETWEEN, _NUMBER = re.compile(r"[\W_]+"), re.compile(r"^0*(\d+)(?:\.0+)?$")
+
+
+def _heads(id_: str) -> list[str]:
+    return [id_[: found.start()] for found in _BETWEEN.finditer(id_) if found.start()][::-1]
+
+
+def _tails(id_: str) -> list[str]:
+    return [id_[found.end() :] for found in _BETWEEN.finditer(id_) if found.end() < len(id_)]
+
+
+def _same(id_: str) -> list[str]:
+    return [id_]
+
+
+_Forms = Callable[[str], list[str]]
+# What would make ids match: in words, the forms of a reference id, and those of a retrieved one.
+_WAYS: tuple[tuple[str, _Forms, _Forms], ...] = (
+    ("in one case", lambda id_: [id_.casefold()], lambda id_: [id_.casefold()]),
+    ("as numbers", _NUMBER.findall, _NUMBER.findall),
+    ("with the end of the reference ids cut", _heads, _same),
+    ("with the end of the retrieved ids cut", _same, _heads),
+    ("with the beginning of the reference ids cut", _tails, _same),
+    ("with the beginning of the retrieved ids cut", _same, _tails),
+)
+# Labels that repeat what was retrieved or answered: in words, and whether a sample has them; None where it has no such label.
+_CIRCLES: Mapping[str, Callable[[Sample], bool | None]] = {
+    "the reference contexts are the retrieved contexts": lambda sample: (
+        {*sample.reference_contexts} == {*sample.retrieved_contexts}
+        if sample.reference_contexts and sample.retrieved_contexts
+        else None
+    ),
+    "the whole reference is one of the retrieved contexts": lambda sample: (
+        sample.reference in sample.retrieved_contexts
+        if sample.reference and sample.retrieved_contexts
+        else None
+    ),
+    "the response is the reference": lambda sample: (
+        sample.response == sample.reference if sample.reference and sample.response else None
+    ),
+}
+
+
+@dataclass(slots=True)
+class Labels:
+    """The ids and labels of a run, as far as its notes need them.
+
+    Attributes:
+        retrieved: The retrieved ids of all samples that have reference ids.
+        wanted: The reference ids, one tuple a sample.
+        circles: How many samples have a label that repeats, by what it repeats; a run has it in every one or not at all.
+    """
+
+    retrieved: set[str] = field(default_factory=set)
+    wanted: list[tuple[str, ...]] = field(default_factory=list)
+    circles: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_CIRCLES, 0))
+
+    def add(self, sample: Sample) -> None:
+        """Take in a sample."""
+        found, wanted = sample.retrieved_context_ids, sample.reference_context_ids
+        if found and wanted and not in_spans(wanted):
+            self.retrieved.update(found)
+            self.wanted.append(wanted)
+        for what in [*self.circles]:
+            repeats = _CIRCLES[what](sample)
+            if repeats is False:
+                del self.circles[what]
+            elif repeats:
+                self.circles[what] += 1
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader of the means must know, a sentence each."""
+        circular = [
+            f"{what}, in all {count} samples: such labels prove nothing"
+            for what, count in self.circles.items()
+            if count >= _FEW
+        ]
+        return (*self.never(), *circular)
+
+    def never(self) -> Iterator[str]:
+        """Yield that reference ids were never retrieved, and what would make them match, where they are many."""
+        if len(self.wanted) < _FEW:
+            return
+        every = dict.fromkeys(chain(*self.wanted))
+        never = {id_: None for id_ in every if id_ not in self.retrieved}
+        if len(never) <= _NEVER * len(every):
+            return
+        text = f"no reference id was ever retrieved, in {len(self.wanted)} samples"
+        if len(never) < len(every):
+            concerned = sum(not never.keys().isdisjoint(ids) for ids in self.wanted)
+            text = (
+                f"{len(never)} of {len(every)} reference ids were retrieved for no sample; "
+                f"{concerned} of {len(self.wanted)} samples have such labels"
+            )
+        yield f"{text}; {self._way(never)}"
+
+    def _way(self, never: Iterable[str]) -> str:
+        """Say what would make them match, with two examples."""
+        ids, retrieved = list(never), sorted(self.retrieved)
+        for how, of_label, of_found in _WAYS:
+            known = {form: id_ for id_ in retrieved for form in of_found(id_)}
+            pairs = [(id_, known[form]) for id_ in ids for form in of_label(id_) if form in known]
+            if len({found for _, found in pairs}) >= max(_SHOWN, _MATCHED * len(ids)):
+                shown = [f"{clean(one, TEXT)} and {clean(other, TEXT)}" for one, other in pairs[:_SHOWN]]
+                return f"{how} they would match: {', '.join(shown)}"
+        return "no cut, case or form of a number would match them: are these labels of this index?"
+
+
+def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str], bool]:
+    """Return what two runs say about the index they were made over, a sentence each, and whether ids can be compared.
+
+    They cannot where hardly any retrieved id is in both runs, and where the labels of one run meet none of its ids.
+    """
+    one, other = _texts_of(first), _texts_of(second)
+    least, shared = min(len(one), len(other)), [id_ for id_ in one if id_ in other]
+    labels = [labels_of(first), labels_of(second)]
+    said = [{*run.never()} if all(one.wanted for one in labels) else set() for run in labels]
+    notes = [f"first run only: {text}" for text in said[0] - said[1]]
+    notes += [f"second run only: {text}" for text in said[1] - said[0]]
+    if least >= _IDS and len(shared) < _SHARED * least:
+        both = f"of {least} retrieved ids {len(shared)} are in both runs"
+        notes.append(f"another index, or other ids: {both}; what id metrics lost may be no loss")
+    comparable = not notes
+    changed = [id_ for id_ in shared if one[id_] and other[id_] and one[id_].isdisjoint(other[id_])]
+    if changed:
+        shown = ", ".join(clean(id_, TEXT) for id_ in changed[:_SHOWN])
+        notes.append(f"another text under {len(changed)} of {len(shared)} ids of both runs: {shown}")
+    return notes, comparable
+
+
+def labels_of(rows: Iterable[Row]) -> Labels:
+    """Return the ids and labels of a run's rows."""
+    labels = Labels()
+    for row in rows:
+        labels.add(row.sample or Sample())
+    return labels
+
+
+def _texts_of(rows: Iterable[Row]) -> dict[str, set[str]]:
+    """Return the hashes of the texts that were retrieved under each id; none where ids and texts are no pairs."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        ids = (row.sample and row.sample.retrieved_context_ids) or ()
+        hashes = (record_of(row) or {}).get("context_hashes") or ()
+        for place, id_ in enumerate(() if in_spans(ids) else ids):
+            texts = found.setdefault(id_, set())
+            texts.update(hashes[place : place + 1] if len(hashes) == len(ids) else ())
+    return found
