@@ -20,6 +20,7 @@ from ctxmetrics.cli._terminal import (
 from ctxmetrics.cli.cache import cache_app
 from ctxmetrics.cli.compare import compare
 from ctxmetrics.cli.doctor import doctor, estimate
+from ctxmetrics.cli.inspect import inspect
 from ctxmetrics.cli.judges import agree, check_judge
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
@@ -37,6 +38,7 @@ app: typer.Typer = typer.Typer(
 )
 for command in (
     demo,
+    inspect,
     score,
     compare,
     parity,

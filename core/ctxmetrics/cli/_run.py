@@ -213,7 +213,7 @@ def metrics_fitting(
     if not fitting:
         raise ParameterError(
             "no metric fits: the samples need retrieved_contexts with reference, reference_facts, response or "
-            f"reference_contexts, or retrieved_context_ids with reference_context_ids.{_unmapped(samples, unread)}"
+            f"reference_contexts, or retrieved_context_ids with reference_context_ids.{to_map(samples, unread)}"
         )
     return fitting
 
@@ -251,12 +251,15 @@ def _suggestion(name: str) -> str:
     return f"Did you mean {own!r}{f' {how}' if how else ''}? "
 
 
-def _unmapped(samples: Sequence[Sample], unread: Sequence[str]) -> str:
+def to_map(samples: Sequence[Sample], unread: Sequence[str]) -> str:
     """Return what to do where no metric fits: which columns may hold what is missing. Only lists are named."""
     carried = dict.fromkeys(key[:60] for sample in samples for key in sample.metadata)
     if any(sample.retrieved_contexts is not None for sample in samples):
         there = f" Columns that are no field: {', '.join(list(carried)[:12])}." if carried else ""
-        return f" Say which column holds the expected answer: --map COLUMN=reference.{there}"
+        return (
+            " Say which column holds the expected answer: --map COLUMN=reference, or give a second file that does: "
+            f"--references FILE.{there}"
+        )
     if not unread:
         return (
             " No column that is left holds a list of texts or documents, so the file seems to hold no retrieved texts. "

@@ -94,15 +94,18 @@ def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
         delimiter = max(heads, key=lambda mark: len(heads[mark]))
         # As pandas calls the index that it wrote.
         names = [name or f"Unnamed: {number}" for number, name in enumerate(heads[delimiter])]
-        if name := doubled(names):
-            raise InputFileError(f"{file}, line 1: two columns are named {name!r}. Rename one of them.")
-        reader = csv.DictReader(text, names, delimiter=delimiter, strict=True)
+        reader = csv.reader(text, delimiter=delimiter, strict=True)
         try:
-            for row in reader:
+            for cells in filter(None, reader):
                 where = f"line {reader.line_num + 1}"
-                if None in row or None in row.values():
+                row = dict(zip(names, cells, strict=False))
+                if len(cells) != len(names):
                     raise InputFileError(
                         f"{file}, {where}: the row has not as many cells as the header. Quote cells with commas."
+                    )
+                if len(row) < len(names) and [row[name] for name in names] != cells:
+                    raise InputFileError(
+                        f"{file}, line 1: two columns are named {doubled(names)!r}, and differ in {where}. Rename one."
                     )
                 yield where, {key: value for key, value in row.items() if value != ""}
         except csv.Error as error:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ctxmetrics.errors import AmbiguousFieldError, ParameterError
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, paths_of, rest_of
-from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, nearest
+from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, TEXTS_OF, nearest
 
 # The schema that is found out.
 AUTO = "auto"
@@ -19,6 +19,8 @@ AUTO = "auto"
 PEEKED = 100
 # Names that mean a field only beside the others of their system.
 _NEVER_ALONE = frozenset({"value", "context"})
+# Names that say too little to be a second column for a field.
+_VAGUE = frozenset({"data", "prompt"})
 _SHOWN_NAMES = 12
 # The names of texts in all schemas.
 TEXT_NAMES: frozenset[str] = frozenset(
@@ -178,21 +180,32 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     fitting, spots, rest = chosen
     fields_of = {path: meant for meant, path in spots.items()}
     written_as = {new: old for old, new in reading.renamed.items()}
-    for meant, path in (spot for _, differing, _ in others for spot in differing.items()):
-        if fields_of.get(path, meant) != meant:
-            column = written_as.get(path, path)
-            raise AmbiguousFieldError(
-                f"Column '{column}' may be {fields_of[path]} or {meant}. Write --map {column}={fields_of[path]} or "
-                f"--map {column}={meant} (in Python columns={{'{column}': '{meant}'}}), or name the schema."
-            )
+    unsure = [
+        tuple(f"{written_as.get(path, path)}={name}" for name in (fields_of[path], meant))
+        for _, differing, _ in others
+        for meant, path in differing.items()
+        if fields_of.get(path, meant) != meant
+    ]
     more = dict(fitting.columns)
-    taken = {*spots, *more.values()}
-    for key in (key for key in rest if key not in more):
+    taken = {**spots, **{meant: column for column, meant in more.items()}}
+    for key in (key for key in rest if key not in {*more, *_NEVER_ALONE}):
         meanings = _meanings().get(key, frozenset())
-        if len(meanings) == 1 and key not in _NEVER_ALONE and not meanings <= taken:
+        if len(meanings) == 1 and not meanings <= taken.keys():
             more[key] = next(iter(meanings))
-            taken |= meanings
-    return replace(fitting, columns=more)
+            taken[more[key]] = key
+            continue
+        for meant in meanings & taken.keys() - {*fitting.columns.values()} if key not in _VAGUE else ():
+            if _is_another(meant, rest[key], look_up(opened, taken[meant])):
+                columns = (written_as.get(column, column) for column in (taken[meant], key))
+                unsure.append(tuple(f"{column}={meant}" for column in columns))
+    return replace(fitting, columns=more, unsure=tuple(unsure))
+
+
+def _is_another(meant: str, value: Any, read: Any) -> bool:
+    """Whether a value may be a field's, and differs from the one that is read."""
+    if value == read or isinstance(value, str) or isinstance(read, str):
+        return value != read and isinstance(value, str) == isinstance(read, str)
+    return isinstance(value, list) and any(_passages_in({meant: value})) == (meant not in TEXTS_OF)
 
 
 def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:

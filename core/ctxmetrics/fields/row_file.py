@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError
+from ctxmetrics.fields.cells import object_in
 from ctxmetrics.fields.documents import look_up
 from ctxmetrics.fields.formats import (
     Payload,
@@ -31,6 +32,7 @@ from ctxmetrics.fields.joining import Partners
 from ctxmetrics.fields.rankings import beir_rows, is_beir, is_ranking, ranking_rows, rankings_in, rows_of
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
+from ctxmetrics.fields.traces import holds_spans, trace_rows
 
 _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
     ".parquet": arrow_rows,
@@ -74,11 +76,14 @@ class RowFile(Iterator[T], Generic[T]):
         self._schema = schema
         self._columns = dict(columns or {})
         shared = {column: name for column, name in self._columns.items() if name != "metadata"}
-        self._gold = None if references is None else _Gold(_placed_values, references, AUTO, shared)
+        self.references: RowFile[Any] | None = (
+            None if references is None else _Gold(_placed_values, references, AUTO, shared)
+        )
         self._on = on
+        self._first: list[dict[str, Any]] = []
         self._named: set[str] = set()
         self._place = "the first row"
-        self._rows = self._placed()
+        self._rows = trace_rows(self._placed())
         self._made = self._read()
 
     def __next__(self) -> T:
@@ -116,8 +121,10 @@ class RowFile(Iterator[T], Generic[T]):
         if not first:
             raise InputFileError(f"{self.path}: the file is empty. It should hold one sample a line.")
         self._rows = chain(first, self._rows)
-        rows = [fields for _, fields in first if isinstance(fields, dict)]
-        elsewhere = self._columns if self.expected else self._gold.reading.columns if self._gold else ()
+        rows = self._first = [fields for _, fields in first if isinstance(fields, dict)]
+        elsewhere = (
+            self._columns if self.expected else self.references.reading.columns if self.references else ()
+        )
         columns = {
             column: name
             for column, name in self._columns.items()
@@ -132,9 +139,19 @@ class RowFile(Iterator[T], Generic[T]):
         self._named.update(reading.others)
         return reading
 
+    @property
+    def mapping(self) -> Mapping[str, str]:
+        """Where each field stands; see `Reading`."""
+        return self.reading.mapping
+
+    def first_value(self, path: str) -> Any:
+        """Return the first value at a path of the first rows, or None."""
+        opened = ({key: object_in(value) for key, value in row.items()} for row in self._first)
+        return next((value for row in opened if (value := look_up(row, path)) is not None), None)
+
     def _read(self) -> Iterator[T]:
         reading = self.reading
-        partners = None if self._gold is None else Partners(self._gold, self._on)
+        partners = None if self.references is None else Partners(self.references, self._on)
         for place, fields in self._rows:
             self._place = place
             if not isinstance(fields, dict):
@@ -173,7 +190,7 @@ class RowFile(Iterator[T], Generic[T]):
             if rankings := rankings_in(data):
                 yield from rows_of(rankings, expected=self.expected)
                 return
-            rows, found = rows_in(data, self.path)
+            rows, found = ([data], "") if holds_spans(data) else rows_in(data, self.path)
             if found:
                 self._tell(f"the samples are those in '{found}'")
             yield from ((f"sample {number}", item) for number, item in enumerate(rows, 1))

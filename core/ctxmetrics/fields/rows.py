@@ -36,6 +36,7 @@ class Reading:
         unread: Columns and paths with lists of texts or documents that are no field.
         written: Whether lists and objects may stand as text, as files have them.
         others: Names in the first rows that no schema knows; a nested one as its path.
+        unsure: What is not known for sure: each as the ``COLUMN=FIELD`` of which one is right. No row is read then.
         notes: What a user must know: what was decided, and which columns are in the metadata.
     """
 
@@ -48,6 +49,7 @@ class Reading:
     unread: tuple[str, ...] = ()
     written: bool = False
     others: tuple[str, ...] = ()
+    unsure: tuple[tuple[str, ...], ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -81,6 +83,12 @@ class Reading:
         name = next((value for _, value in spots["id"]), None)
         who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
         self._check_names(raw, opened, spots, who)
+        if self.unsure:
+            options = " or ".join(f"--map {shlex.quote(option)}" for option in self.unsure[0])
+            raise AmbiguousFieldError(
+                f"{who}: it is not known what is meant: {options} (in Python columns=). ctxmetrics inspect FILE shows all "
+                "columns."
+            )
         values = self._values(raw, spots, who)
         self._read_lists(values, who)
         if isinstance(reference := values.get("reference"), list):
@@ -102,6 +110,8 @@ class Reading:
     def column_of(self, name: str, columns: Collection[str]) -> str | None:
         """Return the column in which a field stands; None where none has it, several have, or one is nested."""
         given = [column for column, meant in self.columns.items() if meant == name]
+        if self.unsure:
+            return None
         if given:
             return given[0] if len(given) == 1 and given[0] in columns else None
         there = {
@@ -165,7 +175,8 @@ class Reading:
                 value = raw[path] if name in TEXTS and isinstance(raw.get(path), str) else found
                 if values.setdefault(name, value) != value:
                     raise SampleError(
-                        f"{who}: both '{places[0][0]}' and '{path}' are given for '{name}'. Keep one of them."
+                        f"{who}: both '{places[0][0]}' and '{path}' are given for '{name}'. Keep one of them, "
+                        f"such as with --map {shlex.quote(path)}=metadata; ctxmetrics inspect FILE shows both."
                     )
         return values
 

@@ -1,0 +1,104 @@
+"""``ctxmetrics inspect``: what a file holds, before anything is scored."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import typer
+
+from ctxmetrics.cli._options import Input
+from ctxmetrics.cli._terminal import BAD_INPUT, collected_warnings, message, print_result
+from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics.fields import OPTIONS, TEXTS_OF, RowFile
+from ctxmetrics.samples import Sample
+
+_SHOWN = 60
+
+
+def inspect(source: Input) -> None:
+    """Show what each field of a file is read from, which metrics can run, and the --map line where that is unsure."""
+    from ctxmetrics.cli._run import sample_file, samples_of
+
+    file, given = sample_file(source), [*(source.columns or ())]
+    with collected_warnings() as notes:
+        while (doubts := _doubts(file)) and sys.stdin.isatty() and sys.stdout.isatty():
+            given.append(_chosen(file, doubts[0]))
+            file = sample_file(replace(source, columns=given))
+        for one in filter(None, (file, file.references)):
+            print_result("\n".join(_lines(one)))
+        notes.clear()  # they say the same
+    samples, problem = list[Sample](), ""
+    try:
+        samples = samples_of(file)
+        print_result("\n".join(_metrics(file, samples)))
+    except CtxMetricsError as error:
+        problem = str(error)
+    both = "" if source.references is None else f" --references {shlex.quote(str(source.references))}"
+    for option in doubts[0] if doubts else ("",):
+        line = "".join(f" --map {shlex.quote(one)}" for one in filter(None, (*given, option)))
+        print_result(f"score it with: ctxmetrics score {shlex.quote(str(source.file))}{both}{line}")
+    if problem and not doubts:
+        message(problem)
+        raise typer.Exit(BAD_INPUT)
+
+
+def _doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
+    """Return what is unsure, each as the options of which one is right; a list of texts may be what was retrieved."""
+    reading = file.reading
+    if reading.unsure or not reading.unread or {*TEXTS_OF, *TEXTS_OF.values()} & reading.mapping.keys():
+        return reading.unsure
+    return [[f"{path}=retrieved_contexts" for path in reading.unread]]
+
+
+def _chosen(file: RowFile[Sample], options: Sequence[str]) -> str:
+    """Ask which of several options is right; where none is, the first column is carried along."""
+    columns = [option.rpartition("=")[0] for option in options]
+    for number, (option, column) in enumerate(zip(options, columns, strict=True), 1):
+        print_result(f"{number}: {option}  {_shown(file.first_value(column))}")
+    number = typer.prompt("Which one is right? 0: none", type=int)
+    return [f"{columns[0]}=metadata", *options][number if 0 < number <= len(options) else 0]
+
+
+def _lines(file: RowFile[Any]) -> Iterator[str]:
+    """Yield what each field is read from, with its first value, and what is no field."""
+    reading = file.reading
+    yield f"{file.path} (schema {reading.name})"
+    width = max(map(len, reading.mapping.values()), default=0)
+    for name, path in reading.mapping.items():
+        yield f"  {name:<22} {path:<{width}}  {_shown(file.first_value(path))}"
+    if reading.others:
+        yield f"carried along as metadata: {', '.join(reading.others)}"
+
+
+def _metrics(file: RowFile[Sample], samples: Sequence[Sample]) -> Iterator[str]:
+    """Yield how many samples are distinct, the metrics that can run, and what none of them reads."""
+    from ctxmetrics.cli._run import to_map
+    from ctxmetrics.metrics import METRICS
+
+    contents = {tuple(getattr(sample, name) for name in OPTIONS) for sample in samples}
+    fitting = [
+        kind
+        for kind in METRICS.values()
+        if any(all(getattr(one, name) is not None for name in kind.requires) for one in samples)
+    ]
+    read = {name for kind in fitting for name in (*kind.requires, *kind.uses)}
+    unused = [name for name in file.mapping if name in OPTIONS and name not in read]
+    yield f"{len(samples)} samples, {len(contents)} distinct"
+    yield (
+        f"metrics that can run: {', '.join(kind.base_name for kind in fitting)}"
+        if fitting
+        else (f"no metric can run.{to_map(samples, file.reading.unread)}")
+    )
+    if unused:
+        yield f"no metric can use: {', '.join(unused)}"
+
+
+def _shown(value: Any) -> str:
+    """Return a value in a few words."""
+    if isinstance(value, (list, tuple)):
+        return f"{len(value)} items, the first: {_shown(value[0])}" if value else "no items"
+    return repr(value)[:_SHOWN]
