@@ -1,7 +1,7 @@
 """Files that people have, as the real libraries write them: what is read is right, and so is what an error says to write.
 
-Libraries that are not installed here (LlamaIndex 0.14.25, Haystack 3.4.0) were run once; what they wrote stands below.
-Langfuse, Phoenix and promptfoo write the shapes of their documentation.
+What cannot be installed here was run once: the files are in ``exports/``, with the script that made them. Shapes of the
+documentation (Langfuse's tables, a promptfoo provider with metadata) are said to be such.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import csv
 import json
 import re
 import shlex
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,8 +22,7 @@ from support.command import run_command
 from support.exports import ANSWER, CONTEXTS, DOCUMENTS, EXPECTED, QUESTION, REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
 
 def in_json(path: Path, data: Any) -> Path:
@@ -179,7 +180,11 @@ def spans_of(attributes: dict[str, Any], folder: Path) -> Path:
 def otel_span(folder: Path) -> Path:
     documents = [{"id": str(n), "content": text} for n, text in enumerate(CONTEXTS)]
     return spans_of(
-        {"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.documents": json.dumps(documents)},
+        {
+            "gen_ai.operation.name": "retrieval",
+            "gen_ai.retrieval.query.text": QUESTION,
+            "gen_ai.retrieval.documents": json.dumps(documents),
+        },
         folder,
     )
 
@@ -189,22 +194,68 @@ def openinference_span(folder: Path) -> Path:
     return spans_of({"openinference.span.kind": "RETRIEVER", "input.value": QUESTION, **flat}, folder)
 
 
-def llamaindex_response(folder: Path) -> Path:
-    nodes = [
-        {
-            "node": {"id_": f"n{n}", "embedding": None, "metadata": {}, "relationships": {}, "text": text, "class_name": "TextNode"},
-            "score": 0.5, "class_name": "NodeWithScore",
-        }
+def export(name: str) -> Callable[[Path], Path]:
+    """A file that a library wrote: see ``exports/make.py``."""
+
+    def write(folder: Path) -> Path:
+        return Path(shutil.copy(Path(__file__).parent / "exports" / name, folder))
+
+    write.__name__ = name
+    return write
+
+
+def traced(run: Any) -> Iterator[dict[str, Any]]:
+    yield run.model_dump()
+    for child in run.child_runs:
+        yield from traced(child)
+
+
+def langsmith_runs() -> list[dict[str, Any]]:
+    """All runs of a trace. A retriever's run is below the chain's, whose own output holds the answer alone."""
+    retrieval_qa()
+    from langchain_classic.chains import create_retrieval_chain
+    from langchain_core.runnables import RunnableLambda
+    from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
+
+    collector = RunCollectorCallbackHandler()
+    chain = create_retrieval_chain(retriever(), RunnableLambda(lambda _: ANSWER)).pick("answer")
+    chain.invoke({"input": QUESTION}, config={"callbacks": [collector]})
+    root, *below = traced(collector.traced_runs[0])
+    return [{**root, "reference_outputs": {"answer": REFERENCE}}, *below]
+
+
+def langsmith_list(folder: Path) -> Path:
+    path = folder / "runs.jsonl"
+    path.write_text("".join(json.dumps(run, default=str) + "\n" for run in langsmith_runs()))
+    return path
+
+
+def langsmith_tree(folder: Path) -> Path:
+    root, *below = langsmith_runs()
+    return in_json(folder / "tree.json", {**root, "child_runs": below})
+
+
+def llamaindex_nodes() -> list[Any]:
+    schema = pytest.importorskip("llama_index.core.schema")
+    return [
+        schema.NodeWithScore(node=schema.TextNode(text=text, id_=f"n{n}"), score=0.5)
         for n, text in enumerate(CONTEXTS)
-    ]  # fmt: skip
-    row = {
-        "query": QUESTION,
-        "response": ANSWER,
-        "source_nodes": nodes,
-        "reference": REFERENCE,
-        "metadata": {"n0": {}},
-    }
-    return in_json(folder / "response.json", [row])
+    ]
+
+
+def llamaindex_response(folder: Path) -> Path:
+    nodes = llamaindex_nodes()
+    from llama_index.core.base.response.schema import Response
+
+    response = Response(response=ANSWER, source_nodes=nodes, metadata={"n0": {}})
+    held = {**vars(response), "source_nodes": [node.to_dict() for node in response.source_nodes]}
+    return in_json(folder / "response.json", [{"query": QUESTION, "reference": REFERENCE, **held}])
+
+
+def llamaindex_printed(folder: Path) -> Path:
+    """Nodes as ``json.dumps(.., default=str)`` writes them: their texts are cut off."""
+    row = {"query": QUESTION, "response": ANSWER, "source_nodes": llamaindex_nodes()}
+    return in_json(folder / "response.json", [{**row, "reference": REFERENCE}])
 
 
 def llamaindex_without_nodes(folder: Path) -> Path:
@@ -213,28 +264,68 @@ def llamaindex_without_nodes(folder: Path) -> Path:
     )
 
 
-def haystack_documents() -> list[dict[str, Any]]:
-    return [
-        {
-            "id": f"d{n}",
-            "content": text,
-            "blob": None,
-            "score": 0.5,
-            "embedding": None,
-            "sparse_embedding": None,
-        }
-        for n, text in enumerate(CONTEXTS)
-    ]
+def haystack_result(*parts: str) -> dict[str, Any]:
+    haystack = pytest.importorskip("haystack")
+    from haystack.components.builders import AnswerBuilder
+
+    documents = [haystack.Document(content=text) for text in CONTEXTS]
+
+    @haystack.component
+    class Search:
+        @haystack.component.output_types(documents=list[haystack.Document])
+        def run(self, query: str) -> dict[str, Any]:
+            return {"documents": documents}
+
+    pipeline = haystack.Pipeline()
+    pipeline.add_component("retriever", Search())
+    pipeline.add_component("answer_builder", AnswerBuilder())
+    pipeline.connect("retriever.documents", "answer_builder.documents")
+    asked = {"retriever": {"query": QUESTION}, "answer_builder": {"query": QUESTION, "replies": [ANSWER]}}
+    found = pipeline.run(asked, include_outputs_from={"retriever"})
+    return {part: found[part] for part in parts}
+
+
+def in_json_by_to_dict(path: Path, data: Any) -> Path:
+    path.write_text(json.dumps(data, default=lambda item: item.to_dict()), encoding="utf-8")
+    return path
 
 
 def haystack_pipeline(folder: Path) -> Path:
-    answer = {"data": ANSWER, "query": QUESTION, "documents": haystack_documents(), "meta": {}}
-    found = {"retriever": {"documents": haystack_documents()}, "answer_builder": {"answers": [answer]}}
-    return in_json(folder / "pipeline.json", found)
+    return in_json_by_to_dict(folder / "pipeline.json", haystack_result("retriever", "answer_builder"))
 
 
 def haystack_retriever(folder: Path) -> Path:
-    return in_json(folder / "pipeline.json", [{"retriever": {"documents": haystack_documents()}}])
+    return in_json_by_to_dict(folder / "pipeline.json", [haystack_result("retriever")])
+
+
+def ragas_dataset(kind: str) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        ragas = pytest.importorskip("ragas")
+        sample = ragas.SingleTurnSample(
+            user_input=QUESTION, reference=REFERENCE, response=ANSWER, retrieved_contexts=CONTEXTS
+        )
+        data = ragas.EvaluationDataset(samples=[sample])
+        path = folder / f"set.{kind}"
+        if kind == "parquet":
+            data.to_pandas().to_parquet(path)
+        else:
+            getattr(data, f"to_{kind}")(str(path))
+        return path
+
+    write.__name__ = f"ragas_{kind}"
+    return write
+
+
+def hugging_face_dataset(folder: Path) -> Path:
+    datasets = pytest.importorskip("datasets", reason="Hugging Face's datasets is not installed")
+    row = {
+        "question": [QUESTION],
+        "contexts": [CONTEXTS],
+        "answer": [ANSWER],
+        "ground_truth": [REFERENCE],
+    }
+    datasets.Dataset.from_dict(row).save_to_disk(folder / "set")
+    return folder / "set"
 
 
 def langfuse_trace(folder: Path) -> Path:
@@ -272,6 +363,7 @@ def promptfoo_metadata(folder: Path) -> Path:
     )
 
 
+UTILIZATION = {"context_utilization": EXPECTED["context_utilization"]}
 # Read without any option: the file, and what it gives by hand (see `support.exports`).
 READ: list[tuple[Callable[[Path], Path], dict[str, float]]] = [
     (langchain_dumps, EXPECTED),
@@ -279,26 +371,43 @@ READ: list[tuple[Callable[[Path], Path], dict[str, float]]] = [
     (langchain_pandas, EXPECTED),
     (langchain_retrieval_chain, EXPECTED),
     (langsmith_run, EXPECTED),
+    (langsmith_list, EXPECTED),
+    (langsmith_tree, EXPECTED),
     (deepeval_csv, EXPECTED),
     (deepeval_json_lines, EXPECTED),
+    (ragas_dataset("csv"), EXPECTED),
+    (ragas_dataset("jsonl"), EXPECTED),
+    (ragas_dataset("parquet"), EXPECTED),
+    (hugging_face_dataset, EXPECTED),
     (llamaindex_response, EXPECTED),
-    (haystack_pipeline, {"context_utilization": 0.5}),  # it holds no reference
+    (export("promptfoo.json"), EXPECTED),
+    # They hold no reference.
+    (haystack_pipeline, UTILIZATION),
+    (export("openinference_langchain.json"), UTILIZATION),
+    (export("phoenix_spans.csv"), UTILIZATION),
+    (export("phoenix_spans.json"), UTILIZATION),
+    (export("langfuse_observations.json"), UTILIZATION),
+    # Its model answers "text text text ..".
+    (export("openinference_llama_index.jsonl"), {"context_utilization": 0.0}),
     # What was retrieved is no answer.
     (langfuse_retriever, {name: EXPECTED[name] for name in ("context_recall", "context_precision")}),
 ]
 # Refused; the option that the error names reads the retrieved texts.
 HINTED: list[tuple[Callable[[Path], Path], str]] = [
-    (otel_span, "attributes.gen_ai.retrieval.documents=retrieved_contexts"),
     (haystack_retriever, "retriever.documents=retrieved_contexts"),
     (langfuse_trace, "metadata.documents=retrieved_contexts"),
     (promptfoo_metadata, "response.metadata.context=retrieved_contexts"),
+]
+# Refused, since nothing says what is expected; scored with a second file that does.
+WITH_REFERENCES: list[Callable[[Path], Path]] = [
+    otel_span,
+    openinference_span,
 ]
 # Refused; no column holds lists of texts, and none is named.
 SILENT: list[Callable[[Path], Path]] = [
     langchain_without_sources,
     ragas_test_set,
     deepeval_goldens,
-    openinference_span,
     llamaindex_without_nodes,
     phoenix_qa,
 ]
@@ -316,7 +425,40 @@ def test_a_file_of_a_library_is_read(
     done = run_command("score", path := write(tmp_path))
     assert (done.returncode, means_of(done.stdout)) == (0, expected), done.stderr
     (sample,) = read_samples(path)
-    assert sample.retrieved_contexts == tuple(CONTEXTS)
+    assert (sample.retrieved_contexts, sample.user_input) == (tuple(CONTEXTS), QUESTION)
+
+
+def test_a_file_of_haystack_3_is_read(tmp_path: Path) -> None:
+    (sample,) = read_samples(export("haystack.json")(tmp_path))
+    assert (sample.user_input, sample.response) == (QUESTION, ANSWER)
+    assert sample.retrieved_contexts == tuple(reversed(CONTEXTS))  # it ranks by words
+
+
+def test_there_are_as_many_files_as_promised() -> None:
+    assert (
+        len(READ) + len(HINTED) + len(WITH_REFERENCES) + len(SILENT) >= 24 + 3
+    )  # some are of one library
+
+
+@pytest.mark.parametrize("write", WITH_REFERENCES)
+def test_what_has_no_reference_is_scored_with_a_second_file(
+    write: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    path = write(tmp_path)
+    done = run_command("score", path)
+    assert (done.returncode, "--references FILE" in done.stderr) == (2, True), done.stderr
+    gold = in_json(tmp_path / "gold.json", [{"question": QUESTION, "answer": REFERENCE}])
+    done = run_command("score", path, "--references", gold)
+    assert (done.returncode, means_of(done.stdout)) == (
+        0,
+        {name: EXPECTED[name] for name in ("context_recall", "context_precision")},
+    ), done.stderr
+
+
+def test_nodes_that_were_printed_are_refused(tmp_path: Path) -> None:
+    done = run_command("score", llamaindex_printed(tmp_path))
+    assert done.returncode == 2
+    assert "item 1 is a node that was printed, and may be cut off. Write node.to_dict()" in done.stderr
 
 
 @pytest.mark.parametrize(("write", "option"), HINTED, ids=lambda item: getattr(item, "__name__", ""))
@@ -359,7 +501,7 @@ def test_where_the_answer_is_missing_no_column_is_chosen(tmp_path: Path) -> None
         "comment": "A long comment on the sample.",
     }
     done = run_command("score", in_json(tmp_path / "s.json", [row]))
-    assert "--map COLUMN=reference. Columns that are no field: gold, comment." in done.stderr
+    assert "--references FILE. Columns that are no field: gold, comment." in done.stderr
 
 
 def test_a_nested_value_is_named_by_its_path(tmp_path: Path) -> None:

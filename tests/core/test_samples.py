@@ -339,7 +339,7 @@ def test_a_schema_is_found_out() -> None:
         assert sample.retrieved_contexts == ("c",), schema
         assert not sample.metadata or schema == "promptfoo", schema
     with pytest.raises(
-        AmbiguousFieldError, match="Write --map context=reference_contexts or --map context=retr"
+        AmbiguousFieldError, match="--map context=reference_contexts or --map context=retr"
     ):
         Sample.from_dict({"input": "q", "expected_output": "r", "context": ["c"]}, "auto")
 

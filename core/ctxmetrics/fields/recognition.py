@@ -92,7 +92,9 @@ def recognise(
         mapping={name: path for name, path in mapping.items() if path},
         others=tuple(reading.others_in(rest_of(opened, paths_of(spots)))),
         unread=tuple(
-            _passages_in(rest_of(opened, {found[name][0] for name in OPTIONS if name in found}))
+            _passages_in(
+                rest_of(opened, {*given, *(found[name][0] for name in OPTIONS if name in found)})
+            )
         ),
     )
     return replace(reading, notes=tuple(_notes(reading, opened, found)))

@@ -17,6 +17,8 @@ from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up, relevant, text_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, TEXTS_OF, Schema, nearest
 
+# How LlamaIndex prints a node: the text after so many characters is left out.
+_PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
 # Letters of a name, and in how many letters a name of at least that length may differ from a field's.
 _CLOSE = ((8, 2), (5, 1))
 
@@ -195,6 +197,12 @@ class Reading:
                         f"{who}: field '{texts}' is a list that is written as a text. Read it with json.loads first."
                     )
                 values[texts] = listed(values[texts])
+            for number, item in enumerate(values.get(texts) or (), 1):
+                if isinstance(item, str) and _PRINTED_NODE.match(item):
+                    raise SampleError(
+                        f"{who}: field '{texts}', item {number} is a node that was printed, and may be cut off. Write "
+                        "node.to_dict() of each."
+                    )
             if ids not in values and (
                 found := ids_of(
                     relevant(ids, listed(values.get(texts))), self.schema.id_keys, spans=spans

@@ -495,10 +495,10 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
             reference_context_ids="expected_ids",
         ),
         "haystack": _words(
-            user_input="question query",
-            response="answer data",
+            user_input="question query init_parameters.query",
+            response="answer data init_parameters.data",
             reference="ground_truth_answer",
-            retrieved_contexts="contexts retrieved_documents documents",
+            retrieved_contexts="contexts retrieved_documents documents init_parameters.documents",
             reference_contexts="ground_truth_documents",
         ),
         "giskard": _words(

@@ -54,7 +54,8 @@ def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     for place, row in chain(first, rows):
         trace = str(first_of(row, _TRACE) or place)
         traces.setdefault(trace, []).extend((place, span) for span in _tree(row))
-    yield from map(_of_trace, traces.values())
+    retrieved = any(_retrieves(span) for spans in traces.values() for _, span in spans)
+    yield from map(_of_trace if retrieved else _root_of, traces.values())
 
 
 def holds_spans(row: Any) -> bool:
@@ -74,28 +75,33 @@ def _tree(row: Any) -> Iterator[Any]:
         yield from _tree(child)
 
 
+def _root_of(spans: list[tuple[str, Any]]) -> tuple[str, Any]:
+    """Return the span that is below no other, with its place."""
+    named = {str(first_of(span, _SPAN)) for _, span in spans}
+    return next((one for one in spans if str(first_of(one[1], _PARENT)) not in named), spans[0])
+
+
 def _of_trace(spans: list[tuple[str, Any]]) -> tuple[str, Any]:
-    """Return the row of a trace: its first span with what its retrievers found; without a retriever, that span."""
+    """Return the row of a trace: its first span, with what its retrievers found; without any, what that span holds."""
     named = {str(first_of(span, _SPAN)): span for _, span in spans}
     above = {name: str(first_of(span, _PARENT)) for name, span in named.items()}
-    place, root = next((one for one in spans if str(first_of(one[1], _PARENT)) not in named), spans[0])
-    found = [
+    place, root = _root_of(spans)
+    retrievers = [
         span
         for name, span in named.items()
         if _retrieves(span) and not any(_retrieves(named.get(up)) for up in _path(name, above))
-    ]
-    if not found:
-        return place, root
-    found.sort(key=lambda span: str(first_of(span, _BEGUN)))
+    ] or [root]
+    retrievers.sort(key=lambda span: str(first_of(span, _BEGUN)))
+    found = [_documents(span) for span in retrievers]
     sides = {side: look_up(root, side) for side in ("inputs", "outputs", "input", "output", "metadata")}
     kept = {side: value for side, value in sides.items() if hasattr(value, "items")}
     carried = kept.pop("metadata", {})
     rest = rest_of(root, {*_ASKED, *_GIVEN, *_FOUND, *_BELOW, *_EXPECTED, *sides})
     row = {
         "id": first_of(root, (*_TRACE, *_SPAN)),
-        "user_input": _text(root, _ASKED, _QUESTIONS) or _text(found[0], _ASKED, _QUESTIONS),
+        "user_input": _text(root, _ASKED, _QUESTIONS) or _text(retrievers[0], _ASKED, _QUESTIONS),
         "response": None if _retrieves(root) else _text(root, _GIVEN, _ANSWERS),
-        "retrieved_contexts": [document for span in found for document in _documents(span)],
+        "retrieved_contexts": None if None in found else [*chain.from_iterable(filter(None, found))],
         **{key: look_up(root, key) for key in _EXPECTED},
         "metadata": {**rest, **kept, **carried},
     }
@@ -109,20 +115,18 @@ def _path(name: str, above: Mapping[str, str]) -> Iterator[str]:
         yield name
 
 
-def _documents(span: Any) -> list[Any]:
-    """Return what a retriever found: a list, or attributes that stand by themselves."""
+def _documents(span: Any) -> list[Any] | None:
+    """Return what a retriever found: attributes that stand by themselves, or a list; None where it does not say."""
     held = {key: object_in(value) for key, value in span.items()}
-    listed = (
-        list_in(value) if is_list_text(value) else value
-        for path in _FOUND
-        if (value := look_up(held, path))
-    )
     numbered: dict[int, dict[str, Any]] = {}
     for key, value in chain(held.items(), getattr(held.get("attributes"), "items", list)()):
         if match := _NUMBERED.fullmatch(str(key)):
             numbered.setdefault(int(match[1]), {})[match[2]] = value
+    values = (look_up(held, path) for path in _FOUND)
+    lists = (list_in(value) if is_list_text(value) else value for value in values)
     in_order = [numbered[number] for number in sorted(numbered)]
-    return in_order or next((value for value in listed if isinstance(value, list)), [])
+    in_lists = [value for value in lists if isinstance(value, list)]
+    return in_order or (in_lists[0] if in_lists else None)
 
 
 def _text(span: Any, paths: tuple[str, ...], keys: tuple[str, ...]) -> str | None:

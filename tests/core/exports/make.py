@@ -56,7 +56,10 @@ class NodeRetriever(LlamaRetriever):
     """Finds both contexts."""
 
     def _retrieve(self, query_bundle):
-        return [NodeWithScore(node=TextNode(text=text, id_=f"n{n}"), score=0.5) for n, text in enumerate(CONTEXTS)]
+        return [
+            NodeWithScore(node=TextNode(text=text, id_=f"n{n}"), score=0.5)
+            for n, text in enumerate(CONTEXTS)
+        ]
 
 
 def spans_of(instrumentor, run, processors=()):
@@ -80,7 +83,9 @@ def ask_llama_index():
 
 def haystack_result():
     store = InMemoryDocumentStore()
-    store.write_documents([HaystackDocument(content=text, meta={"file_path": f"{n}.md"}) for n, text in enumerate(CONTEXTS)])
+    store.write_documents(
+        [HaystackDocument(content=text, meta={"file_path": f"{n}.md"}) for n, text in enumerate(CONTEXTS)]
+    )
     pipeline = Pipeline()
     pipeline.add_component("retriever", InMemoryBM25Retriever(store))
     pipeline.add_component("answer_builder", AnswerBuilder())
@@ -104,12 +109,16 @@ def main(folder: Path) -> None:
     spans = spans_of(LangChainInstrumentor(), ask_langchain, [sent])
     (folder / "openinference_langchain.json").write_text(json.dumps(spans, indent=1))
     spans = spans_of(LlamaIndexInstrumentor(), ask_llama_index)
-    (folder / "openinference_llama_index.jsonl").write_text("".join(json.dumps(span) + "\n" for span in spans))
+    (folder / "openinference_llama_index.jsonl").write_text(
+        "".join(json.dumps(span) + "\n" for span in spans)
+    )
     time.sleep(5)
     frame = Client(base_url=SERVER).spans.get_spans_dataframe()
     frame.to_csv(folder / "phoenix_spans.csv")
     frame.to_json(folder / "phoenix_spans.json", orient="records")
-    (folder / "haystack.json").write_text(json.dumps(haystack_result(), default=lambda one: one.to_dict(), indent=1))
+    (folder / "haystack.json").write_text(
+        json.dumps(haystack_result(), default=lambda one: one.to_dict(), indent=1)
+    )
     rows = [json.loads(one.model_dump_json(by_alias=True)) for one in langfuse_observations()]
     (folder / "langfuse_observations.json").write_text(json.dumps({"data": rows, "meta": {}}, indent=1))
 
