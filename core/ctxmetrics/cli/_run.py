@@ -131,7 +131,7 @@ def _lexical(given: str) -> Judge:
     """Return the embedded judge with parameters such as ``min_coverage=.5``, put apart by commas."""
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
-    names = [one.name for one in fields(LexicalJudge)]
+    names = [one.name for one in fields(LexicalJudge) if one.init]
     try:
         return LexicalJudge(**parsed(f"lexical({given})")[1])
     except (TypeError, ParameterError) as error:

@@ -20,8 +20,15 @@ from ctxmetrics.errors import (
     MissingFieldError,
     ParameterError,
 )
-from ctxmetrics.judges.base import Claims, DecomposingJudge, Judge, Judgement, JudgeRequest
-from ctxmetrics.judges.contract import checked_answer, checked_verdict
+from ctxmetrics.judges.base import (
+    Claims,
+    DecomposingJudge,
+    Judge,
+    Judgement,
+    JudgeRequest,
+    checked_answer,
+    checked_verdict,
+)
 from ctxmetrics.judges.given import instead_of
 from ctxmetrics.metrics.base import NAMED, Metric, Precision, named_choice, not_judged
 from ctxmetrics.samples import Fact, Sample

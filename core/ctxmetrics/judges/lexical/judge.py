@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
@@ -84,7 +84,7 @@ class LexicalJudge:
     min_share: float = 0.08
     min_relative: float = 0.35
     contradiction: Contradicted = "flag"
-    warnings: ClassVar[tuple[str, ...]] = (LABEL,)
+    warnings: tuple[str, ...] = field(default=(LABEL,), init=False, repr=False, compare=False)
     """What it is, and where its measured agreement with people is written."""
 
     def __post_init__(self) -> None:
