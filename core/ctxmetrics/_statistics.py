@@ -16,7 +16,11 @@ _SERIES_FROM = 300
 
 
 def mean_interval(
-    values: Sequence[float], confidence: float = 0.95, *, scale: float = 1.0
+    values: Sequence[float],
+    confidence: float = 0.95,
+    *,
+    scale: float = 1.0,
+    times: Sequence[int] | None = None,
 ) -> tuple[float, float] | None:
     """Interval of the mean of per-sample scores from 0 to ``scale``, inside that range.
 
@@ -30,6 +34,8 @@ def mean_interval(
         values: One score a sample.
         confidence: How often such intervals are to hold the true mean, between 0 and 1.
         scale: The highest possible score.
+        times: How often each value was seen; None: once. Seeing a sample again proves nothing, so n is then Kish's
+            effective number ``sum(times)**2 / sum(times**2)``: where all are seen equally often, that of the values.
 
     Returns:
         The lower and the upper end, or None below two values.
@@ -38,7 +44,7 @@ def mean_interval(
         ParameterError: ``confidence`` or a value is out of range.
 
     Source: E. B. Wilson, JASA 22 (1927) 209; effective sizes with Student's t: E. L. Korn and B. I. Graubard, Survey
-    Methodology 24 (1998) 193. Simulated coverage of this and of the bootstrap: ``benchmarks/intervals.py``.
+    Methodology 24 (1998) 193; L. Kish, Survey Sampling (1965). Simulated coverage of this and of the bootstrap: ``benchmarks/intervals.py``.
 
     >>> low, high = mean_interval([1, 1, 1, 0, 1, 1, 0, 1])  # six of eight
     >>> round(low, 3), round(high, 3)
@@ -48,20 +54,24 @@ def mean_interval(
         raise ParameterError(
             f"mean_interval: confidence={confidence!r} must be between 0 and 1, such as 0.95."
         )
-    n = len(values)
+    weights = times or [1] * len(values)
+    total = sum(weights)
+    n = total**2 / max(1, sum(weight * weight for weight in weights))
     if n < 2:  # noqa: PLR2004 - one value says nothing about the spread
         return None
+    pairs = list(zip(weights, values, strict=True))
     lowest, highest = min(values), max(values)
-    mean = math.fsum(values) / n / scale
+    mean = math.fsum(weight * value for weight, value in pairs) / total / scale
     if not (lowest >= 0 and highest <= scale * (1 + _EQUAL) and math.isfinite(mean)):
         raise ParameterError(f"mean_interval: values must be numbers from 0 to scale={scale:g}.")
     p = min(mean, 1.0)
     tail = (1 + confidence) / 2
     z = NormalDist().inv_cdf(tail)
-    size: float = n
+    size = n
     if highest - lowest > _EQUAL * scale:
-        variance = math.fsum((value / scale - p) ** 2 for value in values) / (n - 1)
-        size = max(size, p * (1 - p) * n / variance * (z / student_quantile(tail, n - 1)) ** 2)
+        spread = math.fsum(weight * (value / scale - p) ** 2 for weight, value in pairs)
+        variance = spread / (total * (n - 1) / n)
+        size = max(size, p * (1 - p) * n / variance * (z / student_quantile(tail, int(n) - 1)) ** 2)
     low, high = wilson(p, size, z)
     return low * scale, high * scale
 

@@ -932,3 +932,50 @@ def test_help_and_default_of_shared_options_are_the_same_in_every_command() -> N
                 shape = (option.help, tuple(option.opts), option.default, option.multiple)
                 assert seen.setdefault(option.name, shape) == shape
     assert len(seen) == 6
+
+
+def test_plain_score_names_the_next_step_and_leads_with_the_judged_metrics() -> None:
+    run = ctxmetrics("score", HANDBOOK)
+    names = [line.split()[0] for line in run.stdout.splitlines()[1:9]]
+    assert names[:2] == ["context_recall", "context_precision"]
+    assert names.index("without") == 3  # the heading above what strings and ids say
+    assert {name.partition("_")[0] for name in names[4:]} == {"non", "id"}
+    assert "--show 3" in run.stderr
+    assert "--report" in run.stderr
+    assert "--show 3" not in ctxmetrics("score", HANDBOOK, "--show", "1").stderr
+
+
+def test_samples_that_are_repeated_do_not_narrow_an_interval(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in HANDBOOK.read_text(encoding="utf-8").splitlines()[:6]]
+    copies = [{**row, "id": f"{row['id']}-{turn}"} for turn in range(10) for row in rows]
+    metric = ("--metric", "id_based_context_recall")
+    once = ctxmetrics("score", written(tmp_path, "once.jsonl", *rows), *metric)
+    often = ctxmetrics("score", written(tmp_path, "often.jsonl", *copies), *metric)
+    intervals = [re.search(r"\d\.\d{4} to \d\.\d{4}", run.stdout) for run in (once, often)]
+    assert intervals[0]
+    assert intervals[1]
+    assert intervals[0][0] == intervals[1][0]
+    assert "60 samples, 6 distinct" in often.stdout
+    assert "distinct" not in once.stdout
+
+
+def test_what_is_explained_uses_the_width_of_the_terminal(tmp_path: Path) -> None:
+    import pty
+
+    question = "Where is the pump, " * 6 + "and why?"
+    row = {**GOOD, "user_input": question, "retrieved_contexts": ["Lyon."]}
+    file = written(tmp_path, "s.jsonl", row)
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "ctxmetrics", "score", str(file), "--show", "1"]
+    process = subprocess.Popen(
+        command, stdout=terminal, stderr=subprocess.DEVNULL, env={**os.environ, "COLUMNS": "150"}
+    )
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of a terminal, on Linux
+        while piece := os.read(master, 65536):
+            shown += piece
+    assert process.wait(60) == 0
+    os.close(master)
+    assert question in shown.decode()
+    assert question not in ctxmetrics("score", file, "--show", "1").stdout

@@ -239,7 +239,7 @@ def test_what_is_missing_is_said() -> None:
 
 
 def test_the_interval_of_a_mean_of_zero_is_drawn_on_the_scale_of_the_convention() -> None:
-    samples = [Sample(reference="It is red.", retrieved_contexts=["Rain."])] * 2
+    samples = [Sample(reference="It is red.", retrieved_contexts=[text]) for text in ("Rain.", "Snow.")]
     results = evaluate(samples, [ContextRecall(convention="aegis")], progress=False)
     [item] = results.summary().values()
     assert (item.mean, item.interval is None) == (0, False)

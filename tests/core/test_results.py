@@ -41,7 +41,8 @@ def score(value, code=None, *, verdicts=(), threshold=None, usage=None, identifi
 def results_of(*scores, keep=True, scale=1.0):
     results = Results({"m": scale}, keep=keep)
     for index, item in enumerate(scores):
-        results.add(Row(index, Sample(id=item.sample_id) if keep else None, item.sample_id, (item,)))
+        sample = Sample(id=item.sample_id, user_input=f"Question {index}?") if keep else None
+        results.add(Row(index, sample, item.sample_id, (item,)))
     return results
 
 

@@ -89,3 +89,28 @@ def test_values_off_the_scale_are_refused(values):
 def test_an_impossible_confidence_is_refused(confidence):
     with pytest.raises(ParameterError, match="between 0 and 1"):
         mean_interval([0.1, 0.2], confidence)
+
+
+def test_values_seen_several_times_are_counted_once():
+    values = [0.2, 0.4, 0.9, 1.0, 0.0, 0.7]
+    once = mean_interval(values)
+    assert mean_interval(values, times=[600] * 6) == pytest.approx(once, abs=1e-12)
+    # Seen unequally often: Kish's effective number, 12**2 / (7**2 + 5) = 2.67 draws of 0 and 1 with a mean of 8/12.
+    times, hits = [7, 1, 1, 1, 1, 1], [1, 1, 0, 0, 0, 0]
+    low, high = mean_interval(hits, times=times)
+    size, p = 144 / 54, 8 / 12
+    variance = p * (1 - p) * size / (size - 1)
+    t = scipy_stats.t.ppf(0.975, 1)
+    z = scipy_stats.norm.ppf(0.975)
+    size = max(size, p * (1 - p) * size / variance * (z / t) ** 2)
+    centre, half = (
+        (p + z**2 / (2 * size)) / (1 + z**2 / size),
+        z / (1 + z**2 / size) * math.sqrt(p * (1 - p) / size + z**2 / (4 * size**2)),
+    )
+    assert (low, high) == pytest.approx((max(0, centre - half), min(1, centre + half)), abs=1e-12)
+    assert low <= p <= high
+
+
+def test_one_value_seen_often_has_no_interval():
+    assert mean_interval([0.5], times=[600]) is None
+    assert mean_interval([0.0, 1.0], times=[599, 1]) is None

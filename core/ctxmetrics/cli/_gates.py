@@ -122,10 +122,18 @@ def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
     return Gate(metric.name, value, rate, written)
 
 
-def outcomes_of(gates: Sequence[Gate], results: Results) -> list[Outcome]:
-    """Return what becomes of each gate: the mean or the pass rate is too low, missing, or that of a part only."""
+def outcomes_of(
+    gates: Sequence[Gate], given: Gates, results: Results, uncalibrated: str | None
+) -> Iterator[Outcome]:
+    """Yield what becomes of each gate: the mean or the pass rate is too low, missing, or that of a part only.
+
+    Args:
+        gates: The bars.
+        given: The options that are gates by themselves.
+        results: The run.
+        uncalibrated: Why there is no valid calibration card, where there is none.
+    """
     summary = results.summary()
-    found = []
     for gate in gates:
         item = summary[gate.name]
         problem, bar = None, gate.least
@@ -138,10 +146,11 @@ def outcomes_of(gates: Sequence[Gate], results: Results) -> list[Outcome]:
             bar = item.threshold or 0.0
         elif not gate.rate and item.mean < gate.least:
             problem = f"{gate.name} is {item.mean:.4f}, below {gate.least:g}"
-        found.append(
-            Outcome(gate.text, problem, tuple(_below(gate.name, bar, results)) if problem else ())
-        )
-    return found
+        below = tuple(_below(gate.name, bar, results)) if problem else ()
+        yield Outcome(gate.text, problem, below)
+    yield from _judge_outcomes(given, results)
+    if given.require_calibration:
+        yield Outcome("--require-calibration", uncalibrated)
 
 
 def _below(name: str, bar: float, results: Results) -> Iterator[str]:
@@ -155,9 +164,8 @@ def _below(name: str, bar: float, results: Results) -> Iterator[str]:
         yield f"and {len(rows) - _MOST_SAMPLES} more"
 
 
-def judge_outcomes(gates: Gates, results: Results) -> list[Outcome]:
-    """Return what becomes of the gates on the judge: the share of doubtful verdicts, and what was right of the controls."""
-    outcomes = []
+def _judge_outcomes(gates: Gates, results: Results) -> Iterator[Outcome]:
+    """Yield what becomes of the gates on the judge: the share of doubtful verdicts, and what was right of the controls."""
     if (most := gates.max_doubtful) is not None:
         gate = f"--max-doubtful {most:g}"
         found = [
@@ -165,15 +173,14 @@ def judge_outcomes(gates: Gates, results: Results) -> list[Outcome]:
             for item in results.summary().values()
             if (item.doubtful_share or 0.0) > most
         ]
-        outcomes += [Outcome(gate, problem) for problem in found] or [Outcome(gate, None)]
+        yield from (Outcome(gate, problem) for problem in found or [None])
     if (least := gates.min_controls) is not None:
         judged, problem = results.controls, None
         if judged is None:
             problem = "no control was judged"
         elif judged.share < least:
             problem = f"{judged.shown()}, below {least:g}"
-        outcomes.append(Outcome(f"--min-controls {least:g}", problem))
-    return outcomes
+        yield Outcome(f"--min-controls {least:g}", problem)
 
 
 def calibrated(

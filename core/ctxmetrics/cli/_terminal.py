@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -75,6 +76,11 @@ def needs_a_command(context: typer.Context) -> None:
 def colored() -> bool:
     """Whether results may have colours: stdout is a terminal, and NO_COLOR (no-color.org) is not set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int:
+    """Characters of a line: those of the terminal, but at least 60; 80 where stdout is none."""
+    return max(60, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 80
 
 
 @contextmanager

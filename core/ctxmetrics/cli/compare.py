@@ -44,18 +44,14 @@ class Verdict:
     junit: JUnitFile = None
 
 
-def compare(
-    first: _Run,
-    second: _Run,
-    verdict: Verdict,
-    others: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Further runs: each is compared with the first.", show_default=False),
-    ] = None,
-    by: Annotated[str | None, typer.Option(help="Also by groups of samples: metadata.KEY.")] = None,
+@dataclass(frozen=True, kw_only=True)
+class Pairing:
+    """How the samples of two runs belong together, and what may differ between the runs."""
+
+    by: Annotated[str | None, typer.Option(help="Also by groups of samples: metadata.KEY.")] = None
     cluster: Annotated[
         str | None, typer.Option(help="Samples that hang together have the same metadata.KEY.")
-    ] = None,
+    ] = None
     accept: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,10 +59,21 @@ def compare(
             "--allow-different",
             help="judge, prompt, convention, formula, unit or question may differ. Repeatable.",
         ),
-    ] = None,
+    ] = None
     labels: Annotated[
         list[Path] | None,
         typer.Option(help="People's answers about either run, by `ctxmetrics label`. Repeatable."),
+    ] = None
+
+
+def compare(
+    first: _Run,
+    second: _Run,
+    verdict: Verdict,
+    pairing: Pairing,
+    others: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Further runs: each is compared with the first.", show_default=False),
     ] = None,
     format: Annotated[  # noqa: A002 - the option is named so
         Literal["text", "json", "markdown"], typer.Option(help="text, json or markdown.")
@@ -83,11 +90,11 @@ def compare(
     runs = {str(path): path for path in (second, *(others or ()))}
     inputs = {"FIRST": first, "SECOND": second, **runs}
     check_outputs({"--report": report, "--junit": verdict.junit}, inputs)
-    given = {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse}
-    gates = [(key, *name_and_value(key, text)) for key, texts in given.items() for text in texts or ()]
+    bars = {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse}
+    gates = [(key, *name_and_value(key, text)) for key, texts in bars.items() for text in texts or ()]
     names = verdict.metric or [name for _, name, _ in gates]
-    groups = {"by": by, "cluster": cluster}
-    every = compare_all(first, runs, metrics=names, accept=accept or (), labels=labels or (), **groups)
+    given = {name: value for name, value in vars(pairing).items() if value}
+    every = compare_all(first, runs, metrics=names, **given)
     found = every if len(runs) > 1 else every.runs[str(second)]
     outcomes = [
         outcome

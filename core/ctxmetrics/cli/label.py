@@ -79,9 +79,8 @@ def label(
         raise ParameterError(f"--ask {wrong[0]!r} must be one of {', '.join(ASKED)}.")
     file, samples = source.file, samples_by_key(samples_of(source))
     path = labels or file.with_name(file.name + ".labels.jsonl")
-    answers = LabelsFile(path)
+    answers = _drawn(LabelsFile(path), samples, drawing)
     judged = Verdicts(None if verdicts is None else Results.from_jsonl(verdicts))
-    _draw(answers, samples, drawing)
     then = f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}"
     session = Session(
         samples, answers, annotator=annotator, labels=ask or ASKED, verdicts=judged, then=then
@@ -99,7 +98,7 @@ def label(
         )
 
 
-def _draw(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -> None:
+def _drawn(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -> LabelsFile:
     """Draw the samples, or go on with the draw of the file, which a larger ``--n`` continues."""
     from ctxmetrics.agreement.labelling.draw import draw
 
@@ -123,6 +122,7 @@ def _draw(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) ->
     if n is not None and len(drawn) != n:
         why = "there are no more that can be labelled" if len(drawn) < n else "an earlier draw goes on"
         message(f"note: {len(drawn)} samples are drawn, not {n}: {why}")
+    return answers
 
 
 def _on_page(session: Session, port: int, *, browser: bool) -> None:

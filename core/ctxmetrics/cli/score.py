@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ctxmetrics.cli._options import Asked, CacheDir, Gates, Input, Judging, TimedPace
-from ctxmetrics.cli._terminal import collected_warnings, colored, leave, message, print_result
+from ctxmetrics.cli._terminal import collected_warnings, colored, columns, leave, message, print_result
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.options import DEFAULTS
 
@@ -25,6 +25,18 @@ _PLACES = (
     Path(__file__).parent / "handbook.jsonl",
     Path(__file__).parents[3] / "examples" / "handbook.jsonl",
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget(TimedPace):
+    """How many requests there are at a time, how long each may take, and what all may cost."""
+
+    max_calls: Annotated[int | None, typer.Option(help="Requests in all; the rest is not judged.")] = (
+        DEFAULTS["max_calls"]
+    )
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens in all; the rest is not judged.")] = (
+        DEFAULTS["max_tokens"]
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,26 +72,12 @@ def score(
     asked: Asked,
     judging: Judging,
     output: Output,
-    pace: TimedPace,
+    budget: Budget,
     gates: Gates,
-    max_calls: Annotated[
-        int | None, typer.Option(help="Requests in all; the rest is not judged.")
-    ] = DEFAULTS["max_calls"],
-    max_tokens: Annotated[
-        int | None, typer.Option(help="Tokens in all; the rest is not judged.")
-    ] = DEFAULTS["max_tokens"],
     show: Annotated[int, typer.Option(help="Explain so many of the lowest scores of each metric.")] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.cli._gates import (
-        Outcome,
-        calibrated,
-        fenced,
-        gates_of,
-        judge_outcomes,
-        outcomes_of,
-        tell_ci,
-    )
+    from ctxmetrics.cli._gates import calibrated, fenced, gates_of, outcomes_of, tell_ci
     from ctxmetrics.cli._run import judge_of, task_of
     from ctxmetrics.evaluation.engine import Evaluation
 
@@ -106,10 +104,8 @@ def score(
         resume=output.resume,
         out=out,
         cache=cache,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
         keep_texts=output.keep_texts,
-        **vars(pace),
+        **vars(budget),
     )
     results = _run(run, source.file)
     _show(results, output, show)
@@ -117,11 +113,11 @@ def score(
     corrected, problem = calibrated(gates, judge.name, metrics, whole)
     if corrected:
         print_result(corrected)
-    outcomes = [*outcomes_of(bars, results), *judge_outcomes(gates, results)]
-    if gates.require_calibration:
-        outcomes.append(Outcome("--require-calibration", problem))
+    outcomes = list(outcomes_of(bars, gates, results, problem))
     failed = tell_ci(outcomes, "ctxmetrics score", fenced(f"{results.summary()}{corrected}"), gates.junit)
     leave(results, judge, out=out, failed_gates=failed)
+    if out is None and output.report is None and not show:
+        message("next: --show 3 explains the lowest scores, --report FILE.html shows every sample")
 
 
 def demo(
@@ -135,7 +131,7 @@ def demo(
         raise InputFileError(
             "the sample data is missing from this installation; install ctxmetrics again."
         )
-    score(Input(file=samples), Asked(), Judging(), Output(report=report), TimedPace(), Gates(), show=1)
+    score(Input(file=samples), Asked(), Judging(), Output(report=report), Budget(), Gates(), show=1)
     message(f"the report: {report}")
 
 
@@ -188,7 +184,8 @@ def _show(results: Results, output: Output, lowest: int) -> None:
     from ctxmetrics._wording import TEXT, clean
     from ctxmetrics.report.report import render_text
 
-    print_result(render_text(results.report(curves=False), lowest=lowest, color=colored()))
+    report = results.report(curves=False)
+    print_result(render_text(report, lowest=lowest, color=colored(), width=columns()))
     for name, part in (results.by(output.by) if output.by else {}).items():
         print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
     _write_report(results, output.report)

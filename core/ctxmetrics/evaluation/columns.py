@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ctxmetrics._statistics import mean_interval
@@ -115,9 +116,21 @@ class Column:
             sample_id=sample_id,
         )
 
-    def summary(self) -> MetricSummary:
-        """Return the metric over all rows."""
+    def summary(self, samples: Sequence[int]) -> MetricSummary:
+        """Return the metric over all rows.
+
+        Args:
+            samples: What tells the rows' samples apart. A sample that is there several times counts once in the interval,
+                with the mean of its values.
+        """
         known = [value for value in self.values if not math.isnan(value)]
+        distinct, groups = len(set(samples)), [[value] for value in known]
+        if distinct < len(samples):
+            repeated: dict[int, list[float]] = {}
+            for sample, value in zip(samples, self.values, strict=True):
+                if not math.isnan(value):
+                    repeated.setdefault(sample, []).append(value)
+            groups = list(repeated.values())
         names, pairs = list(self.names), zip(self.values, self.codes, strict=True)
         missing = Counter(names[code] for value, code in pairs if math.isnan(value))
         return MetricSummary(
@@ -125,7 +138,13 @@ class Column:
             samples=len(self.values),
             scored=len(known),
             mean=math.fsum(known) / len(known) if known else None,
-            interval=mean_interval(known, scale=self.scale),
+            interval=mean_interval(
+                [math.fsum(group) / len(group) for group in groups],
+                scale=self.scale,
+                times=[len(group) for group in groups],
+            ),
+            distinct=distinct,
+            judged=any(item.judge for item in self.provenances),
             missing=dict(missing),
             causes=dict(self.causes),
             verdicts=self.verdicts,

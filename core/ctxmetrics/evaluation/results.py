@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args, overload
@@ -16,6 +17,7 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError, missing_extra
 from ctxmetrics.evaluation.columns import REASON, Column
 from ctxmetrics.evaluation.curve import Curve, SmallestK, curve_of, smallest_k_of
 from ctxmetrics.evaluation.writer import json_line, write_whole
+from ctxmetrics.fields import OPTIONS
 from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.base import Formula
 from ctxmetrics.metrics.spans import labelled, read_span
@@ -68,6 +70,7 @@ class Results(Sequence[Row]):
         self._columns = {name: Column(name, scale) for name, scale in scales.items()}
         self._ids: list[str | None] = []
         self._labels = Labels()
+        self._samples = array("q")  # a hash of each row's sample
         self._rows: list[Row] | None = [] if keep else None
 
     def add(self, row: Row) -> None:
@@ -75,6 +78,7 @@ class Results(Sequence[Row]):
         self._ids.append(row.sample_id)
         if row.sample is not None:
             self._labels.add(row.sample)
+        self._samples.append(_hash_of(row))
         for column, score in zip(self._columns.values(), row.scores, strict=True):
             column.add(score)
             if score.usage.reused:
@@ -127,7 +131,7 @@ class Results(Sequence[Row]):
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
         found = dict.fromkeys(item for column in self._columns.values() for item in column.provenances)
         origin = Origin(provenances=tuple(found), source=self.source, started=self.started)
-        metrics = {name: column.summary() for name, column in self._columns.items()}
+        metrics = {name: column.summary(self._samples) for name, column in self._columns.items()}
         notes = self._labels.notes()
         return Summary(metrics, self.usage, self.stopped, origin, self.controls, notes)
 
@@ -453,3 +457,11 @@ def _spans(sample: Sample, score: Score) -> Iterator[Span]:
                     "Find the spans with: ctxmetrics spans FILE --sources DIR"
                 )
             yield source, start + quote.start, start + quote.end
+
+
+def _hash_of(row: Row) -> int:
+    """Return what tells a row's sample from the others: the fields that metrics look at, not its id."""
+    told = (row.record or {}).get("content_hash")
+    if told is None and row.sample is not None:
+        told = tuple(getattr(row.sample, name) for name in OPTIONS)
+    return hash(told or row.index)

@@ -77,7 +77,7 @@ class Report:
         alike = [f"{name}: {text}" for name, text in told if text]
         controls = self.summary.controls
         judged = [controls.shown(self.language)] if controls else []
-        return (*self.summary.origin.labels, *self.summary.notes, *alike, *judged)
+        return (*self.summary.repeated, *self.summary.origin.labels, *self.summary.notes, *alike, *judged)
 
     def name_of(self, row: Row) -> str:
         """Return a sample's id, else its number in words."""
@@ -123,19 +123,20 @@ def _rank(scores: Iterable[Score], share: float | None, index: int) -> tuple[boo
     return not failed, share is None, share or 0.0, index
 
 
-def render_text(report: Report, *, lowest: int = 0, color: bool = False) -> str:
+def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: int = WIDTH) -> str:
     """Return the table, who judged and what, and so many of the lowest scores of each metric.
 
     Args:
         report: The report.
         lowest: How many scores of each metric are explained.
         color: Colour the marks with ANSI escapes.
+        width: Characters of a line of what is explained.
     """
     lines = [str(report.summary), ""]  # which says what was spent
     facts = [fact for fact in report.facts if fact[0] != say("cost", report.language)]
     for name, (_, text) in zip(aligned([(name,) for name, _ in facts]), facts, strict=True):
-        width = max(len(known) for known, _ in facts)
-        lines += folded(clean(text, 4 * WIDTH), f"{name:<{width}}  ", " " * (width + 2))
+        room = max(len(known) for known, _ in facts)
+        lines += folded(clean(text, 4 * WIDTH), f"{name:<{room}}  ", " " * (room + 2))
     for label in report.summary.origin.labels:
         lines += folded(clean(label, 4 * WIDTH))
     shown = report.lowest(lowest) if lowest > 0 else []
@@ -143,30 +144,30 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False) -> str:
         lines += ["", f"{say('lowest scores of each metric', report.language)}:"]
     for number, (row, scores) in enumerate(shown):
         question = f": {row.sample.user_input}" if row.sample and row.sample.user_input else ""
-        lines += [*([""] if number else []), clean(f"{report.name_of(row)}{question}", WIDTH)]
+        lines += [*([""] if number else []), clean(f"{report.name_of(row)}{question}", width)]
         for score in scores:
-            lines += [*_score(score), *_missed_in(score, color=color, language=report.language)]
+            lines += [*_score(score, width), *_missed_in(score, report.language, width, color=color)]
     return "\n".join(lines)
 
 
-def _missed_in(score: Score, *, color: bool, language: str) -> Iterator[str]:
+def _missed_in(score: Score, language: str, width: int, *, color: bool) -> Iterator[str]:
     missed = [verdict for verdict in score.verdicts if is_missed(verdict, score)]
     for verdict in missed[:_MOST]:
         named = verdict.text == verdict.id
-        text = clean(verdict.id if named else f"{verdict.id} {verdict.text}", WIDTH - 6)
+        text = clean(verdict.id if named else f"{verdict.id} {verdict.text}", width - 6)
         why = "; ".join(
             filter(None, (why_missed(verdict, score.counted, score.language), why_of(verdict, language)))
         )
-        if named and len(text) + len(why) <= WIDTH - 9:
+        if named and len(text) + len(why) <= width - 9:
             yield f"    {mark_of(verdict, color=color)} {text}: {why}"
         else:
             yield f"    {mark_of(verdict, color=color)} {text}"
-            yield f"        {clean(why, WIDTH - 8)}"
+            yield f"        {clean(why, width - 8)}"
     if len(missed) > _MOST:
         yield f"    +{len(missed) - _MOST} {say('more', language)}"
 
 
-def _score(score: Score) -> Iterator[str]:
+def _score(score: Score, width: int) -> Iterator[str]:
     """Yield the name, the value, a bar and why; what does not fit in the line follows on lines of its own."""
     name, *why = (
         score.metric,
@@ -176,14 +177,14 @@ def _score(score: Score) -> Iterator[str]:
         yield from folded(name, "  ")
         name = ""
     line = f"  {name:<{NAME}}  {score.formatted_value:<6}  {bar(score.share)}"
-    if why and len(line) + 2 + len(why[0]) <= WIDTH:
+    if why and len(line) + 2 + len(why[0]) <= width:
         line = f"{line}  {why.pop(0)}"
     yield line.rstrip()
     if score.passed is not None:
         state = say("passed" if score.passed else "failed", score.language)
         yield f"    {say('pass mark', score.language)} {score.threshold:g}: {state}"
     for text in why:
-        yield f"    {clean(text, WIDTH - 4)}"
+        yield f"    {clean(text, width - 4)}"
 
 
 # --- as a page ---

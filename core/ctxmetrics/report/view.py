@@ -97,6 +97,8 @@ class MetricSummary:
         convention: Name of the convention.
         contradictions: The first ones that the embedded judge found against a yes, in words.
         said: How many verdicts of a judge are a yes, and how many a no; zeros without a judge.
+        distinct: How many different samples there are; None where it is not known. The interval counts each once.
+        judged: Whether a judge gave the verdicts.
     """
 
     metric: str
@@ -113,6 +115,8 @@ class MetricSummary:
     convention: str = "default"
     contradictions: Sequence[str] = ()
     said: tuple[int, int] = (0, 0)
+    distinct: int | None = None
+    judged: bool = False
 
     @property
     def scale(self) -> float:
@@ -162,6 +166,7 @@ class MetricSummary:
         return {
             "metric": self.metric,
             "samples": self.samples,
+            "distinct": self.distinct,
             "scored": self.scored,
             "mean": self.mean,
             "partial": self.partial,
@@ -276,6 +281,18 @@ class Summary(Mapping[str, MetricSummary]):
         """The language of the table: that of the metrics' conventions, where they have one."""
         return language_of(item.convention for item in self.metrics.values())
 
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """How many samples there are and how many distinct ones, in words; empty where none is there twice."""
+        language = self.language
+        told = (
+            f"{item.samples} {say('samples', language)}, {item.distinct} {say('distinct', language)}: "
+            f"{say('in the intervals each counts once', language)}"
+            for item in self.values()
+            if item.distinct is not None and item.distinct < item.samples
+        )
+        return tuple(dict.fromkeys(told))
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -289,6 +306,7 @@ class Summary(Mapping[str, MetricSummary]):
         lines += [
             wrapped for note in self.notes for wrapped in folded(f"{say('labels', language)}: {note}")
         ]
+        lines += [line for text in self.repeated for line in folded(text)]
         if self.usage.calls or self.usage.reused:
             lines += folded(f"{say('judge', language)}: {spent(self.usage, language)}")
         if self.controls:
@@ -330,9 +348,13 @@ def _table(items: Sequence[MetricSummary], language: str) -> list[str]:
     if width + 2 + _BAR <= WIDTH:
         bars = ["", *(bar(item.share) for item in items)]
         lines = [f"{line:<{width}}  {text}".rstrip() for line, text in zip(lines, bars, strict=True)]
+    judged = [item.judged for item in items]
+    others = judged.index(False) if judged[:1] == [True] and False in judged else 0
     for place in range(len(rows), 0, -1):
         if not lines[place].startswith(rows[place - 1][0]):
             lines[place:place] = folded(rows[place - 1][0])
+        if others == place - 1 > 0 and not any(judged[others:]):
+            lines[place:place] = [f"{say('without a judge, by strings and ids', language)}:"]
     return lines
 
 
