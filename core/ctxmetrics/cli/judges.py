@@ -32,20 +32,27 @@ class People:
     ] = None
 
 
-def agree(
-    source: Input,
-    people: People,
-    pace: Pace,
+@dataclass(frozen=True, kw_only=True)
+class Verdicts:
+    """Whose verdicts are compared with people's."""
+
     judge: Annotated[
         list[str] | None,
         typer.Option(
             help="lexical (the default), PROVIDER/MODEL or MODULE:NAME. Repeatable: side by side."
         ),
-    ] = None,
+    ] = None
     results: Annotated[
         list[Path] | None,
         typer.Option(help="Verdicts of a run over FILE, by --out, in place of a judge. Repeatable."),
-    ] = None,
+    ] = None
+
+
+def agree(
+    source: Input,
+    people: People,
+    verdicts: Verdicts,
+    pace: Pace,
     base_url: BaseUrl = None,
     convention: ConventionName = None,
     cache: CacheDir = None,
@@ -64,13 +71,14 @@ def agree(
 
     if people.annotator is not None and people.labels is None:
         raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
-    names = judge or ([] if results else ["lexical"])
-    if write is not None and len(names) + len(results or ()) > 1:
+    results = verdicts.results or []
+    names = verdicts.judge or ([] if results else ["lexical"])
+    if write is not None and len(names) + len(results) > 1:
         raise ParameterError("--write: a card is about one judge. Give one --judge or one --results.")
     check_outputs({"--write": write}, {"FILE": source.file, "--labels": people.labels})
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
     measured = partial(compare, samples_of(source), **vars(people))
-    reports = [measured(results=path) for path in results or ()]
+    reports = [measured(results=path) for path in results]
     formulas = convention_of(source.schema, convention)
     with collected_warnings() as warnings:
         reports += [
@@ -82,7 +90,7 @@ def agree(
         print_result(f"{reports[0].beside(*reports[1:])}\n")
     parts = [[report, *report.disputes[: max(show, 0)]] for report in reports]
     print_result("\n\n".join(map(str, chain.from_iterable(parts))))
-    for judging, report in zip(judges, reports[len(results or ()) :], strict=True):
+    for judging, report in zip(judges, reports[len(results) :], strict=True):
         leave(report.results, judging, out=None)
     if write is not None:
         from ctxmetrics.agreement.card import write_card
