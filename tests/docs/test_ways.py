@@ -125,11 +125,9 @@ def the_call(way: str, folder: Path):
 
     def command(*words: str) -> None:
         sys.argv = ["ctxmetrics", *words]
-        try:
+        with pytest.raises(SystemExit) as ended:
             main()
-        except SystemExit as end:
-            if end.code:
-                raise
+        assert not ended.value.code
 
     file = folder / "samples.jsonl"
     file.write_text(json.dumps(fields) + "\n", encoding="utf-8")
