@@ -33,6 +33,8 @@ STEPS = (1_000, 10_000, 100_000, 1_000_000)
 MOST_OBJECTS, MOST_JUDGED = 100_000, 10_000
 KS = (5, 20, 100)
 LENGTHS = (250, 500, 1_000, 2_000, 4_000)
+# Characters of a whole text.
+TEXTS = (10_000, 20_000, 40_000, 80_000)
 REFERENCES = 3
 BAR = 1.1
 # Judgements that are read and written in a cache of each size, and the characters of one.
@@ -69,6 +71,10 @@ def run(argv: list[str]) -> dict[str, object]:
     lines.add("embedded judge, k = 5", LENGTHS, lambda length: lexical(5, length))
     lines.add("a reply read and checked, k = 5", LENGTHS, checking)
     lines.add("strings, 10 x 10", LENGTHS, lambda length: strings(10, length), pairs=True)
+    lines.head("characters of a text", TEXTS)
+    for name in ("English", "Chinese"):
+        for function in TEXT_FUNCTIONS:
+            lines.add(f"{function}, {name}", TEXTS, lambda n, name=name, f=function: text(name, f, n))
     lines.head("judgements in the cache", steps)
     with tempfile.TemporaryDirectory() as folder:
         lines.add(
@@ -356,6 +362,52 @@ def checking(length: int):
             raise SystemExit(f"growth: a reply was not read: {problems}")
 
     return work
+
+
+# --- one text ---
+
+TEXT_FUNCTIONS = (
+    "split",
+    "normalise",
+    "detect_language",
+    "find_quote",
+    "stands_in",
+    "tokens",
+    "masked",
+    "render",
+)
+
+
+def text(language: str, function: str, characters: int):
+    """A function on a text of so many characters, with nothing remembered."""
+    from ctxmetrics import text as texts
+    from ctxmetrics._secrets import masked, remember_key
+    from ctxmetrics.judges.evidence.words import tokens
+    from ctxmetrics.prompts import get_pack, render
+
+    source = random.Random(characters)
+    given = _words(source, characters)
+    if language == "Chinese":
+        letters = [chr(0x4E00 + number) for number in range(3_000)]
+        given = "".join("".join(source.choices(letters, k=15)) + "。" for _ in range(characters // 16))
+    remember_key("sk-a-key-that-stands-nowhere")
+    quote = f"{_words(source, 60)} that stand nowhere"
+    work = {
+        "split": lambda: texts.sentence_spans(given),
+        "normalise": lambda: texts.normalise(given),
+        "detect_language": lambda: texts.detect_language(given),
+        "find_quote": lambda: texts.find_quote(quote, given),
+        "stands_in": lambda: texts.stands_in(quote, given),
+        "tokens": lambda: [*tokens(given)],
+        "masked": lambda: masked(given),
+        "render": lambda: render(get_pack("en"), "claims", {"text": given}),
+    }[function]
+
+    def alone() -> None:
+        texts._normalised_context.cache_clear()
+        work()
+
+    return alone
 
 
 # --- the cache ---

@@ -442,35 +442,48 @@ NEEDS = {
 }
 
 
+def install(folder: Path, what: str) -> None:
+    """Install a package into the environment of a folder, which is made where it is not there."""
+    uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
+    if not Path(uv).is_file():
+        pytest.skip("uv is not installed")
+    if not (folder / "pyvenv.cfg").exists():
+        made = [uv, "venv", "-q", "--allow-existing", str(folder)]
+        subprocess.run(made, check=True, capture_output=True)
+    command = [uv, "pip", "install", "-q", "--python", str(folder / "bin" / "python"), what]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "ailed to fetch" in done.stderr:
+        pytest.skip("no package index can be reached")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_a_bare_installation_is_small(tmp_path: Path) -> None:
+    """Without an extra, and without what Python compiles; the pages' templates are filled in by Jinja2."""
+    install(tmp_path, str(ROOT))
+    (site,) = tmp_path.glob("lib/python*/site-packages")
+    files = (path for path in site.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    assert (site / "jinja2").is_dir()
+    assert sum(path.stat().st_size for path in files) <= 100_000_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("package", NEEDS)
 def test_in_a_bare_environment_the_extra_that_a_message_names_is_enough(
     package: str, tmp_path: Path
 ) -> None:
     """The library alone names the extra; once that is installed, the message is gone."""
-    uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
-    if not Path(uv).is_file():
-        pytest.skip("uv is not installed")
-    python = tmp_path / "bin" / "python"
     arrow = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     pq.write_table(arrow.Table.from_pylist([{"user_input": "q"}]), tmp_path / "samples.parquet")
 
-    def installed(what: str) -> None:
-        command = [uv, "pip", "install", "-q", "--python", str(python), what]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if "ailed to fetch" in done.stderr:
-            pytest.skip("no package index can be reached")
-        assert done.returncode == 0, done.stderr
-
     def told() -> str:
-        command = [str(python), "-c", NEEDS[package]]
+        command = [str(tmp_path / "bin" / "python"), "-c", NEEDS[package]]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.stderr
 
-    subprocess.run([uv, "venv", "-q", "--allow-existing", str(tmp_path)], check=True, capture_output=True)
-    installed(str(ROOT))
+    install(tmp_path, str(ROOT))
     named = re.search(rf"MissingExtraError: {package} is not installed.*\[([\w-]+)\]", told())
     assert named, told()
-    installed(f"{ROOT}[{named[1]}]")
+    install(tmp_path, f"{ROOT}[{named[1]}]")
     assert "is not installed" not in told()

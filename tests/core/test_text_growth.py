@@ -12,9 +12,14 @@ from collections.abc import Callable
 import pytest
 import sentencex
 
+from ctxmetrics._display import visible_on_page
+from ctxmetrics._secrets import masked
+from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.prompts import get_pack, render
 from ctxmetrics.text import (
     detect_language,
     find_quote,
+    has_content,
     normalise,
     sentence_spans,
     split_sentences,
@@ -103,8 +108,27 @@ def events(call: Callable[[], object]) -> int:
     return counted
 
 
+def prompt_of(text: str) -> object:
+    return render(get_pack("en"), "claims", {"text": text})
+
+
 @pytest.mark.parametrize("script", WORST)
-@pytest.mark.parametrize("function", [sentence_spans, normalise, detect_language, find_quote, stands_in])
+@pytest.mark.parametrize(
+    "function",
+    [
+        sentence_spans,
+        split_sentences,
+        normalise,
+        detect_language,
+        has_content,
+        find_quote,
+        stands_in,
+        tokens,
+        masked,
+        visible_on_page,
+        prompt_of,
+    ],
+)
 def test_calls_grow_with_the_text(function, script):
     def work(characters: int) -> int:
         text = WORST[script] * (characters // len(WORST[script]))
