@@ -34,7 +34,7 @@ MOST_OBJECTS, MOST_JUDGED = 100_000, 10_000
 KS = (5, 20, 100)
 LENGTHS = (250, 500, 1_000, 2_000, 4_000)
 # Characters of a whole text.
-TEXTS = (10_000, 20_000, 40_000, 80_000)
+TEXTS = (5_000, 20_000, 80_000, 320_000)
 REFERENCES = 3
 BAR = 1.1
 # Judgements that are read and written in a cache of each size, and the characters of one.

@@ -155,6 +155,7 @@ class _Job:
     Attributes:
         index: Its position.
         sample: The sample.
+        metrics: What it is scored with.
         scores: One a metric, or a task where that waits for something; none when the run was stopped before.
         known: Whether a file that is resumed has them.
         tasks: What is waited for.
@@ -163,6 +164,7 @@ class _Job:
 
     index: int
     sample: Sample
+    metrics: Sequence[Metric]
     scores: Sequence[Score | asyncio.Future[Score]] = ()
     known: bool = False
     tasks: Sequence[asyncio.Future[Score]] = ()
@@ -208,7 +210,7 @@ class Evaluation:
         self.source: Source = (CallerSource if in_caller and not listed else Source)(
             samples, self.metrics
         )
-        self._controls = ControlRun(controls, self.metrics, self.source.total)
+        self._controls = ControlRun(controls, self.metrics, self.source.total) if controls != 0 else None
         most = every["max_concurrency"]
         requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
         self._run = Run(
@@ -287,7 +289,7 @@ class Evaluation:
                 await asyncio.wait(tasks, timeout=GRACE)
                 results.usage = replace(run.usage, reused=results.usage.reused)
                 results.stopped = self._stopped or run.down or run.spent
-                results.controls = self._controls.found
+                results.controls = self._controls.found if self._controls else None
             if file is not None:
                 self._finish(file, results)
         if results.stopped is None and results.trouble:
@@ -311,17 +313,24 @@ class Evaluation:
         """Start the samples one after the other, while there is room."""
         window, index = WINDOW * self._most, self._first
         while (sample := await self.source.next(window)) is not None:
-            for control in self._controls.due(index - self._first, sample):
-                await self._start(_Job(index, control.sample, control=control), _not_counted)
+            if self._controls:
+                await self._start_controls(self._controls, index - self._first, sample)
             known = None if file is None else file.known(sample, self.metrics)
-            await self._start(_Job(index, sample, known or (), known is not None), advance)
+            await self._start(_Job(index, sample, self.metrics, known or (), known is not None), advance)
             index += 1
-        for control in self._controls.due(math.inf):
-            await self._start(_Job(index, control.sample, control=control), _not_counted)
+        if self._controls:
+            await self._start_controls(self._controls, math.inf)
         if self._stopped is None:
             self.source.check_fields()
             if file is not None:
                 file.known(None, self.metrics)
+
+    async def _start_controls(
+        self, controls: ControlRun, before: float, sample: Sample | None = None
+    ) -> None:
+        for control in controls.due(before, sample):
+            job = _Job(-1, control.sample, controls.metrics, control=control)
+            await self._start(job, lambda failed: None)  # noqa: ARG005 - it is no sample of the run
 
     async def _start(self, job: _Job, advance: Callable[[bool], None]) -> None:
         """Start a sample, and wait until there is room for the next one."""
@@ -331,7 +340,7 @@ class Evaluation:
                 asyncio.create_task(score_sample(metric, job.sample))
                 if metric.waits
                 else score_now(metric, job.sample)
-                for metric in self._metrics_of(job)
+                for metric in job.metrics
             ]
             job.tasks = [score for score in job.scores if isinstance(score, asyncio.Future)]
         self._jobs.append(job)
@@ -351,9 +360,6 @@ class Evaluation:
             self._changed.clear()
             await self._changed.wait()
 
-    def _metrics_of(self, job: _Job) -> Sequence[Metric]:
-        return self._controls.metrics if job.control else self.metrics
-
     def _scored(
         self, job: _Job, advance: Callable[[bool], None], found: asyncio.Future[list[Any]] | None = None
     ) -> None:
@@ -370,7 +376,7 @@ class Evaluation:
         """Return the scores of a sample, one a metric; of what did not end, that it was cancelled."""
         why = f"not scored: {self._stopped or 'cancelled'}"
         scores: list[Score] = []
-        for metric, given in zip_longest(self._metrics_of(job), job.scores):
+        for metric, given in zip_longest(job.metrics, job.scores):
             found: Score | None = None
             if not isinstance(given, asyncio.Future):
                 found = given
@@ -392,7 +398,7 @@ class Evaluation:
             row = Row(job.index, job.sample, job.sample.id, tuple(scores))
             self._jobs.popleft()
             self._changed.set()
-            if job.control:
+            if self._controls and job.control:
                 self._controls.add(job.control, scores)
                 continue
             results.add(row)
@@ -407,10 +413,6 @@ class Evaluation:
         reader.result()
         if self._stopped is None and self._run.failed:
             self._run.check_sent()
-
-
-def _not_counted(failed: bool) -> None:
-    """Take the place of the progress for what is no sample of the run."""
 
 
 async def score_sample(metric: Metric, sample: Sample) -> Score:
