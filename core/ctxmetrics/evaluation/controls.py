@@ -96,7 +96,7 @@ class ControlRun:
 
     def __init__(self, number: int, metrics: Sequence[Metric], total: int | None) -> None:
         check_number("evaluate: controls", number, 0, whole=True)
-        if number > (most := len(_in_order("en"))):
+        if number and number > (most := len(_in_order("en"))):
             raise ParameterError(
                 f"evaluate: controls={number} must be at most {most}: so many there are."
             )
