@@ -5,7 +5,10 @@
 The embedded judge on CLAPNQ (average precision a sample) and BEGIN (reference supported: 0 or 1). So many samples are
 drawn with replacement; people's labels are shown of the first n of them; the mean that is to be found is that of all labels. Error is the
 root of the mean squared error; coverage is how often a 95 % interval holds the true mean. Three simulated populations with
-true means of 0.5, 0.8 and 0.95 follow.
+true means of 0.5, 0.8 and 0.95 follow. Beside ours stands ppi-python (`ppi_mean_ci`, ends outside 0 to 1 cut off).
+
+Bars of the simulated populations: corrected intervals hold the true mean in at least 93 % of the draws with 25 labels or more,
+and with fewer as often as people's labels alone.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 
 from ctxmetrics import ContextPrecision, evaluate
 from ctxmetrics._statistics import mean_interval
@@ -26,7 +30,7 @@ from ctxmetrics.samples import read_samples
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SIZES = (5, 10, 25, 50, 100)
 TRUE_MEANS = (0.5, 0.8, 0.95)
-WAYS = ("judge only", "people only", "corrected")
+WAYS = ("judge only", "people only", "corrected", "ppi-python")
 
 
 def _precision(file: Path) -> tuple[list[float], list[float]]:
@@ -100,6 +104,9 @@ def run(argv: list[str]) -> dict[str, object]:
                 found["people only"].append((float(np.mean(mine)), *mean_interval(mine)))
                 mean, interval = corrected_mean(mine, its[:n], its[n:])
                 found["corrected"].append((mean, *interval))
+                given = people[drawn[:n]], judge[drawn[:n]], judge[drawn[n:]]
+                ends = np.clip(ppi_mean_ci(*given, alpha=0.05), 0, 1).ravel()
+                found["ppi-python"].append((float(ppi_mean_pointestimate(*given)[0]), *ends))
             row: dict[str, object] = {"mean": title, "n": n, "true": truth}
             cells = ""
             for way, draws in found.items():
@@ -113,4 +120,17 @@ def run(argv: list[str]) -> dict[str, object]:
                 cells += f"{error:>10.3f} /{width:5.2f} /{held:4.2f}"
             rows.append(row)
             print(f"{title:20}{truth:7.3f}{n:5}{cells}", flush=True)
-    return {"benchmark": "corrected", "draws": options.draws, "judged": options.judged, "rows": rows}
+    missed = [
+        f"{row['mean']}, n = {row['n']}"
+        for row in rows
+        if str(row["mean"]).startswith("simulated")
+        and row["corrected"]["coverage"] < (0.93 if row["n"] >= 25 else row["people only"]["coverage"])
+    ]
+    print(f"below a bar: {'; '.join(missed) or 'none'}")
+    return {
+        "benchmark": "corrected",
+        "missed": missed,
+        "draws": options.draws,
+        "judged": options.judged,
+        "rows": rows,
+    }

@@ -229,10 +229,13 @@ def test_the_corrected_mean_is_that_of_ppi_python(people, judge, others, expecte
 
 
 def score_interval(mean: float, error: float, size: float) -> tuple[float, float]:
-    """The score interval of a mean with an effective size: where ``(mean - x)**2 == z**2 * x * (1 - x) / n``."""
+    """The score interval of a mean with an effective size: where ``(mean - x)**2 == z**2 * x * (1 - x) / n``.
+
+    The error also counts one label more that lies 0.4 off.
+    """
     np, stats = pytest.importorskip("numpy"), pytest.importorskip("scipy.stats")
     z, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, math.floor(size) - 1)
-    n = max(size, mean * (1 - mean) / error**2 * (z / t) ** 2)
+    n = max(size, mean * (1 - mean) / (error**2 + (0.4 / size) ** 2) * (z / t) ** 2)
     low, high = sorted(np.roots([1 + z**2 / n, -2 * mean - z**2 / n, mean**2]))
     return float(low), float(high)
 

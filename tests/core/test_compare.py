@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
@@ -469,6 +470,23 @@ def test_labels_of_both_runs_correct_the_difference():
     assert found.corrected.difference == pytest.approx(-1 / 2)  # the judge's differences are all equal
     assert found.corrected.interval[0] < -1 / 2 < found.corrected.interval[1] < 0
     assert "corrected by 6 samples with labels in both runs: -0.500" in str(before.compare(after))
+
+
+@pytest.mark.parametrize("labels", [24, 25])
+def test_below_25_labels_the_corrected_difference_is_peoples(labels):
+    """The judge sees the third of the samples that people see, and half of the others."""
+    source = np.random.default_rng(4)
+    runs = []
+    for kept in (3, 1):
+        samples = []
+        for n in range(80):
+            texts = FACTS[:kept] if n % 3 else FACTS
+            said = {"unit_supported": [True, kept == 3, kept == 3 or bool(source.random() < 0.4)]}
+            samples.append(sample(n, texts, labels=said if n < labels else {}))
+        runs.append(run(samples, metrics=METRICS[:1]))
+    found = runs[0].compare(runs[1])["context_recall"].corrected
+    assert found.labelled == labels
+    assert (found.difference == pytest.approx(found.people, abs=1e-12)) is (labels < 25)
 
 
 def test_labels_that_came_with_the_samples_are_about_one_run_only():

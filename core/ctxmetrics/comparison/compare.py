@@ -14,7 +14,7 @@ from ctxmetrics._display import visible
 from ctxmetrics._wording import TEXT, clean, contradiction
 from ctxmetrics.comparison.answers import label_of, labelled_by, labels_in, people_value, weight_in
 from ctxmetrics.comparison.joining import Pair, Run, check_comparable, group_of, joined, unknown_models
-from ctxmetrics.comparison.means import EQUAL, LEVEL, corrected, holm, paired_mean, weighted_mean
+from ctxmetrics.comparison.means import EQUAL, FEWEST, LEVEL, corrected, holm, paired_mean, weighted_mean
 from ctxmetrics.comparison.view import (
     ChangedUnit,
     Comparison,
@@ -333,6 +333,7 @@ def _corrected(
         judge[number:],
         weights=weights,
         clusters=None if clusters is None else groups,
+        most=1.0 if number >= FEWEST else 0.0,
     )
     half = found.half(1 - LEVEL)
     ends = found.mean - half, found.mean + half
