@@ -168,6 +168,14 @@ def test_a_search_among_more_sentences_takes_off_more(n, score):
     assert verdict.details["coverage"] == 1.0
 
 
+def test_a_sentence_with_every_word_supports_a_unit_however_long_the_context_is():
+    text = "Nothing is here. " * 5000 + "It is Paris."
+    verdict = support(
+        "Paris.", text, judge=LexicalJudge()
+    )  # 0.06 x log2(5001 / 4) is 0.62, of which 0.36 counts
+    assert (verdict.value, verdict.details["score"]) == (True, pytest.approx(0.64))
+
+
 def test_each_sentence_is_a_choice_of_its_own():
     # 2 of 4 words in each of two sentences of 16: 1 - 2 x 0.06 x log2(16 / 4) / sqrt(4); one alone: 2/4 - 0.06
     text = "Alpha beta box. " + "Nothing is here. " * 14 + "Gamma delta yard."

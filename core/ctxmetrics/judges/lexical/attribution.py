@@ -165,9 +165,11 @@ class _Row:
             held: The words that they hold.
             present: Those that stand in their contexts.
             count: How many sentences; the unit's own beyond its first are taken off.
-            n: From how many they were chosen: the more choices, the more stands there by chance.
+            n: From how many they were chosen: the more choices, the more stands there by chance. A sentence that holds
+                every word supports the unit however many there are.
         """
-        search = self._price * log2(max(n, _FREE) / _FREE) * max(1, count - self._own)
+        price = self._price * log2(max(n, _FREE) / _FREE)
+        search = min(price, 1 - self._rule.min_coverage) * max(1, count - self._own)
         missing = self._rule.number_weight if self._numbers & ~present else 0.0
         if names := self._names & ~present:
             missing += self._rule.name_weight * names.bit_count() / self._names.bit_count()

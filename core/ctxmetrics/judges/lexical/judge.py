@@ -40,7 +40,8 @@ class LexicalJudge:
     ``coverage`` is the share of the unit's m content words that stand in s sentences, chosen one by one for the most words
     out of n (at least 4); s is 1 to ``max_sentences``, whichever gives the highest score. They are looked for in each
     context alone, and in the first k contexts together for every k: the more sentences there are to choose from, and the
-    fewer words are looked for, the more stands there by chance. (A unit of several sentences may rest on as many: they
+    fewer words are looked for, the more stands there by chance. What is taken off for a sentence is at most
+    ``1 - min_coverage``: one that holds every word supports the unit however long the context is. (A unit of several sentences may rest on as many: they
     count as one.) A number or a name is missing where it stands in none of the contexts that the sentences are from. Names
     are capitalised words of two letters or more that do not begin a sentence. A unit of stop words only is supported where
     its words stand in a context one after the other.
