@@ -70,9 +70,8 @@ def compare(
             a sample have two weights.
         InputFileError: A file cannot be read, holds no results or no answers, or answers are about neither run.
     """
-    runs = {"": after}
     found = compare_all(
-        before, runs, metrics=metrics, by=by, cluster=cluster, accept=accept, labels=labels
+        before, {"": after}, metrics=metrics, by=by, cluster=cluster, accept=accept, labels=labels
     )
     return found.runs[""]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -195,8 +194,41 @@ class Worse(Plain):
     after: float
 
 
+class _Shown(Plain):
+    """One comparison or several, shown as text, as Markdown and as a page."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(_runs_of(self), markdown=False))
+
+    def markdown(self) -> str:
+        """Return the comparison as Markdown; texts of samples are escaped."""
+        return "\n".join(_lines(_runs_of(self), markdown=True)) + "\n"
+
+    def html(self, *, title: str = "ctxmetrics: comparison of runs") -> str:
+        """Return the comparison as one page that holds no script and loads nothing."""
+        return render(
+            "comparison.html",
+            title=title,
+            language="en",
+            runs=_runs_of(self),
+            table=_table(_runs_of(self)),
+            heading=heading,
+            header=HEADER,
+            cells=cells,
+            conclusion=conclusion,
+            shown=lambda name: clean(name, TEXT),
+            lists=unit_lists,
+            worst_line=worst_line,
+        )
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Comparison(Plain):
+class Comparison(_Shown):
     """What a comparison of two runs on the same samples found; as a string, a table and what was lost and won.
 
     Attributes:
@@ -231,23 +263,9 @@ class Comparison(Plain):
             f"{metric!r}; this comparison has: {', '.join(item.name for item in self.metrics)}"
         )
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        return "\n".join(_lines({"": self}, markdown=False))
-
-    def markdown(self) -> str:
-        """Return the comparison as Markdown; texts of samples are escaped."""
-        return "\n".join(_lines({"": self}, markdown=True)) + "\n"
-
-    def html(self, *, title: str = "ctxmetrics: comparison of two runs") -> str:
-        """Return the comparison as one page that holds no script and loads nothing."""
-        return _page({"": self}, title)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparisons(Plain):
+class Comparisons(_Shown):
     """Several runs, each compared with the same baseline; as a string, one table, and what each lost and won.
 
     Attributes:
@@ -256,36 +274,10 @@ class Comparisons(Plain):
 
     runs: Mapping[str, Comparison]
 
-    def __repr__(self) -> str:
-        return str(self)
 
-    def __str__(self) -> str:
-        return "\n".join(_lines(self.runs, markdown=False))
-
-    def markdown(self) -> str:
-        """Return the comparisons as Markdown; texts of samples are escaped."""
-        return "\n".join(_lines(self.runs, markdown=True)) + "\n"
-
-    def html(self, *, title: str = "ctxmetrics: comparison with a baseline") -> str:
-        """Return the comparisons as one page that holds no script and loads nothing."""
-        return _page(self.runs, title)
-
-
-def _page(runs: Mapping[str, Comparison], title: str) -> str:
-    return render(
-        "comparison.html",
-        title=title,
-        language="en",
-        runs=runs,
-        table=_table(runs),
-        heading=heading,
-        header=HEADER,
-        cells=cells,
-        conclusion=conclusion,
-        shown=lambda name: clean(name, TEXT),
-        lists=unit_lists,
-        worst_line=worst_line,
-    )
+def _runs_of(found: Any) -> Mapping[str, Comparison]:
+    """Return the comparisons by the names of the runs; one alone has none."""
+    return found.runs if isinstance(found, Comparisons) else {"": found}
 
 
 def _table(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
@@ -302,47 +294,35 @@ def _table(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
 
 def _lines(runs: Mapping[str, Comparison], *, markdown: bool) -> list[str]:
     """Return comparisons as lines of text, or of Markdown."""
-    title = "**{}**\n" if markdown else "{}:"
-    rows = _table(runs)
-    if len(runs) == 1:
-        (found,) = runs.values()
-        return [
-            *(heading(found), "", *_columns(rows, named=False, markdown=markdown), ""),
-            *_said(found, markdown=markdown),
-        ]
-    lines = ["", *_columns(rows, named=True, markdown=markdown)]
+    several, lines = len(runs) > 1, [] if len(runs) > 1 else [heading(*runs.values()), ""]
+    lines += _columns(_table(runs), markdown=markdown)
     for run, found in runs.items():
-        lines += ["", title.format(_written(clean(run, TEXT), markdown=markdown)), heading(found), ""]
-        lines += _said(found, markdown=markdown)
-    return lines[1:]
+        named = escaped(clean(run, TEXT)) if markdown else clean(run, TEXT)
+        title = f"**{named}**\n" if markdown else f"{named}:"
+        lines += ["", *([title, heading(found), ""] if several else ()), *_said(found, markdown=markdown)]
+    return lines
 
 
-def _written(text: str, *, markdown: bool) -> str:
-    return escaped(text) if markdown else text
-
-
-def _columns(rows: Sequence[tuple[str, Difference]], *, named: bool, markdown: bool) -> list[str]:
-    """Return the rows of a table as lines."""
+def _columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> list[str]:
+    """Return the rows of a table as lines, with the names of the runs where they have some."""
     table = [("run", *HEADER), *((clean(run, TEXT), *cells(item)) for run, item in rows)]
-    if not named:
-        table = [row[1:] for row in table]
+    table = table if any(run for run, _ in rows) else [row[1:] for row in table]
     if not markdown:
         return aligned(table)
-    written = [tuple(map(escaped, row)) for row in table]
-    return [f"| {' | '.join(row)} |" for row in (written[0], ("---",) * len(written[0]), *written[1:])]
+    head, *written = [tuple(map(escaped, row)) for row in table]
+    return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *written)]
 
 
 def _said(found: Comparison, *, markdown: bool) -> list[str]:
     """Return what stands below the table of a comparison, as lines."""
-    written = partial(_written, markdown=markdown)
+    written = escaped if markdown else str
     item, under, title = ("- ", "  - ", "**{}**\n") if markdown else ("  ", "      ", "{}")
     end = "" if markdown else ":"
     said = map(conclusion, found.metrics) if markdown else map("\n    ".join, map(clauses, found.metrics))
     lines = [f"{'- ' if markdown else ''}{written(text)}" for text in (*said, *found.notes)]
     for group, items in found.groups.items():
-        rows = [("", one) for one in items]
         lines += ["", title.format(written(clean(group, TEXT)) + end)]
-        lines += _columns(rows, named=False, markdown=markdown)
+        lines += _columns([("", one) for one in items], markdown=markdown)
     for name, units in unit_lists(found):
         lines += ["", title.format(f"{name}: {len(units)}")]
         for unit in units[:SHOWN]:
