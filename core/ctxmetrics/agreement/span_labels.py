@@ -240,9 +240,7 @@ def _ids(sample: Sample, found: Mapping[str, Mapping[int, str]]) -> Iterator[tup
 
 def _named(given: str | None, names: Sequence[str]) -> str | None:
     """Return the source that an id names: its path from the folder, or a longer path that ends in it."""
-    if given is None:
-        return None
-    path = given.replace("\\", "/")
+    path = (given or "").replace("\\", "/")
     matching = [name for name in names if path == name or path.endswith(f"/{name}")]
     return max(matching, key=len, default=None)
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from ctxmetrics._display import visible
+from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import TEXT, clean, contradiction
 from ctxmetrics.comparison.answers import label_of, labelled_by, labels_in, people_value, weight_in
 from ctxmetrics.comparison.joining import Pair, Run, check_comparable, group_of, joined, unknown_models
@@ -203,13 +203,14 @@ def named(names: Sequence[str], name: str, option: str) -> str:
 
 def _groups(pairs: Iterable[Pair], path: str) -> list[str]:
     return [
-        group_of({**_metadata(other), **_metadata(one)}, path, one.name, "compare")
+        group_of(
+            {**getattr(other.sample, "metadata", EMPTY), **getattr(one.sample, "metadata", EMPTY)},
+            path,
+            one.name,
+            "compare",
+        )
         for one, other in pairs
     ]
-
-
-def _metadata(row: Row) -> Mapping[str, Any]:
-    return row.sample.metadata if row.sample else {}
 
 
 def _difference(
@@ -309,13 +310,18 @@ def _corrected(
     if metric is None or label is None:
         return None
     carried = not by_file and all(
-        _labels(one).get(label) == _labels(other).get(label) for one, other in pairs
+        getattr(one.sample, "labels", EMPTY).get(label)
+        == getattr(other.sample, "labels", EMPTY).get(label)
+        for one, other in pairs
     )
     # One set of labels came with the samples: it is about one run's contexts.
     if carried and any(differences):
         return None
     said = [
-        [people_value(metric, row[name], labels_in(_labels(row), label)) for row in pair]
+        [
+            people_value(metric, row[name], labels_in(getattr(row.sample, "labels", EMPTY), label))
+            for row in pair
+        ]
         for pair in pairs
     ]
     order = sorted(range(len(pairs)), key=lambda place: None in said[place])  # first those with labels
@@ -339,17 +345,16 @@ def _corrected(
     return Corrected(number, weighted_mean(weights, people), found.mean, ends, found.p)
 
 
-def _labels(row: Row) -> Mapping[str, Any]:
-    return row.sample.labels if row.sample else {}
-
-
 def _weight(one: Row, other: Row) -> float:
     """Return how many samples a pair stands for, where the labelled ones were not drawn equally often.
 
     Raises:
         ParameterError: It is no number above 0, or the runs' labels were drawn in two ways.
     """
-    found = {weight_in(_labels(row), f"sample {visible(row.name)!r}") for row in (one, other)} - {1.0}
+    found = {
+        weight_in(getattr(row.sample, "labels", EMPTY), f"sample {visible(row.name)!r}")
+        for row in (one, other)
+    } - {1.0}
     if len(found) > 1:
         low, high = sorted(found)
         raise ParameterError(

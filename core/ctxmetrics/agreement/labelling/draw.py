@@ -112,13 +112,8 @@ def draw(
 
 def _allocation(sizes: Counter[str | None], n: int) -> Counter[str | None]:
     """Return how many to draw of each stratum: one after the other gets one more, until n are given out."""
-    wanted: Counter[str | None] = Counter()
-    names = sorted(sizes, key=str)
-    while wanted.total() < min(n, sizes.total()):
-        for name in names:
-            if wanted[name] < sizes[name] and wanted.total() < n:
-                wanted[name] += 1
-    return wanted
+    turns = sorted((turn, str(name), name) for name, size in sizes.items() for turn in range(size))
+    return Counter(name for *_, name in turns[:n])
 
 
 def _stratum(sample: Sample, by: str | None) -> str | None:
