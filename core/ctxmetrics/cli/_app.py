@@ -20,12 +20,11 @@ from ctxmetrics.cli._terminal import (
 from ctxmetrics.cli.cache import cache_app
 from ctxmetrics.cli.compare import compare
 from ctxmetrics.cli.doctor import doctor, estimate
-from ctxmetrics.cli.inspect import inspect
+from ctxmetrics.cli.files import inspect, spans
 from ctxmetrics.cli.judges import agree, check_judge
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
 from ctxmetrics.cli.score import demo, score
-from ctxmetrics.cli.spans import spans
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
 # Plain help: the frames that rich draws cost twice the CPU of the rest of the start.

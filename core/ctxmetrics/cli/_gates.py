@@ -173,14 +173,11 @@ def _judge_outcomes(gates: Gates, results: Results) -> Iterator[Outcome]:
             for item in results.summary().values()
             if (item.doubtful_share or 0.0) > most
         ]
-        yield from (Outcome(gate, problem) for problem in found or [None])
+        yield from [Outcome(gate, problem) for problem in found] or [Outcome(gate, None)]
     if (least := gates.min_controls) is not None:
-        judged, problem = results.controls, None
-        if judged is None:
-            problem = "no control was judged"
-        elif judged.share < least:
-            problem = f"{judged.shown()}, below {least:g}"
-        yield Outcome(f"--min-controls {least:g}", problem)
+        judged = results.controls
+        told = f"{judged.shown()}, below {least:g}" if judged else "no control was judged"
+        yield Outcome(f"--min-controls {least:g}", None if judged and judged.share >= least else told)
 
 
 def calibrated(
@@ -212,22 +209,18 @@ def calibrated(
         if given.require_calibration:
             return "", problem
         raise InputFileError(problem) from None
-    rows = [("mean of", "by the judge", "corrected", "labelled samples")]
-    for item, there in found:
-        corrected, by_judge = (
-            shown_with(item.mean, item.interval),
+    header = ("mean of", "by the judge", "corrected", "labelled samples")
+    rows = [
+        (
+            item.metric,
             f"{shown(item.judge_mean)} of {item.samples}",
+            shown_with(item.mean, item.interval),
+            f"{item.labelled}{'' if there else ', not all in this run'}",
         )
-        rows.append(
-            (
-                item.metric,
-                by_judge,
-                corrected,
-                f"{item.labelled}{'' if there else ', not all in this run'}",
-            )
-        )
+        for item, there in found
+    ]
     origin = f"corrected by {visible(str(given.calibration))} of {card.date:%Y-%m-%d}"
-    return "\n".join(["", *aligned(rows), origin]), None
+    return "\n".join(["", *aligned([header, *rows]), origin]), None
 
 
 def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path | None) -> bool:

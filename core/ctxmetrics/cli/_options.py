@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from ctxmetrics.conventions import CONVENTIONS
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.options import DEFAULTS
 
 ConventionName = Annotated[
@@ -186,6 +187,10 @@ class Prices:
     price_out: Annotated[
         float | None, typer.Option(min=0, help="Dollars for a million tokens that are received.")
     ] = None
+
+    def __post_init__(self) -> None:
+        if (self.price_in is None) != (self.price_out is None):
+            raise ParameterError("--price-in and --price-out belong together. Give both.")
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:

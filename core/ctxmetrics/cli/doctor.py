@@ -19,7 +19,7 @@ from ctxmetrics.cli._options import (
     TimedPace,
 )
 from ctxmetrics.cli._terminal import BAD_INPUT, print_result
-from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.errors import InputFileError
 
 if TYPE_CHECKING:
     from ctxmetrics.evaluation.results import Results
@@ -43,7 +43,6 @@ def doctor(
     from ctxmetrics.evaluation.check_model import check_model
     from ctxmetrics.judges.llm.judge import LLMJudge
 
-    _check_prices(prices)
     judge = judge_of(judging.judge, judging.base_url)
     seconds = 0.0
     if isinstance(judge, LLMJudge):
@@ -89,7 +88,6 @@ def estimate(
     from ctxmetrics.evaluation.estimate import samples_for
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
-    _check_prices(prices)
     scored = None if detect is None else _results_in(source.file)
     if detect is not None:
         if scored is None:
@@ -110,11 +108,6 @@ def _results_in(file: Path) -> Results | None:
         return Results.from_jsonl(file)
     except InputFileError:
         return None
-
-
-def _check_prices(prices: Prices) -> None:
-    if (prices.price_in is None) != (prices.price_out is None):
-        raise ParameterError("--price-in and --price-out belong together. Give both.")
 
 
 def _print_cost(

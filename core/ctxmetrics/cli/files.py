@@ -1,4 +1,4 @@
-"""``ctxmetrics inspect``: what a file holds, before anything is scored."""
+"""``ctxmetrics inspect`` and ``spans``: what a file holds, and where its contexts stand."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ctxmetrics.cli._options import Input
-from ctxmetrics.cli._terminal import BAD_INPUT, collected_warnings, message, print_result
-from ctxmetrics.errors import CtxMetricsError
-from ctxmetrics.fields import OPTIONS, TEXTS_OF, RowFile
-from ctxmetrics.samples import Sample
+from ctxmetrics.cli._terminal import BAD_INPUT, GATE_FAILED, collected_warnings, message, print_result
+from ctxmetrics.errors import CtxMetricsError, ParameterError
+
+if TYPE_CHECKING:
+    from ctxmetrics.fields import RowFile
+    from ctxmetrics.samples import Sample
 
 _SHOWN = 60
 
@@ -31,7 +34,8 @@ def inspect(source: Input) -> None:
         for one in filter(None, (file, file.references)):
             print_result("\n".join(_lines(one)))
         notes.clear()  # they say the same
-    samples, problem = list[Sample](), ""
+    samples: list[Sample] = []
+    problem = ""
     try:
         samples = samples_of(file)
         print_result("\n".join(_metrics(file, samples)))
@@ -46,8 +50,62 @@ def inspect(source: Input) -> None:
         raise typer.Exit(BAD_INPUT)
 
 
+def spans(
+    source: Input,
+    sources: Annotated[
+        Path | None, typer.Option(help="The folder of the texts that were cut into chunks.")
+    ] = None,
+    chunks: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ids of FILE become spans: documents with id, source and start_index, one JSON object a line."
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="What people marked becomes the reference: by `ctxmetrics label`."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The samples with their ids: FILE.jsonl. Without it: stdout.")
+    ] = None,
+    fail_missing: Annotated[
+        bool,
+        typer.Option(
+            "--fail-missing",
+            help="Exit 1 if a context is not found or stands in several places, or an id or answer has no span.",
+        ),
+    ] = False,
+) -> None:
+    """Write where contexts stand as their ids, SOURCE#char=START,END: found in sources, or known of chunks and answers."""
+    from ctxmetrics.agreement.span_labels import with_found_spans, with_known_spans
+    from ctxmetrics.cli._run import samples_of
+    from ctxmetrics.evaluation.writer import check_outputs, json_line, write_whole
+
+    if sources is None and chunks is None and labels is None:
+        raise ParameterError(
+            "spans: give --sources DIR, --chunks FILE or --labels FILE, which say where texts stand."
+        )
+    check_outputs({"--out": out}, {"FILE": source.file, "--chunks": chunks, "--labels": labels})
+    samples, problems = with_known_spans(samples_of(source), chunks, labels)
+    told = f"{len(samples)} samples, {len(problems)} ids and answers without a span."
+    if sources is not None:
+        samples, missing, told = with_found_spans(samples, sources)
+        problems += missing
+    lines = [json_line(sample.to_dict()) for sample in samples]
+    if out is None:
+        print_result("".join(lines).removesuffix("\n"))
+    else:
+        write_whole(out, lines)
+    for line in (*problems, told):
+        message(line)
+    if problems and fail_missing:
+        raise typer.Exit(GATE_FAILED)
+
+
 def _doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     """Return what is unsure, each as the options of which one is right; a list of texts may be what was retrieved."""
+    from ctxmetrics.fields import TEXTS_OF
+
     reading = file.reading
     if reading.unsure or not reading.unread or {*TEXTS_OF, *TEXTS_OF.values()} & reading.mapping.keys():
         return reading.unsure
@@ -77,6 +135,7 @@ def _lines(file: RowFile[Any]) -> Iterator[str]:
 def _metrics(file: RowFile[Sample], samples: Sequence[Sample]) -> Iterator[str]:
     """Yield how many samples are distinct, the metrics that can run, and what none of them reads."""
     from ctxmetrics.cli._run import to_map
+    from ctxmetrics.fields import OPTIONS
     from ctxmetrics.metrics import METRICS
 
     contents = {tuple(getattr(sample, name) for name in OPTIONS) for sample in samples}
