@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, Results, Sample, evaluate
+from ctxmetrics.comparison.compare import compare_all
 from ctxmetrics.samples import read_samples
 from support.browser import LACKING, Browser
 
@@ -216,6 +217,32 @@ def test_two_runs_stand_side_by_side(page, tmp_path, width):
         "return [...document.querySelector('.pair').children].map(e => Math.round(e.getBoundingClientRect().x))"
     )
     assert (places[0] < places[1]) is (width == 1280)
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert page.serious() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_several_runs_and_a_baseline_without_texts_stand_on_one_page(page, tmp_path, width, scheme):
+    samples = list(read_samples(HANDBOOK))[:6]
+    runs = [
+        evaluate(
+            [replace(one, retrieved_contexts=one.retrieved_contexts[cut:]) for one in samples],
+            [ContextRecall()],
+            progress=False,
+        )
+        for cut in (0, 1, 2)
+    ]
+    base, file = tmp_path / "base.jsonl", tmp_path / "compared.html"
+    runs[0].to_baseline(base)
+    found = compare_all(base, {"<b>one</b>": runs[1], "two": runs[2]})
+    file.write_text(found.html(), encoding="utf-8")
+    page.open(file, width=width, scheme=scheme)
+    names = page.run(
+        "return [...document.querySelectorAll('table.means tbody th')].map(e => e.textContent)"
+    )
+    assert names == ["<b>one</b>", "two"]
+    assert page.run("return document.querySelectorAll('.pair').length") > 2
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")
     assert page.serious() == []
 
