@@ -264,9 +264,11 @@ class JudgeDifference(Plain):
     p_adjusted: float
 
     def __str__(self) -> str:
-        names = f"{visible(self.judge)[:_SHOWN]} less {visible(self.first)[:_SHOWN]}"
         share = shown_with(self.difference, self.interval, sign="+")
-        return f"{names}: equal answers {share}, p {self.p_adjusted:.4f}"
+        return (
+            f"{visible(self.judge)[:_SHOWN]} less {visible(self.first)[:_SHOWN]}: equal answers {share}, "
+            f"p {self.p_adjusted:.4f}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import clean
-from ctxmetrics.comparison.answers import NO, YES, Answer, Key, read_answers
+from ctxmetrics.comparison.answers import NO, YES, Answer, read_answers
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, own_id, read_records, span_of, write_span
 from ctxmetrics.formulas import Span
@@ -133,10 +133,10 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
         InputFileError: The file is no file of labels, or has no yes or no.
     """
     file = read_answers(path)
-    given: dict[Any, list[Answer]] = {}
+    given: dict[Any, list[Answer]] = {}  # by the sample's id, else by its texts
     for answer in file.answers.values():
         if answer.answer in {YES, NO}:
-            given.setdefault(_place(answer.question.key), []).append(answer)
+            given.setdefault(answer.question.key[0] or answer.question.key, []).append(answer)
     if not given:
         raise InputFileError(
             f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
@@ -147,7 +147,7 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
     found = list(samples)
     problems: list[str] = []
     for number, sample in enumerate(found, 1):
-        answers = given.get(_place(key_of(sample)), [])
+        answers = given.get(sample.id or key_of(sample), [])
         useful = [item for item in answers if item.answer == YES and majority[item.question]]
         who = sample.called(f"Sample {number}")
         bare = [
@@ -164,11 +164,6 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
             marks = labelled(sample, spans, f"marked by {names}")
             found[number - 1] = replace(marks, reference_contexts=None)
     return found, problems
-
-
-def _place(key: Key) -> object:
-    """Return what a sample is found by: its id, else its texts."""
-    return key if key[0] is None else key[0]
 
 
 # --- found in the sources ---

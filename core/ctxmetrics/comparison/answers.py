@@ -140,8 +140,8 @@ class Answers:
                 votes.setdefault(question, Counter())[answer.answer] += 1
         said: dict[Key, dict[Question, bool | None]] = {}
         for question, counts in votes.items():
-            winner = None if counts[YES] == counts[NO] else counts[YES] > counts[NO]
-            said.setdefault(question.key, {})[question] = winner
+            tie = counts[YES] == counts[NO]
+            said.setdefault(question.key, {})[question] = None if tie else counts[YES] > counts[NO]
         return said
 
 
@@ -258,7 +258,11 @@ def labels_by_key(
                 f"{path}: the reference of sample {key[0] or key[1]!r} is cut into other sentences now. "
                 "Label it again, or install the splitter that the first line names."
             )
-        labels[key] = dict(_labels(questions, answers))
+        kinds = {
+            kind: [answers.get(question) for question in questions if question.label == kind]
+            for kind in ASKED
+        }
+        labels[key] = {kind: found for kind, found in kinds.items() if {True, False}.intersection(found)}
         if not any(question.label == CONTEXTS for question in questions):
             bare.add(key)
     if not any(answer is not None for answers in said.values() for answer in answers.values()):
@@ -273,22 +277,11 @@ def labels_by_key(
     return labels
 
 
-def _labels(
-    questions: Sequence[Question], said: Mapping[Question, bool | None]
-) -> Iterable[tuple[str, list[bool | None]]]:
-    """Yield each kind of label of which a question has a yes or a no."""
-    for kind in ASKED:
-        answers = [said.get(question) for question in questions if question.label == kind]
-        if any(answer is not None for answer in answers):
-            yield kind, answers
-
-
-def _add_empty(labels: dict[Key, dict[str, Any]], bare: Collection[Key]) -> None:
+def _add_empty(labels: dict[Key, dict[str, Any]], bare: set[Key]) -> None:
     if any(CONTEXTS in found for found in labels.values()):
         reached = max(place for place, found in enumerate(labels.values()) if found)
-        for key in list(labels)[: reached + 1]:
-            if key in bare:
-                labels[key][CONTEXTS] = []
+        for key in bare.intersection(list(labels)[: reached + 1]):
+            labels[key][CONTEXTS] = []
 
 
 # --- the labels of a file beside two runs, and the scores that they give ---
