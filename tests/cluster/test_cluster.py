@@ -182,7 +182,7 @@ BLOCKS = re.findall(
 )
 
 
-@pytest.mark.parametrize("code", BLOCKS, ids=["ray", "spark", "judged on ray"])
+@pytest.mark.parametrize("code", BLOCKS, ids=["spark", "judged on ray"])
 def test_the_examples_of_the_page_run(code, request, tmp_path, monkeypatch):
     request.getfixturevalue("spark_cluster" if "pyspark" in code else "ray_cluster")
     table = judged_table(6).set_column(
