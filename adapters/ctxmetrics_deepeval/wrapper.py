@@ -306,6 +306,9 @@ class _TestCases(Wrapper):
         found: dict[str, Any] = {"id": record.name, "reference_facts": facts}
         if "metadata" in places:
             found |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
+        if "retrieved_context_ids" in metric.uses:  # contexts of one source count as one
+            ids = _sources(record) or metadata.get("retrieved_context_ids")
+            found["retrieved_context_ids"] = ids
         for place, value in given.items():
             name = FIELDS.get(place, place)
             if value is not None and found.setdefault(name, value) != value:
@@ -325,6 +328,13 @@ class _TestCases(Wrapper):
     def failed(self, error: BaseException, *, strict: bool = False) -> Score:
         """Raise our own errors only: at a TypeError DeepEval measures again, unguarded."""
         return super().failed(error, strict=strict and isinstance(error, CtxMetricsError))
+
+
+def _sources(record: LLMTestCase) -> list[str] | None:
+    """Return the source of each retrieved item, where one has any: a text by itself is of none but its own."""
+    sources = [getattr(item, "source", None) for item in record.retrieval_context or ()]
+    named = [f"item {n}" if source is None else source for n, source in enumerate(sources, 1)]
+    return named if any(sources) else None
 
 
 def _test_run(_: object) -> str | None:

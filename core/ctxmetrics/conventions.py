@@ -17,6 +17,7 @@ from ctxmetrics.verdicts import Verdict
 
 Unit = Literal["sentence", "claim", "fact"]
 Weighting = Literal["vital", "importance"]
+Grouping = Literal["context", "source"]
 Family = Literal["recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"]
 # What a system attaches to a recall score: its own result object, and metadata, from the value and the verdicts.
 Signals = Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]
@@ -53,6 +54,7 @@ class Convention:
         scale: The value of a perfect score.
         threshold: The pass mark on that scale, or None.
         epsilon: Added to the denominator of average precision.
+        group: Whether contexts of one source count as one in a precision of texts.
         strict_string_recall: Whether string recall needs *more* than ``min_similarity``.
         bands: Wordings of a recall, highest edge first, edges on the scale. The pages word recall only ("facts
             in the context"), so a precision has none.
@@ -71,6 +73,7 @@ class Convention:
     scale: float = 1.0
     threshold: float | None = None
     epsilon: float = 0.0
+    group: Grouping = "context"
     strict_string_recall: bool = False
     bands: tuple[Band, ...] = ()
     signals: Signals | None = None
@@ -156,6 +159,7 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 name="deepeval",
                 source="DeepEval 4.3.1",
                 threshold=0.5,
+                group="source",
                 empty=MappingProxyType(
                     {
                         **_UNDEFINED_WITHOUT_REFERENCE,

@@ -19,7 +19,7 @@ from ctxmetrics._frozen import FrozenDict, plain
 from ctxmetrics._pictures import refusal
 from ctxmetrics._runtime.run import current_run, part_of
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.conventions import Unit, Weighting
+from ctxmetrics.conventions import Grouping, Unit, Weighting
 from ctxmetrics.errors import (
     CtxMetricsError,
     EmbeddedJudgeWarning,
@@ -68,6 +68,7 @@ class MetricParams(TypedDict, total=False):
     partial: float
     relevance: Literal["useful", "supports"]
     formula: Formula | SpanFormula
+    group: Grouping | None
     min_similarity: float
     min_cover: float
     similarity: Measure

@@ -173,7 +173,12 @@ class Schema:
         """
         required, name = tuple(requires), record.get("id")
         who = "The sample" if name is None else f"Sample {name!r}"
-        values = {field: self._value(record, keys, field) for field in (*required, *uses)}
+        values = {field: self._value(record, keys, field) for field in required}
+        for field in uses:
+            try:
+                values[field] = self._value(record, keys, field)
+            except SampleError:  # documents without ids
+                values[field] = None
         for field, value in values.items():
             if value is None and (field in required or OPTIONS[field] in keys):
                 raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -14,8 +14,9 @@ from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._pictures import in_text, refusal
 from ctxmetrics._version import __version__
-from ctxmetrics.conventions import CONVENTIONS, Convention, Family
-from ctxmetrics.errors import MissingFieldError, ParameterError
+from ctxmetrics.conventions import CONVENTIONS, Convention, Family, Grouping
+from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.fields import SPAN_MARK
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
@@ -307,6 +308,57 @@ class Precision(Metric):
         if self.formula == "average_precision":
             return average_precision(hits, epsilon=self.rules.epsilon)
         return share(hits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextPrecision(Precision):
+    """What the precisions of texts share: contexts of one source may count as one.
+
+    Attributes:
+        group: ``"source"``: contexts of one source count as one, at the rank of the first, relevant where any of them is.
+            The source of a context is its id; of a span (``SOURCE#char=START,END``), what stands before the span.
+            ``"context"``: each counts. None takes the convention's, where contexts and ids are pairs.
+    """
+
+    group: Grouping | None = field(default=None, metadata=named_choice(Grouping))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.grouped:
+            object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
+
+    @property
+    def grouped(self) -> bool:
+        """Whether contexts of one source count as one."""
+        return (self.group or self.rules.group) == "source"
+
+    def check_sample(self, sample: Sample) -> None:
+        """Raise if the sample lacks a field.
+
+        Raises:
+            MissingFieldError: As for other metrics.
+            SampleError: Sources are asked for, and the ids are not one a context.
+        """
+        super().check_sample(sample)
+        if self.group == "source" and not _are_pairs(sample):
+            raise SampleError(
+                f"{sample.called()}: group='source' needs an id for each context in retrieved_context_ids."
+            )
+
+    def by_source(self, score: Score, sample: Sample) -> Score:
+        """Return the score of the sources, where they count; the verdicts stay those of the contexts."""
+        if not self.grouped or score.value is None or not score.verdicts or not _are_pairs(sample):
+            return score
+        hits: dict[str, bool] = {}
+        for verdict, id_ in zip(score.verdicts, sample.retrieved_context_ids or (), strict=False):
+            source = id_.partition(SPAN_MARK)[0]
+            hits[source] = hits.get(source, False) or verdict.value is True
+        known = FrozenDict({**score.metadata, "sources": len(hits)})
+        return replace(score, value=self.scaled(self.to_value([*hits.values()])), metadata=known)
+
+
+def _are_pairs(sample: Sample) -> bool:
+    return len(sample.retrieved_context_ids or ()) == len(sample.retrieved_contexts or ())
 
 
 def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:

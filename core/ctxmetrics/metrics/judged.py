@@ -30,7 +30,7 @@ from ctxmetrics.judges.base import (
     checked_verdict,
 )
 from ctxmetrics.judges.given import instead_of
-from ctxmetrics.metrics.base import NAMED, Metric, Precision, named_choice, not_judged
+from ctxmetrics.metrics.base import NAMED, Metric, TextPrecision, named_choice, not_judged
 from ctxmetrics.samples import Fact, Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
@@ -292,9 +292,13 @@ class ContextRecall(JudgedMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RatedPrecision(Precision, JudgedMetric):
+class _RatedPrecision(TextPrecision, JudgedMetric):
     family: ClassVar[Family] = "precision"
     counts: ClassVar[tuple[str, str]] = ("context", "useful")
+
+    async def ascore(self, sample: Sample) -> Score:
+        """Score one sample. Raises as `score` does."""
+        return self.by_source(await super().ascore(sample), sample)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.conventions import Family
-from ctxmetrics.metrics.base import NAMED, ListMetric, Precision
+from ctxmetrics.metrics.base import NAMED, ListMetric, TextPrecision
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -136,7 +136,7 @@ class NonLLMContextRecall(StringMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NonLLMContextPrecision(Precision, StringMetric):
+class NonLLMContextPrecision(TextPrecision, StringMetric):
     """Whether the retrieved contexts that resemble a reference context stand first.
 
     Formula: average precision over retrieved contexts whose best similarity to a reference context is at least
@@ -149,3 +149,7 @@ class NonLLMContextPrecision(Precision, StringMetric):
     base_name: ClassVar[str] = "non_llm_context_precision"
     family: ClassVar[Family] = "string_precision"
     counts: ClassVar[tuple[str, str]] = ("context", "relevant")
+
+    def score(self, sample: Sample) -> Score:
+        """Score one sample; see the class."""
+        return self.by_source(super().score(sample), sample)

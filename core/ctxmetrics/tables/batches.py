@@ -107,7 +107,9 @@ class BatchScorer:
         kinds: dict[tuple[str, ...], list[ListMetric]] = {}
         others: list[Metric] = []
         for metric in self.metrics:
-            if isinstance(metric, ListMetric) and self._reads_lists(metric.requires, frame.columns):
+            by_source = getattr(metric, "grouped", False)
+            lists = isinstance(metric, ListMetric) and not by_source
+            if lists and self._reads_lists(metric.requires, frame.columns):
                 kinds.setdefault(metric.requires, []).append(metric)
             else:
                 others.append(metric)
