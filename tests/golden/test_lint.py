@@ -242,11 +242,24 @@ def value_of(metric: str, case: dict, verdicts: list) -> Fraction:
     epsilon = Fraction(1, 10**10) if name == "ragas" else Fraction(0)
     top = 100 if name == "aegis" else 1
     by_characters = params.get("unit") != "span" if metric.endswith("recall") else formula != "ap"
+    group = params.get("group", "source" if name == "deepeval" else "context")
+    if group == "source" and not metric.startswith(("id_", "span_")) and not metric.endswith("recall"):
+        verdicts = of_sources(case, verdicts)
     if metric.startswith("span_") and by_characters:
         value = top * of_characters(metric, case)
     else:
         value = top * (share(verdicts) if by_share else average_precision(verdicts, epsilon))
     return Fraction(0) if params.get("strict") and value < top else value
+
+
+def of_sources(case: dict, verdicts: list) -> list:
+    """A verdict a source, where each context has an id."""
+    sample = case["sample"]
+    sources = [str(id_).split("#char=")[0] for id_ in sample.get("retrieved_context_ids", ())]
+    if len(sources) != len(sample["retrieved_contexts"]):
+        return verdicts
+    known = list(zip(sources, verdicts, strict=False))
+    return [any(yes for one, yes in known if one == source) for source in dict(known)]
 
 
 def share(verdicts: list) -> Fraction:

@@ -44,6 +44,7 @@ function checkParams(metric, params) {
   const fine = {
     convention: among(Object.keys(MARKS)), unit: among(units), formula: among(formulas),
     relevance: among(["useful", "supports"]), similarity: among(Object.keys(SIMILARITIES)),
+    group: among(formulas === RANKED ? ["context", "source"] : []),
     strict: among([true, false]), language: (value) => /^[a-z]{2,3}$/.test(value),
     threshold: upTo(convention === "aegis" ? 100 : 1), min_similarity: upTo(1), min_cover: upTo(1),
     top_k: (value) => Number.isInteger(value) && value >= 0,
@@ -51,7 +52,8 @@ function checkParams(metric, params) {
   for (const [name, value] of Object.entries(params)) if (!fine[name]?.(value)) fail("invalid_parameter");
   const unit = convention === "axion" && units.includes("claim") ? "claim" : units[0];
   const defaults = { relevance: "useful", similarity: "levenshtein", min_similarity: 0.5, min_cover: 0.5 };
-  return { convention, unit, formula: formulas[0], ...defaults, ...params };
+  const group = formulas === RANKED && convention === "deepeval" ? "source" : "context";
+  return { convention, unit, group, formula: formulas[0], ...defaults, ...params };
 }
 
 // --- formulas ---
@@ -61,7 +63,12 @@ function averagePrecision(relevant, convention) {
   return found ? total / (convention === "ragas" ? found + 1e-10 : found) : 0;
 }
 const share = (flags) => flags.filter(Boolean).length / flags.length;
-const precision = (flags, given) => (given.formula === "share" ? share(flags) : averagePrecision(flags, given.convention));
+const sourceOf = (id) => String(id).split("#char=")[0];
+function precision(verdicts, given, ids) {
+  const flags = given.group !== "source" || ids?.length !== verdicts.length ? verdicts
+    : unique(ids.map(sourceOf)).map((source) => verdicts.some((one, index) => one && sourceOf(ids[index]) === source));
+  return given.formula === "share" ? share(flags) : averagePrecision(flags, given.convention);
+}
 const levenshtein = (a, b) => a.reduce((row, left, i) => {
   const next = [i + 1];
   b.forEach((right, j) => next.push(Math.min(row[j + 1] + 1, next[j] + 1, row[j] + (left !== right))));
@@ -326,7 +333,7 @@ function judgedScore(metric, given, sample, replies) {
       return rests.has(index) ? { value: true, code: null } : { value: open ? null : false, code: open?.code ?? null };
     return own.value === false && rests.has(index) ? { value: true, code: "contradicted" } : own;
   });
-  return { value: precision(ofContexts.map((one) => one.value), given), ...told(ofContexts) };
+  return { value: precision(ofContexts.map((one) => one.value), given, sample.retrieved_context_ids), ...told(ofContexts) };
 }
 
 // --- a score ---
@@ -352,13 +359,15 @@ function counted(metric, given, sample, retrieved, expected, replies) {
   const alike = (a, b) => (metric.startsWith("id_") ? a === b : enough(likeness(a, b)));
   const [items, others] = isRecall ? [expected, retrieved] : [retrieved, expected];
   const verdicts = items.map((item) => others.some((other) => alike(item, other)));
-  return { value: isRecall ? share(verdicts) : precision(verdicts, given), verdicts };
+  return { value: isRecall ? share(verdicts) : precision(verdicts, given, sample.retrieved_context_ids), verdicts };
 }
 function score(metric, params, sample, replies) {
   const given = checkParams(metric, params);
   const [[expectedField, retrievedField]] = METRICS[metric];
   if (!replies && given.unit === "claim") fail("cannot_decompose");
   if (sample[expectedField] == null || sample[retrievedField] == null) fail("missing_field");
+  const ids = sample.retrieved_context_ids ?? [];
+  if (params.group === "source" && ids.length !== sample.retrieved_contexts.length) fail("invalid_sample");
   const cut = { ...sample };
   for (const field of ["retrieved_contexts", "retrieved_context_ids"])
     if (sample[field]) cut[field] = sample[field].slice(0, given.top_k);
