@@ -107,9 +107,10 @@ class BatchScorer:
         kinds: dict[tuple[str, ...], list[ListMetric]] = {}
         others: list[Metric] = []
         for metric in self.metrics:
-            by_source = getattr(metric, "grouped", False)
-            lists = isinstance(metric, ListMetric) and not by_source
-            if lists and self._reads_lists(metric.requires, frame.columns):
+            whole = getattr(metric, "grouped", False) or not self._reads_lists(
+                metric.requires, frame.columns
+            )
+            if isinstance(metric, ListMetric) and not whole:
                 kinds.setdefault(metric.requires, []).append(metric)
             else:
                 others.append(metric)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from langchain_core.documents import Document
 
-from ctxmetrics import IDBasedContextRecall
+from ctxmetrics import ContextPrecision, IDBasedContextRecall, LexicalJudge
+from ctxmetrics.adapting import Wrapper
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.samples import Sample
 from ctxmetrics_langchain import (
@@ -350,3 +351,16 @@ def test_wrong_keys_raise_at_once(evaluator, keys, message):
 def test_a_text_where_a_list_of_documents_is_meant():
     with pytest.raises(SampleError, match="item 1 must be a string, not float"):
         contexts_of({"outputs": {"documents": 0.5}})
+
+
+def test_documents_without_an_id_have_no_source_and_each_counts() -> None:
+    record = {
+        "inputs": {"question": "q"},
+        "outputs": {"documents": [Document("Shop 1 is closed."), Document("The bag is red.")]},
+        "reference_outputs": {"answer": "The bag is red."},
+    }
+    wrapper = Wrapper.of(ContextPrecision(judge=LexicalJudge(), convention="deepeval"), None, {}, SCHEMA)
+    assert wrapper.score(record).value == 0.5
+    for document in record["outputs"]["documents"]:
+        document.id = "a"
+    assert wrapper.score(record).value == 1.0
