@@ -193,6 +193,7 @@ def evaluated(given):
 def kept_bytes(small, whole) -> int:
     """Bytes that the results of a call hold, a row; the small call comes before, and loads what is needed."""
     from ctxmetrics import forget
+    from ctxmetrics.judges.evidence import words
 
     small()
     forget()
@@ -200,6 +201,7 @@ def kept_bytes(small, whole) -> int:
     tracemalloc.start()
     results = whole()
     forget()
+    words._chunk.__self__.clear()  # what is remembered of words belongs to no row
     gc.collect()
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
