@@ -1,16 +1,19 @@
 """Replies that are readable and wrong in what they say: how many numbers come out wrong without a flag.
 
-    python benchmarks/run.py content_faults [--paths core ragas deepeval langsmith] [--samples 10] [--only NAME ..] [--write-docs]
+    python benchmarks/run.py content_faults [--paths core ragas deepeval langsmith] [--samples 10] [--only NAME ..]
+                                            [--against CHECKOUT] [--write-docs]
 
-Ten samples of four sentences and five contexts, whose true scores are known (recall 3/4, precision 8/15), and a judge
+Ten samples of seven sentences and six contexts, whose true scores are known (recall 3/7, precision 8/15), and a judge
 behind a server on the loopback. It answers honestly, but for one fault in what it says: in every reply about one of the
 ten samples (10 %), or about all of them (100 %), also when it is asked again. A number is wrong without a flag when it is
 not the true one and no verdict behind it is flagged as doubtful.
 
-``EXPLAINED`` names the faults that no reader of one reply can find out, and why; all others must give 0. Honest replies
-stand in the same table: at most 3 % of their verdicts may be flagged.
+The samples of all faults go through one run of each path, in an order that is drawn once. ``EXPLAINED`` names the faults
+that no reader of one reply can find out, and why; all others must give 0. Honest replies stand in the same table: at most
+3 % of their verdicts may be flagged.
 
-``--write-docs`` puts the table into ``measured-faults.md``.
+``--against CHECKOUT`` runs the same samples and replies with another version of the library: a checkout with an environment
+in ``.venv``. ``--write-docs`` puts the table into ``measured-faults.md``.
 """
 
 from __future__ import annotations
@@ -18,15 +21,20 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import os
+import random
 import re
+import subprocess
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parent))
+# Where the library's own helpers are: of another version, in another checkout.
+CHECKOUT = Path(os.environ.get("CONTENT_FAULTS_CHECKOUT", HERE.parents[1]))
+sys.path[:0] = [str(CHECKOUT / "benchmarks"), str(CHECKOUT / "tests")]
 
 import _docs
 import _judging as judging
@@ -46,13 +54,15 @@ if TYPE_CHECKING:
 
 RATES = (0.1, 1.0)
 METRICS = {"recall": ContextRecall(), "precision": ContextPrecision()}
-TRUTH = {"recall": 3 / 4, "precision": (1 / 2 + 2 / 4 + 3 / 5) / 3}
+TRUTH = {"recall": 3 / 7, "precision": (1 / 2 + 2 / 4 + 3 / 5) / 3}
 PATHS = {
     "core": ("core", lambda url: paths.OpenAIModel(paths.NAME, base_url=url, api_key=paths.KEY)),
     "ragas": ("ragas.evaluate", paths._ragas_wrapper),
     "deepeval": ("deepeval.evaluate", lambda url: paths._deepeval(url, "gpt-4o")),
     "langsmith": ("langsmith.evaluate", paths._chat),
 }
+Found: TypeAlias = "dict[tuple[str, float], Counter[str]]"
+"""Counts by fault and rate."""
 TITLES = {"core": "core", "ragas": "Ragas", "deepeval": "DeepEval", "langsmith": "LangSmith"}
 
 
@@ -112,26 +122,34 @@ _PLACES = (
 
 
 def sentences(number: int) -> list[str]:
-    """The reference: three sentences that a context states, in other words, and one that a context denies."""
+    """The reference: three sentences that contexts state (the third word for word), two that one context denies, one that
+    another context dates differently, and one about which there is nothing."""
     place, name, part, vehicle, plant = (column[number % 10] for column in _PLACES)
     return [
         f"{name} opened the {place} in {1701 + number}.",
         f"Its {part} weighs {31 + number} tonnes.",
         f"Guests arrive by {vehicle}.",
         f"Wild {plant} thrives behind the old stables.",
+        f"Its towers were built by Bishop {name}.",
+        f"The {place} burned down in {1803 + number}.",
+        "A celebrated painter rented both attic rooms for several quiet winters.",
     ]
 
 
 def contexts(number: int) -> list[str]:
-    """Junk, what states the first sentence, what denies the fourth, and what states the second and the third."""
+    """Junk, what states the first sentence, two denials, what states the second and the third, and another year."""
     place, name, part, vehicle, plant = (column[number % 10] for column in _PLACES)
     filler = "The rain fell for hours. Bread was dear that year. The council met on Mondays."
     return [
         f"Weather notes\nIt was cold and windy all week. {filler}",
         f"About the {place}\nIn {1701 + number} the {place} was opened by {name} with a parade. {filler}",
-        f"Wild {plant}\nWild {plant} no longer, as the gardeners say, thrives behind the old stables. {filler}",
+        (
+            f"Wild {plant}\nWild {plant} no longer, as the gardeners say, thrives behind the old stables. "
+            f"Its towers were not built by Bishop {name}. {filler}"
+        ),
         f"Inventory\nThey weighed the {part}: {31 + number} tonnes. {filler}",
-        f"How to come\nA {vehicle} takes the guests there every morning. {filler}",
+        f"How to come\nGuests arrive by {vehicle}. {filler}",
+        f"Fires\nAnother {place} burned down in {1650 + number}. {filler}",
     ]
 
 
@@ -169,7 +187,8 @@ def honest(ask: Ask) -> dict[str, Any]:
     question = ask.question
     shown, asked = question.contexts, question.units
     reply: dict[str, Any] = {"data": question.code}
-    truth = dict(zip(sentences(ask.number), ("c2", "c4", "c5", None), strict=True))
+    homes = ("c2", "c4", "c5", *[None] * 4)
+    truth = dict(zip(sentences(ask.number), homes, strict=True))
     places = {text: f"c{rank}" for rank, text in enumerate(contexts(ask.number), 1)}
     ids = {places[text]: id_ for id_, text in shown.items()}
     if asked:
@@ -438,6 +457,144 @@ def spanning(ask: Ask) -> list[tuple[str, str, bool]]:
     return [("c2", f"{texts[1][-20:]} {texts[2][:40]}", True)]
 
 
+def sentences_in(text: str) -> list[str]:
+    """The sentences after the heading."""
+    return [one + "." for one in text.partition("\n")[2].rstrip(".").split(". ")]
+
+
+def closest(unit: str, texts: Any) -> str:
+    """The text that shares most words of at least four letters or digits with a unit, the first of equals."""
+    words = set(re.findall(r"\w{4,}|\d+", unit.lower()))
+    return max(texts, key=lambda text: len(words & set(re.findall(r"\w{4,}|\d+", text.lower()))))
+
+
+def best(unit: str, ask: Ask, pieces: Callable[[str], list[str]] = sentences_in) -> list[dict[str, Any]]:
+    """Evidence: of all contexts the piece that shares most words with a unit."""
+    found = {id_: closest(unit, pieces(text)) for id_, text in ask.question.contexts.items()}
+    chosen = closest(unit, found.values())
+    home = next(id_ for id_, text in found.items() if text == chosen)
+    return [{"context": home, "quote": chosen, "whole": True}]
+
+
+def answered(
+    said: Callable[[int, dict[str, Any]], bool],
+    evidence: Callable[[str, Ask], list[dict[str, Any]]] = best,
+    rated: Callable[[int, dict[str, Any]], bool] | None = None,
+) -> Callable[..., Any]:
+    """Every unit, and where ``rated`` is given every context, with this verdict; a yes with this evidence."""
+
+    def fault(reply: dict[str, Any], ask: Ask) -> Any:
+        for place, entry in enumerate(units_of(reply)):
+            unit, yes = ask.question.units[entry["id"]], said(place, entry)
+            found = evidence(unit, ask) if yes else []
+            entry.update(evidence=found, missing=None if yes else unit, supported=yes)
+        for place, entry in enumerate(rated_of(reply) if rated else []):
+            text = ask.question.contexts[entry["id"]]
+            own = closest(" ".join(sentences(ask.number)), sentences_in(text))
+            yes = rated(place, entry)
+            entry.update(quote=own if yes else None, useful=yes)
+        return reply
+
+    return fault
+
+
+def always(*_: Any) -> bool:
+    return True
+
+
+def at_home(place: str) -> Callable[[str, Ask], list[dict[str, Any]]]:
+    """Evidence from one context: of its sentences the closest."""
+
+    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
+        text = ask.question.contexts.get(place)
+        return (
+            [{"context": place, "quote": closest(unit, sentences_in(text)), "whole": True}]
+            if text
+            else []
+        )
+
+    return evidence
+
+
+def beside(step: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
+    """Evidence: the sentence so many after the closest one, in its context."""
+
+    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
+        (found,) = best(unit, ask)
+        inside = sentences_in(ask.question.contexts[found["context"]])
+        return [{**found, "quote": inside[(inside.index(found["quote"]) + step) % len(inside)]}]
+
+    return evidence
+
+
+def words_of(count: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
+    """Evidence: the first words of the closest sentence."""
+
+    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
+        (found,) = best(unit, ask)
+        return [{**found, "quote": " ".join(found["quote"].split()[:count])}]
+
+    return evidence
+
+
+def last_words_of(count: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
+    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
+        (found,) = best(unit, ask)
+        return [{**found, "quote": " ".join(found["quote"].rstrip(".").split()[-count:])}]
+
+    return evidence
+
+
+def shared_word(unit: str, ask: Ask) -> list[dict[str, Any]]:
+    """Evidence: one word that the closest sentence shares with the unit."""
+    (found,) = best(unit, ask)
+    words = set(re.findall(r"\w{4,}", unit.lower()))
+    shared = [word for word in re.findall(r"\w{4,}", found["quote"]) if word.lower() in words]
+    return [{**found, "quote": shared[0] if shared else found["quote"]}]
+
+
+def shifted(step: int) -> Callable[..., Any]:
+    """Every unit supported, by the evidence that belongs to one so many places further on."""
+
+    def fault(reply: dict[str, Any], ask: Ask) -> Any:
+        entries = units_of(reply)
+        found = [best(ask.question.units[entry["id"]], ask) for entry in entries]
+        for place, entry in enumerate(entries):
+            entry.update(evidence=found[(place + step) % len(found)], missing=None, supported=True)
+        return reply
+
+    return fault
+
+
+def one_unit(number: int, evidence: Callable[[Ask], list[tuple[str, str, bool]]]) -> Callable[..., Any]:
+    """One sentence, counted from 1, called supported by these quotes."""
+
+    def fault(reply: dict[str, Any], ask: Ask) -> Any:
+        for entry in units_of(reply):
+            if ask.question.units[entry["id"]] == sentences(ask.number)[number - 1]:
+                found = [{"context": c, "quote": q, "whole": w} for c, q, w in evidence(ask)]
+                entry.update(evidence=found, missing=None, supported=True)
+        return reply
+
+    return fault
+
+
+def rated_only(said: Callable[[int, dict[str, Any]], bool], own: Callable[[str], str | None]) -> Any:
+    """Contexts with these verdicts, a yes with this quote; the sentences stay right."""
+
+    def fault(reply: dict[str, Any], ask: Ask) -> Any:
+        for place, entry in enumerate(rated_of(reply)):
+            yes = said(place, entry)
+            entry.update(quote=own(ask.question.contexts[entry["id"]]) if yes else None, useful=yes)
+        return reply
+
+    return fault
+
+
+def _name(ask: Ask) -> str:
+    return _PLACES[1][ask.number % 10]
+
+
 def _fragment(_: str, context: str) -> str:
     return re.search(r"\w(\w{3,5})\w", context)[1]
 
@@ -529,6 +686,101 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     "all useful, a sentence about nothing": useful_all(lambda _: "Bread was dear that year."),
     "all useful, what each context really says": useful_all(quote),
     "useful and useless turned round": inverted("contexts", "useful"),
+    # everything supported, by evidence that looks right
+    "all supported, the closest sentence": answered(always),
+    "all supported and useful, the closest sentence": answered(always, best, always),
+    "all supported, the closest sentence of each context": answered(
+        always,
+        lambda unit, ask: [at_home(id_)(unit, ask)[0] for id_ in ask.question.contexts],
+    ),
+    "all supported, the closest context as a whole": answered(
+        always, lambda unit, ask: best(unit, ask, lambda text: [text])
+    ),
+    "all supported, no quote where there is none": answered(
+        always, lambda unit, ask: best(unit, ask) if unit in sentences(ask.number)[:3] else []
+    ),
+    "all supported, the sentence after the closest": answered(always, beside(1)),
+    "all supported, the sentence before the closest": answered(always, beside(-1)),
+    "all supported, the first three words of the closest sentence": answered(always, words_of(3)),
+    "all supported, the last three words of the closest sentence": answered(always, last_words_of(3)),
+    "all supported, one word in common": answered(always, shared_word),
+    "all supported, all evidence in the second context": answered(always, at_home("c2")),
+    "all supported, all evidence in the third context": answered(always, at_home("c3")),
+    "all supported, all evidence in the junk context": answered(always, at_home("c1")),
+    "all supported, the evidence of the next sentence": shifted(1),
+    "all supported, the evidence of the third one on": shifted(3),
+    "all supported, parts that two contexts hold": answered(
+        always,
+        lambda unit, ask: [
+            {**at_home(id_)(unit, ask)[0], "whole": False} for id_ in list(ask.question.contexts)[1:3]
+        ],
+    ),
+    "all supported, the closest sentence and the question": answered(
+        always,
+        lambda unit, ask: [
+            *best(unit, ask),
+            {"context": "c1", "quote": ask.question.data["question"], "whole": True},
+        ],
+    ),
+    # one way of saying yes
+    "alternating in each reply, yes first": answered(
+        lambda place, _: place % 2 == 0, best, lambda place, _: place % 2 == 0
+    ),
+    "alternating in each reply, no first": answered(
+        lambda place, _: place % 2 == 1, best, lambda place, _: place % 2 == 1
+    ),
+    "alternating from sample to sample": lambda reply, ask: (
+        answered(always, best, always) if ask.number % 2 else all_false
+    )(reply, ask),
+    "the first half yes, the rest no": answered(lambda place, _: place < 4),
+    "yes to long sentences, no to short ones": lambda reply, ask: answered(
+        lambda _, entry: len(ask.question.units[entry["id"]]) > 32
+    )(reply, ask),
+    # one sentence that is denied, dated differently, or nowhere
+    "denied with not, the half quote after it": one_unit(
+        5, lambda ask: [("c3", f"built by Bishop {_name(ask)}", True)]
+    ),
+    "denied with not, the whole sentence": one_unit(
+        5, lambda ask: [("c3", f"Its towers were not built by Bishop {_name(ask)}.", True)]
+    ),
+    "denied with not, the halves before and after it": one_unit(
+        5,
+        lambda ask: [("c3", "Its towers were", False), ("c3", f"built by Bishop {_name(ask)}", False)],
+    ),
+    "denied with not, the name alone": one_unit(5, lambda ask: [("c3", f"Bishop {_name(ask)}", True)]),
+    "denied with no longer, the half quote after it": one_unit(
+        4, lambda ask: [("c3", "thrives behind the old stables", True)]
+    ),
+    "another year, the whole sentence": one_unit(
+        6, lambda ask: [("c6", sentences_in(contexts(ask.number)[5])[0], True)]
+    ),
+    "another year, the words before it": one_unit(
+        6, lambda ask: [("c6", f"{_PLACES[0][ask.number % 10]} burned down in", True)]
+    ),
+    "nowhere, a sentence about nothing": one_unit(
+        7, lambda _: [("c1", "Bread was dear that year.", True)]
+    ),
+    "nowhere, a sentence with one of its words": one_unit(
+        7,
+        lambda _: [
+            ("c3", "thrives behind the old stables", True),
+            ("c1", "It was cold and windy all week", False),
+        ],
+    ),
+    # usefulness by evidence that looks right
+    "all useful, the closest sentence": answered(lambda _, entry: entry["supported"], best, always),
+    "all useful, the first sentence": rated_only(always, lambda text: sentences_in(text)[0]),
+    "all useful, the last sentence": rated_only(always, lambda text: sentences_in(text)[-1]),
+    "the context of another year useful": rated_only(
+        lambda place, entry: entry["useful"] or place == 5, lambda text: sentences_in(text)[0]
+    ),
+    "all useless": rated_only(lambda *_: False, lambda _: None),
+    "all useless, no sentence supported but the first": both(
+        answered(lambda place, _: place == 0), rated_only(lambda *_: False, lambda _: None)
+    ),
+    "only the first context useful": rated_only(
+        lambda place, _: place == 0, lambda text: sentences_in(text)[0]
+    ),
     # what contradicts itself
     "all no": all_false,
     "supported turned to no, with the evidence": claimed(supported=False),
@@ -552,59 +804,65 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
 HONEST = "honest"
 # Faults that nobody can find out from the reply: why a wrong number without a flag is no defect there.
 EXPLAINED = {
-    "all no": "a judge that says no to everything says nothing that could be checked: that is what `agree` is for",
-    "all yes, what each context really says": "the quote shares telling words with the sentence: what it says is for a "
-    "reader to judge",
-    "a denied sentence, quoted with its denial": "the quote shows the denial, and is stored with the verdict: a reader "
-    "sees it",
-    "all useful, what each context really says": "the same for usefulness",
+    "another year, the whole sentence": "the quote shows the other year, and is stored with the verdict: where people choose "
+    "evidence for true claims, another number stands in it as often as for false ones",
+    "another year, the words before it": "the same; the sentence is shown in the report",
+    "the context of another year useful": "the quote shares telling words with the answer: what it says is for a reader to "
+    "judge",
 }
 
 
 class Judge:
-    """Answers honestly, but for one fault in the replies about some samples."""
+    """Answers honestly, but for a fault in the replies about some samples: the question names both."""
 
-    def __init__(self, fault: str, rate: float, count: int) -> None:
-        self._fault, self._spoiled = fault, max(1, round(rate * count))
+    def __init__(self, count: int) -> None:
+        self._count = count
 
     def __call__(self, request: Any) -> Any:
         question = read_question(request.text)
-        number = int(re.search(r"number (\d+)", question.data["question"])[1])
+        told = re.search(r"number (\d+)\? \[(.*) (\S+)\]", question.data["question"])
+        number, fault, rate = int(told[1]), told[2], float(told[3])
         ask = Ask(question, number)
         reply = honest(ask)
-        if self._fault != HONEST and number < self._spoiled:
-            reply = FAULTS[self._fault](reply, ask)
+        if fault != HONEST and number < max(1, round(rate * self._count)):
+            reply = FAULTS[fault](reply, ask)
         return reply if isinstance(reply, (str, Reply)) else json.dumps(reply)
 
 
-def measure(path: str, fault: str, rate: float, count: int) -> Counter[str]:
-    """Score all samples with both metrics; count the outcomes of the numbers, and the verdicts."""
+def measure_all(path: str, faults: list[str], rates: tuple[float, ...], count: int) -> Found:
+    """Score the samples of all faults in one run a metric; count the outcomes of the numbers, and the verdicts."""
     runner, model = PATHS[path]
-    found: Counter[str] = Counter()
-    samples = [sample(number, f"{fault} {rate}") for number in range(count)]
+    found: Found = {(fault, rate): Counter() for fault in faults for rate in rates}
+    keys = [(fault, rate, number) for fault, rate in found for number in range(count)]
+    # Replies that decide nothing would else stand side by side, as if the judge were down.
+    random.Random(0).shuffle(keys)
+    samples = [
+        replace(sample(number, f"{fault} {rate}"), id=str(place))
+        for place, (fault, rate, number) in enumerate(keys)
+    ]
     forget()
-    with aside(dict(judging.QUIET)), FakeOpenAIServer(Judge(fault, rate, count)) as server:
+    with aside(dict(judging.QUIET)), FakeOpenAIServer(Judge(count)) as server:
         judge = paths.Recorder(LLMJudge(model(server.base_url)))
         (run,) = (known for known in paths._runners(runner) if known.name == runner)
         for name, metric in METRICS.items():
             values = run.score(metric.with_judge(judge), samples)
-            for each, value in zip(samples, values, strict=True):
+            for (fault, rate, _), each, value in zip(keys, samples, values, strict=True):
                 codes = [code for _, _, code in judge.found.get(each.user_input, ())]
                 doubtful = bool(DOUBTFUL.intersection(codes))
-                found["verdicts"] += len(codes)
-                found["flagged verdicts"] += sum(code in DOUBTFUL for code in codes)
+                counted = found[fault, rate]
+                counted["verdicts"] += len(codes)
+                counted["flagged verdicts"] += sum(code in DOUBTFUL for code in codes)
                 right = value is not None and abs(value - TRUTH[name]) < 1e-9
-                found[
-                    "no value"
-                    if value is None
-                    else "right"
-                    if right
-                    else "flagged"
-                    if doubtful
-                    else "silent"
-                ] += 1
-        found["requests"] = server.count
+                wrong = "flagged" if doubtful else "silent"
+                counted["no value" if value is None else "right" if right else wrong] += 1
+        if len(found) == 1:
+            found[keys[0][:2]]["requests"] = server.count
     return found
+
+
+def measure(path: str, fault: str, rate: float, count: int) -> Counter[str]:
+    """Do the same with one fault; the requests are counted too."""
+    return measure_all(path, [fault], (rate,), count)[fault, rate]
 
 
 def table(found: dict[str, dict[str, dict[float, Counter[str]]]], shown: list[str]) -> str:
@@ -634,13 +892,12 @@ def run(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--paths", nargs="*", choices=PATHS, default=list(PATHS))
     parser.add_argument("--samples", type=int, default=10, choices=range(1, 11))
     parser.add_argument("--only", nargs="*", choices=(HONEST, *FAULTS), default=[HONEST, *FAULTS])
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT")
     parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
+    by_path = {path: measure_all(path, options.only, RATES, options.samples) for path in options.paths}
     found = {
-        fault: {
-            path: {rate: measure(path, fault, rate, options.samples) for rate in RATES}
-            for path in options.paths
-        }
+        fault: {path: {rate: each[fault, rate] for rate in RATES} for path, each in by_path.items()}
         for fault in options.only
     }
     shown = table(found, options.paths)
@@ -657,10 +914,31 @@ def run(argv: list[str]) -> dict[str, object]:
         for path, rates in found.get(HONEST, {}).items()
     }
     print(f"wrong without a flag and not explained: {sorted(silent.keys() - EXPLAINED.keys()) or 'none'}")
-    return {
+    figures = {
         "benchmark": "content_faults",
         "faults": len(options.only) - (HONEST in options.only),
         "silent": silent,
         "unexplained": sorted(silent.keys() - EXPLAINED.keys()),
         "honest_flagged": flagged,
+        "sums": {
+            path: [sum(row[path][rate]["silent"] for row in found.values()) for rate in RATES]
+            for path in options.paths
+        },
     }
+    if options.against:
+        figures["before"] = before = _with_checkout(options.against, options)
+        for path, (some, every) in figures["sums"].items():
+            was = before["sums"][path]
+            print(f"{TITLES[path]}: wrong without a flag {some} / {every}, before {was[0]} / {was[1]}")
+        for fault in sorted({*silent, *before["silent"]}):
+            print(f"  {silent.get(fault, 0):4} before {before['silent'].get(fault, 0):4}  {fault}")
+    return figures
+
+
+def _with_checkout(checkout: Path, options: argparse.Namespace) -> Any:
+    """Run the same with another version of the library, and return its figures."""
+    command = [checkout / ".venv/bin/python", HERE.parent / "run.py", "content_faults"]
+    command += ["--paths", *options.paths, "--samples", str(options.samples), "--only", *options.only]
+    environment = {**os.environ, "CONTENT_FAULTS_CHECKOUT": str(checkout.resolve())}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])

@@ -344,15 +344,19 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     return tuple(spans)
 
 
+# The sentences and contexts of one sample are compared with each other.
+_remembered = lru_cache(maxsize=128)(normalise)
+
+
 def stands_in(sentence: str, context: str) -> bool:
     """Whether a context holds a sentence as it is, apart from its form (`normalise`) and its last full stop.
 
     Sentences of fewer than `FUZZY_MIN_CHARACTERS` are not looked for: they say too little.
     """
-    needle = normalise(sentence).rstrip(".!?。！？ ")
+    needle = _remembered(sentence).rstrip(".!?。！？ ")
     if not FUZZY_MIN_CHARACTERS <= len(needle) <= len(context) * 2:
         return False
-    haystack = normalise(context) if context.isascii() else _normalised_context(context)[0]
+    haystack = _remembered(context) if context.isascii() else _normalised_context(context)[0]
     start = haystack.find(needle)
     end = start + len(needle)
     return start >= 0 and not (

@@ -348,13 +348,10 @@ def _evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, .
 
 def _with_doubts(verdict: Verdict, doubts: Iterable[str], details: dict[str, Any]) -> Verdict:
     """Return the verdict, flagged where there are doubts about its evidence."""
-    weak = sorted(set(doubts))
-    if not (weak or details):
-        return verdict
-    if weak:
-        details["weak"] = tuple(weak)
+    weak = tuple(sorted(set(doubts)))
     code = "contradicted" if DENIED in weak else "weak_evidence" if weak else None
-    return replace(verdict, code=code, details=FrozenDict(details))
+    told = FrozenDict({**details, **({"weak": weak} if weak else {})})
+    return replace(verdict, code=code, details=told) if told else verdict
 
 
 def _entries(entries: Sequence[Any], known: Mapping[str, str]) -> dict[str, list[Mapping[str, Any]]]:
