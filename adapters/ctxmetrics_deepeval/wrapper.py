@@ -283,7 +283,7 @@ class _TestCases(Wrapper):
 
         Ids come from ``metadata["retrieved_context_ids"]`` and ``metadata["reference_context_ids"]``, else, for
         what was retrieved, from the source of ``RetrievedContextData`` where every item has one. Reference
-        contexts are ``context``, else ``metadata["reference_contexts"]``. Facts are ``metadata["reference_facts"]``, else
+        contexts are ``context``, else ``metadata["reference_contexts"]``. Several references are ``metadata["references"]``. Facts are ``metadata["reference_facts"]``, else
         ``metadata["expected_facts"]``.
 
         Raises:
@@ -304,6 +304,8 @@ class _TestCases(Wrapper):
         check_texts({at: text for at, text in given.items() if FIELDS.get(at, at) in read}, _PICTURE)
         facts = metadata.get("reference_facts", metadata.get("expected_facts"))
         found: dict[str, Any] = {"id": record.name, "reference_facts": facts}
+        if "references" in metric.uses:
+            found["references"] = metadata.get("references")
         if "metadata" in places:
             found |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
         if "retrieved_context_ids" in metric.uses:  # contexts of one source count as one
@@ -317,7 +319,7 @@ class _TestCases(Wrapper):
                     f"{who}: both 'reference_contexts' and 'context' are given for '{name}'. Keep one of them."
                 )
         sample = Sample(**found)
-        missing = [f"'{_HOME[name]}'" for name in metric.requires if getattr(sample, name) is None]
+        missing = [f"'{_HOME[name]}'" for name in metric.requires if not sample.has(name)]
         if missing:
             fix = ". Count its facts with unit='fact'" if facts and "reference" in metric.requires else ""
             raise MissingParamsError(

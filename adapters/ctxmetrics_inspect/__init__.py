@@ -46,6 +46,7 @@ SCHEMA = Schema(
         "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
         "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
         "reference": Place.of("expected", "target"),
+        "references": Place.of("expected", ""),
         "reference_facts": Place.of("expected", "expected_facts"),
         "reference_contexts": Place.of("expected", "reference_documents"),
         "reference_context_ids": Place.of("expected", "reference_ids"),
@@ -70,10 +71,12 @@ def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Sco
     wrapper = Wrapper.of(metric, as_judge(judge), keys, SCHEMA)
 
     async def score(state: TaskState, target: Target) -> Score:
+        several = len(target) > 1  # each of them is acceptable
+        expected: Any = {"references": [*target]} if several else {"target": target.text}
         record = {
             "inputs": {**state.metadata, "question": state.input_text},
             "outputs": {**state.metadata, "answer": state.output.completion, **dict(state.store.items())},
-            "expected": {**state.metadata, "target": target.text},
+            "expected": {**state.metadata, **expected},
         }
         found = await wrapper.ascore(record, strict=False)
         shown: Any = {"explanation": found.reason, "metadata": compact(found)}
@@ -134,7 +137,7 @@ def _eval(metric: core.Metric, samples: Sequence[core.Sample]) -> list[float | N
     for number, sample in enumerate(samples):
         record = SCHEMA.record(sample.to_dict())
         given = {**record["outputs"], **record["expected"]}
-        target = given.pop("reference", None) or ""
+        target = given.pop("reference", None) or given.pop("references", None) or ""
         rows.append(Sample(id=number, input=sample.user_input or "", target=target, metadata=given))
     task = inspect_ai.Task(rows, solver=[], scorer=_value(metric))
     with aside({}):  # Inspect writes its log to the current folder, and reads the samples from there

@@ -186,6 +186,7 @@ SCHEMA = Schema(
         "retrieved_contexts": Place.of("output", "documents contexts context source_documents"),
         "retrieved_context_ids": Place.of("output", "retrieved_ids"),
         "reference": Place.of("expected_output", "ground_truth answer response output result"),
+        "references": Place.of("expected_output", ""),
         "reference_facts": Place.of("expected_output", "expected_facts"),
         "reference_contexts": Place.of(
             "expected_output", "retrieved_contexts documents contexts context"

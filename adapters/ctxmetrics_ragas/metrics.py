@@ -149,7 +149,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         own_name = (self.framework_name or core.base_name) + core.name.removeprefix(core.base_name)
         self.name: str = settings.get("name") or own_name
         self.allowed_values: Any = (0.0, core.rules.scale)
-        optional = {f"{column}:optional" for column in core.uses}
+        optional = {f"{column}:optional" for column in core.uses if column != "references"}
         self._required_columns = {MetricType.SINGLE_TURN: {*core.requires, *optional}}
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -74,6 +74,8 @@ class Sample:
         user_input: The question.
         response: The answer that was given.
         reference: The answer that was expected.
+        references: Several answers of which each is acceptable, in place of ``reference``: judged metrics judge each, and
+            the highest value counts.
         reference_facts: The same as facts, each a text or ``{"text": .., "id": .., "importance": ..}``; stored as `Fact`.
             Metrics count them with ``unit="fact"``.
         retrieved_contexts: The retrieved texts in rank order.
@@ -92,6 +94,7 @@ class Sample:
     user_input: str | None = None
     response: str | None = None
     reference: str | None = None
+    references: tuple[str, ...] | None = None
     reference_facts: tuple[Fact, ...] | None = None
     retrieved_contexts: tuple[str, ...] | None = None
     reference_contexts: tuple[str, ...] | None = None
@@ -109,6 +112,7 @@ class Sample:
             user_input: str | None = None,
             response: str | None = None,
             reference: str | None = None,
+            references: Iterable[str] | None = None,
             reference_facts: Iterable[Any] | None = None,
             retrieved_contexts: Iterable[Any] | None = None,
             reference_contexts: Iterable[Any] | None = None,
@@ -186,6 +190,11 @@ class Sample:
                 raise
             raise type(error)(f"{where}: {str(error).removeprefix('Sample: ')}") from None
 
+    def has(self, name: str) -> bool:
+        """Whether a field is there; several references stand for one."""
+        several = name == "reference" and self.references is not None
+        return several or getattr(self, name) is not None
+
     def called(self, otherwise: str = "The sample") -> str:
         """Return what messages call the sample: by its id, where it has one."""
         return otherwise if self.id is None else f"Sample {self.id[:80]!r}"
@@ -253,6 +262,11 @@ def _read_lists(values: dict[str, Any], who: str) -> None:
         elif found is not None:
             where = f"{who}: field '{ids}'"
             values[ids] = _each(_items(found, where, ids), where, _named)
+    if (several := values["references"]) is not None:
+        if values["reference"] is not None:
+            raise SampleError(f"{who}: 'references' stands beside 'reference'. Give one of them.")
+        where = f"{who}: field 'references'"
+        values["references"] = _each(_items(several, where, "texts"), where, _text)
     if (facts := values["reference_facts"]) is not None:
         where = f"{who}: field 'reference_facts'"
         values["reference_facts"] = _each(_items(facts, where, "facts"), where, _fact)

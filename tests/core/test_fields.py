@@ -19,6 +19,7 @@ SCHEMA = Schema(
         "retrieved_contexts": Place.of("said", "documents chunks"),
         "retrieved_context_ids": Place.of("said", "ids"),
         "reference": Place.of("expected", "answer"),
+        "references": Place.of("expected", "answers"),
         "reference_facts": Place.of("expected", "facts"),
         "reference_contexts": Place.of("expected", "documents"),
         "reference_context_ids": Place.of("expected", "ids"),
@@ -43,7 +44,9 @@ def test_sides_tell_equal_keys_apart():
         "said": {"answer": "a", "documents": ["d"], "ids": [1]},
         "expected": {"answer": "r", "documents": ["e"], "ids": [2], "facts": ["f"]},
     }
-    sample = Sample(**SCHEMA.read(record, {}, [name for name in EVERY if name != "user_input"]))
+    sample = Sample(
+        **SCHEMA.read(record, {}, [name for name in EVERY if name not in ("user_input", "references")])
+    )
     assert (sample.response, sample.reference) == ("a", "r")
     assert (sample.retrieved_contexts, sample.reference_contexts) == (("d",), ("e",))
     assert (sample.retrieved_context_ids, sample.reference_context_ids) == (("1",), ("2",))

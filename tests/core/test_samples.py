@@ -420,7 +420,8 @@ def test_nothing_that_a_schema_maps_is_dropped(schema: str) -> None:
     rules = SCHEMAS[schema]
     for field, place in rules.places.items():
         for key in place.keys:
-            value: Any = ["marked"] if field.startswith(("retrieved", "reference_")) else "marked"
+            listed = field.startswith(("retrieved", "reference_", "references"))
+            value: Any = ["marked"] if listed else "marked"
             value = {"k": "marked"} if field == "metadata" else value
             for part in reversed(f"{place.side}.{key}".strip(".").split(".")):
                 value = {part: value}

@@ -165,7 +165,7 @@ def test_every_parameter_of_the_llm_judge_and_its_model_is_explained(kind: Any) 
 
 
 MIGRATING = page("migrating")
-COLUMNS = tuple(name for name in FIELDS[1:9] if name != "reference_facts")
+COLUMNS = tuple(name for name in FIELDS[1:10] if name not in ("references", "reference_facts"))
 """The fields that metrics look at, but facts: a sentence of the page says where they stand."""
 
 

@@ -219,9 +219,7 @@ def _by_samples(
     """Return the metrics that the same samples have the fields for, together."""
     groups: dict[tuple[int, ...], list[Metric]] = {}
     for metric in metrics:
-        has_all = [
-            all(getattr(sample, name) is not None for name in metric.requires) for sample in samples
-        ]
+        has_all = [all(map(sample.has, metric.requires)) for sample in samples]
         groups.setdefault(tuple(compress(range(len(samples)), has_all)), []).append(metric)
     return [(together, [samples[place] for place in places]) for places, together in groups.items()]
 

@@ -201,7 +201,7 @@ def metrics_fitting(
             and metric.answer_field == "reference"
         ):
             metric = replace(metric, unit="fact")
-        if any(all(getattr(sample, name) is not None for name in metric.requires) for sample in samples):
+        if any(all(map(sample.has, metric.requires)) for sample in samples):
             if isinstance(metric, JudgedMetric):
                 metric.with_judge(judge)  # raises where the judge cannot do what the metric asks
             fitting.append(metric)

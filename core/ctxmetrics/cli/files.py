@@ -140,9 +140,7 @@ def _metrics(file: RowFile[Sample], samples: Sequence[Sample]) -> Iterator[str]:
 
     contents = {tuple(getattr(sample, name) for name in OPTIONS) for sample in samples}
     fitting = [
-        kind
-        for kind in METRICS.values()
-        if any(all(getattr(one, name) is not None for name in kind.requires) for one in samples)
+        kind for kind in METRICS.values() if any(all(map(one.has, kind.requires)) for one in samples)
     ]
     read = {name for kind in fitting for name in (*kind.requires, *kind.uses)}
     unused = [name for name in file.mapping if name in OPTIONS and name not in read]

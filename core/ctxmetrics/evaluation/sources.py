@@ -123,7 +123,7 @@ class Source:
             )
         check_id(sample, self._number, self._places)
         if self._lacking:
-            self._lacking = {name for name in self._lacking if getattr(sample, name) is None}
+            self._lacking = {name for name in self._lacking if not sample.has(name)}
         return sample
 
 

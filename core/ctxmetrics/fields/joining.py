@@ -10,7 +10,7 @@ from ctxmetrics.fields.documents import look_up
 
 # What is taken of the references' side.
 _EXPECTED = (
-    "reference", "reference_facts", "reference_contexts", "reference_context_ids",
+    "reference", "references", "reference_facts", "reference_contexts", "reference_context_ids",
 )  # fmt: skip
 # What else their columns may be called there, where they hold nothing of the above: all that they hold is expected.
 _MEANT = {

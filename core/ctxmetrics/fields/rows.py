@@ -96,7 +96,8 @@ class Reading:
         if isinstance(reference := values.get("reference"), list):
             if len(reference) != 1:
                 raise SampleError(
-                    f"{who}: field 'reference' holds {len(reference)} answers. Give one sample an answer."
+                    f"{who}: field 'reference' holds {len(reference)} answers. Give one, or several acceptable ones "
+                    "as 'references', such as with --map COLUMN=references."
                 )
             values["reference"] = reference[0]
         carried = rest_of(opened, paths_of(spots))

@@ -37,6 +37,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "user_input": "question_key",
         "response": "answer_key",
         "reference": "reference_key",
+        "references": "references_key",
         "reference_facts": "facts_key",
         "retrieved_contexts": "contexts_key",
         "reference_contexts": "reference_contexts_key",
@@ -51,14 +52,14 @@ TEXTS_OF: Mapping[str, str] = MappingProxyType(
     {"retrieved_context_ids": "retrieved_contexts", "reference_context_ids": "reference_contexts"}
 )
 # Fields that hold a list, and those that hold a text.
-LISTS = frozenset({*TEXTS_OF, *TEXTS_OF.values(), "reference_facts"})
+LISTS = frozenset({*TEXTS_OF, *TEXTS_OF.values(), "reference_facts", "references"})
 TEXTS = frozenset({"id", "user_input", "response", "reference"})
 
 
 class KeyParams(TypedDict, total=False):
     """Where things stand when not in their usual places.
 
-    ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``facts_key``,
+    ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``references_key``, ``facts_key``,
     ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``: a key or dotted path in the field's side, a path from the whole
     record (``inputs.contexts``), or a function of the record. ``id_key``: a document's id, as a metadata key or a
     function of the document; else its ``id``. ``retriever``: where several retrievers ran and no key holds what
@@ -70,6 +71,7 @@ class KeyParams(TypedDict, total=False):
     answer_key: Key
     contexts_key: Key
     reference_key: Key
+    references_key: Key
     facts_key: Key
     reference_contexts_key: Key
     retrieved_ids_key: Key
@@ -180,7 +182,8 @@ class Schema:
             except SampleError:  # documents without ids
                 values[field] = None
         for field, value in values.items():
-            if value is None and (field in required or OPTIONS[field] in keys):
+            instead = field == "reference" and values.get("references") is not None
+            if value is None and not instead and (field in required or OPTIONS[field] in keys):
                 raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
         return {"id": name, **values}
 
@@ -370,6 +373,7 @@ def _sides(asked: str, given: str, expected: str, *, carried: str = "") -> Schem
             "retrieved_contexts": Place.of(given, _RETRIEVED),
             "retrieved_context_ids": Place.of(given, "retrieved_ids"),
             "reference": Place.of(expected, f"ground_truth expected {_ANSWER}"),
+            "references": Place.of(expected, ""),
             "reference_facts": Place.of(expected, _FACTS),
             "reference_contexts": Place.of(expected, _RETRIEVED),
             "reference_context_ids": Place.of(expected, "reference_ids"),
@@ -403,6 +407,7 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
             user_input="input",
             response="actual_output",
             reference="expected_output",
+            references="metadata.references additional_metadata.references",
             reference_facts=f"{_FACTS} metadata.reference_facts additional_metadata.reference_facts",
             retrieved_contexts="retrieval_context",
             reference_contexts="context metadata.reference_contexts",
@@ -438,6 +443,7 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
                 "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
                 "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
                 "reference": Place.of("reference_outputs", "ground_truth answer output"),
+                "references": Place.of("reference_outputs", ""),
                 "reference_facts": Place.of("reference_outputs", _FACTS),
                 "reference_contexts": Place.of("reference_outputs", "documents contexts context"),
                 "reference_context_ids": Place.of("reference_outputs", "reference_ids"),
@@ -540,6 +546,7 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
                 ),
                 "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
                 "reference": Place.of("expectations", "expected_response ground_truth answer"),
+                "references": Place.of("expectations", ""),
                 "reference_facts": Place.of("expectations", _FACTS),
                 "reference_contexts": Place.of(
                     "expectations", "expected_retrieved_context documents contexts context"

@@ -142,7 +142,7 @@ class Metric(ABC):
         Raises:
             MissingFieldError: Names the sample, the fields and the metric.
         """
-        if missing := [name for name in self.requires if getattr(sample, name) is None]:
+        if missing := [name for name in self.requires if not sample.has(name)]:
             facts = "reference" in missing and sample.reference_facts
             fix = "Count its facts with unit='fact'" if facts else "Fill the field"
             raise MissingFieldError(

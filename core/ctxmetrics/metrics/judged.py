@@ -34,7 +34,7 @@ from ctxmetrics.metrics.base import NAMED, Metric, TextPrecision, named_choice, 
 from ctxmetrics.samples import Fact, Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
-from ctxmetrics.verdicts import DOUBTFUL, Verdict
+from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
 Relevance = Literal["useful", "supports"]
 # What the words for a fact's importance are worth in a weighted mean.
@@ -54,7 +54,7 @@ class JudgedMetric(Metric):
 
     requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
     answer_field: ClassVar[str] = "reference"
-    uses: ClassVar[tuple[str, ...]] = ("user_input",)
+    uses: ClassVar[tuple[str, ...]] = ("user_input", "references")
     # Whether its verdicts are about the units: then a score has an attribution.
     counts_units: ClassVar[bool] = False
     # The unit in force; None where the answer is not cut, as a response is not: contexts are rated, nothing else.
@@ -107,6 +107,8 @@ class JudgedMetric(Metric):
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample. Raises as `score` does."""
         self.check_sample(sample)
+        if "reference" in self.requires and sample.references is not None:
+            return await self._best(sample, sample.references or ("",))
         if (refused := self.check_texts(sample)) is not None:
             return refused
         judge, unit = self.judge, self.counted_unit
@@ -149,6 +151,28 @@ class JudgedMetric(Metric):
             prompt=judgement.prompt,
             served_model=judgement.served_model,
             **provenance,
+        )
+
+    async def _best(self, sample: Sample, references: Sequence[str]) -> Score:
+        """Score a sample with each of its references, and return the score with the highest value; it says whose it is.
+
+        One without a letter or digit counts only where all are so. Where one could not be judged, there is no value,
+        unless another has the highest one that there is.
+        """
+        scores = [
+            await self.ascore(replace(sample, reference=text, references=None)) for text in references
+        ]
+        counting = [score for score in scores if score.reason_code != "no_reference"] or scores
+        best = max(counting, key=lambda score: -1.0 if score.value is None else score.value)
+        if best.value != self.rules.scale:
+            best = next((score for score in counting if score.value is None), best)
+        number = next(number for number, score in enumerate(scores, 1) if score is best)
+        told = {"reference_number": number, "reference_values": [score.value for score in scores]}
+        return replace(
+            best,
+            message=best.message or f"the value is that of reference {number} of {len(scores)}",
+            metadata=FrozenDict({**best.metadata, **told}),
+            usage=sum((score.usage for score in scores), Usage()),
         )
 
     def value_of(self, verdicts: tuple[Verdict, ...], contexts: Sequence[str]) -> float | None:
@@ -333,6 +357,7 @@ class ContextUtilization(_RatedPrecision):
 
     base_name: ClassVar[str] = "context_utilization"
     requires: ClassVar[tuple[str, ...]] = ("response", "retrieved_contexts")
+    uses: ClassVar[tuple[str, ...]] = ("user_input",)
     answer_field: ClassVar[str] = "response"
 
 

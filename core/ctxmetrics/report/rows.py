@@ -109,7 +109,7 @@ def text_hash(text: str) -> str:
 
 def question_hash(sample: Sample) -> str:
     """Return a hash of question and reference."""
-    return _hash([sample.user_input, sample.reference])
+    return _hash([sample.user_input, sample.reference or plain(sample.references)])
 
 
 def context_hashes(sample: Sample) -> list[str]:

@@ -197,9 +197,7 @@ class BatchScorer:
         """Score rows as samples, and return as `_by_lists` does; without a field in any sample there is no value."""
         samples = _samples(frame, self.reading, first_row)
         fields = {name for metric in metrics for name in metric.requires}
-        present = {
-            name for name in fields if any(getattr(sample, name) is not None for sample in samples)
-        }
+        present = {name for name in fields if any(sample.has(name) for sample in samples)}
         able = [metric for metric in metrics if present.issuperset(metric.requires)]
         for metric in metrics:
             scored[metric.name].extend([None] * len(samples))

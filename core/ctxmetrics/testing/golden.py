@@ -325,20 +325,20 @@ def _batch(metric: Metric, cases: list[Case]) -> Batch:
     told_apart: list[Sample] = []
     for case, sample in zip(cases, samples, strict=True):
         script = ScriptedJudge(case.judge or {})
-        if scripts.get(key := _key(metric, sample), script) != script:
+        if any(scripts.get(key, script) != script for key in _keys(metric, sample)):
             sample = replace(sample, user_input=f"{sample.user_input or ''} ({case.id})")  # noqa: PLW2901 - the marked sample is the one that is asked about
-            key = _key(metric, sample)
-        scripts[key] = scripts[getattr(sample, metric.answer_field)] = script
+        scripts.update(dict.fromkeys(_keys(metric, sample), script))
+        scripts[getattr(sample, metric.answer_field)] = script
         told_apart.append(sample)
     return Batch(metric.with_judge(CaseJudge(scripts)), tuple(cases), tuple(told_apart))
 
 
-def _key(metric: JudgedMetric, sample: Sample) -> Any:
-    return (
-        getattr(sample, metric.answer_field),
-        (sample.retrieved_contexts or ())[: metric.top_k],
-        sample.user_input or None,
-    )
+def _keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
+    """Return what each question about a sample is known by: one for each of several references."""
+    answer = getattr(sample, metric.answer_field)
+    answers = sample.references if answer is None and sample.references is not None else (answer,)
+    contexts = (sample.retrieved_contexts or ())[: metric.top_k]
+    return [(text, contexts, sample.user_input or None) for text in answers]
 
 
 class CaseJudge:

@@ -365,6 +365,8 @@ function score(metric, params, sample, replies) {
   const given = checkParams(metric, params);
   const [[expectedField, retrievedField]] = METRICS[metric];
   if (!replies && given.unit === "claim") fail("cannot_decompose");
+  if (sample.references && sample.reference) fail("invalid_sample");
+  if (sample.references && expectedField === "reference") return best(metric, params, sample, replies);
   if (sample[expectedField] == null || sample[retrievedField] == null) fail("missing_field");
   const ids = sample.retrieved_context_ids ?? [];
   if (params.group === "source" && ids.length !== sample.retrieved_contexts.length) fail("invalid_sample");
@@ -386,6 +388,14 @@ function score(metric, params, sample, replies) {
     : { value, reason_code: nothingExpected ? missing : "no_retrieved_contexts" };
   if (found.verdicts?.includes(null)) Object.assign(found, { value: null, reason_code: "not_judged" });
   return scaled(metric.endsWith("recall"), given, found);
+}
+// Of several references the highest value counts; one that is not judged might have a higher one, unless it is the top.
+function best(metric, params, { references, ...sample }, replies) {
+  const all = (references.length ? references : [""]).map((reference) => score(metric, params, { ...sample, reference }, replies));
+  const counting = all.filter((one) => one.reason_code !== "no_reference");
+  const first = (wanted) => counting.find((one) => one.score === wanted);
+  const top = params.convention === "aegis" ? 100 : 1;
+  return first(top) ?? first(null) ?? first(Math.max(...counting.map((one) => one.score))) ?? all[0];
 }
 function scaled(isRecall, given, found) {
   if (found.value === null) return { ...found, score: null, passed: null, band: null };
