@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature
 from typing import Any, ClassVar, Unpack, get_type_hints
 
 from pydantic_ai.models import Model
+from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
 
-from ctxmetrics import Judge, Metric, Score, __version__
+from ctxmetrics import Judge, Metric, Sample, Score, __version__
 from ctxmetrics.adapting import (
     OPTIONS,
     MetricClass,
     Place,
+    Runner,
     Schema,
     Wrapper,
     WrapperParams,
@@ -197,3 +199,29 @@ SCHEMA = Schema(
     },
     hint="Neither the case's metadata nor the task's attributes have any.",
 )
+
+
+# --- the way of pydantic-evals to run a metric, for the conformance suite and ``ctxmetrics parity`` ---
+
+
+def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    kinds: Any = {kind.core_class: kind for kind in MetricEvaluator.__subclasses__()}
+    params = {item.name: getattr(metric, item.name) for item in fields(metric)}
+    records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
+    cases: list[Case[Any, Any, Any]] = [
+        Case(
+            name=str(number),
+            inputs={**record["inputs"], "number": number},
+            expected_output=record["expected_output"],
+        )
+        for number, record in enumerate(records)
+    ]
+    dataset = Dataset(
+        name="samples", cases=cases, evaluators=[kinds[type(metric)](**params, evaluation_name="score")]
+    )
+    report = dataset.evaluate_sync(lambda inputs: records[inputs["number"]]["output"], progress=False)
+    found = {case.name: case.scores["score"].value for case in report.cases if "score" in case.scores}
+    return [found.get(str(number)) for number in range(len(samples))]
+
+
+RUNNERS = [Runner("pydantic_evals.evaluate", _evaluate)]

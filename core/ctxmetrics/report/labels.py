@@ -36,19 +36,15 @@ def _tails(id_: str) -> list[str]:
     return [id_[found.end() :] for found in _BETWEEN.finditer(id_) if found.end() < len(id_)]
 
 
-def _same(id_: str) -> list[str]:
-    return [id_]
-
-
 _Forms = Callable[[str], list[str]]
 # What would make ids match: in words, the forms of a reference id, and those of a retrieved one.
 _WAYS: tuple[tuple[str, _Forms, _Forms], ...] = (
     ("in one case", lambda id_: [id_.casefold()], lambda id_: [id_.casefold()]),
     ("as numbers", _NUMBER.findall, _NUMBER.findall),
-    ("with the end of the reference ids cut", _heads, _same),
-    ("with the end of the retrieved ids cut", _same, _heads),
-    ("with the beginning of the reference ids cut", _tails, _same),
-    ("with the beginning of the retrieved ids cut", _same, _tails),
+    ("with the end of the reference ids cut", _heads, lambda id_: [id_]),
+    ("with the end of the retrieved ids cut", lambda id_: [id_], _heads),
+    ("with the beginning of the reference ids cut", _tails, lambda id_: [id_]),
+    ("with the beginning of the retrieved ids cut", lambda id_: [id_], _tails),
 )
 # Labels that repeat what was retrieved or answered: in words, and whether a sample has them; None where it has no such label.
 _CIRCLES: Mapping[str, Callable[[Sample], bool | None]] = {
