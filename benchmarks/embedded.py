@@ -47,6 +47,7 @@ PADDED, PASSAGES, ADDED, CLAIMS = ("BEGIN wow", "WiCE"), "mtragun.jsonl", (0, 20
 BARS = (0.52, 0.54, 0.56, 0.58, 0.6, 0.62, 0.64, 0.66, 0.68, 0.7)
 """Bars among which one is chosen with a family left out."""
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "embedded-judge.md"
+MORE = Path(__file__).resolve().parent / "embedded-judge.md"
 
 
 @dataclass(frozen=True)
@@ -357,7 +358,9 @@ def run(argv: list[str]) -> dict:
     parser = argparse.ArgumentParser(prog="embedded", description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with the sets")
     parser.add_argument("--ablation", action="store_true", help="also judge without each part (minutes)")
-    parser.add_argument("--write-docs", action="store_true", help=f"write the tables into {PAGE.name}")
+    parser.add_argument(
+        "--write-docs", action="store_true", help=f"write the tables into the two {PAGE.name}"
+    )
     options = parser.parse_args(argv)
     wanted = [*(f"{file}.jsonl" for file in FAMILIES.values()), PASSAGES, CLAPNQ]
     missing = [name for name in wanted if not (options.data / name).is_file()]
@@ -370,7 +373,7 @@ def run(argv: list[str]) -> dict:
     for name, text in found.items():
         print(f"{text}\n")
         if options.write_docs:
-            _docs.put(PAGE, name, text)
+            _docs.put(MORE if name in {"passages", "flags", "usefulness"} else PAGE, name, text)
     if options.ablation:
         parts = ablation(options.data)
         everything = parts["everything"]
