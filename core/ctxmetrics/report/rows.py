@@ -306,7 +306,7 @@ def line_reader() -> Any:
     from pydantic_core import SchemaValidator
     from pydantic_core import core_schema as schema
 
-    kinds = _types()
+    kinds: dict[str, Any] = _types()
     for cls in (Evidence, Verdict, Usage, Provenance):
         arguments = [
             schema.dataclass_field(field.name, kinds[str(field.type)], kw_only=True)

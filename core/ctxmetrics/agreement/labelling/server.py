@@ -82,7 +82,7 @@ class LabelServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: LabelServer
+    server: LabelServer  # pyright: ignore[reportIncompatibleVariableOverride] - the one that makes it
     server_version, sys_version = "ctxmetrics", ""
     protocol_version = "HTTP/1.1"
     timeout = 30  # seconds that a connection may say nothing
