@@ -18,8 +18,15 @@ VALUES: dict[bool | None, str | None] = {True: "passed", False: "failed", None: 
 def to_record(run: Run, example: Example | None) -> dict[str, Any]:
     """Return a run and its example as a record."""
     inputs, expected = (run.inputs, None) if example is None else (example.inputs, example.outputs)
-    sides = {"inputs": inputs, "outputs": run.outputs, "reference_outputs": expected}
-    return {**sides, "id": str((example or run).id), "run": run, "example": example, "error": run.error}
+    return {
+        "inputs": inputs,
+        "outputs": run.outputs,
+        "reference_outputs": expected,
+        "id": str((example or run).id),
+        "run": run,
+        "example": example,
+        "error": run.error,
+    }
 
 
 def _retrievals(run: Any) -> Iterator[tuple[str, Any]]:

@@ -211,8 +211,14 @@ class RetrievalEvaluator(RunEvaluator):
             for key, wrapper in self.wrappers.items():
                 summary = wrapper.summary(records)
                 told = summary[wrapper.metric.name].to_dict()
-                result = {"key": f"{key}_mean", "score": told["mean"], "comment": str(summary)}
-                results.append({**result, "evaluator_info": told})
+                results.append(
+                    {
+                        "key": f"{key}_mean",
+                        "score": told["mean"],
+                        "comment": str(summary),
+                        "evaluator_info": told,
+                    }
+                )
             return {"results": results}
 
         evaluator.__name__ = f"{self._name} (mean)"
@@ -261,7 +267,8 @@ class MetricEvaluator(MetricClass, RetrievalEvaluator):
     def __init__(
         self, *, judge: JudgeLike = None, key: str | None = None, **params: Unpack[WrapperParams]
     ) -> None:
-        judged = as_judge(judge, BaseChatModel, ChatModel)
-        wrapper = Wrapper.build(self.core_class, params, SCHEMA, judge=judged)
+        wrapper = Wrapper.build(
+            self.core_class, params, SCHEMA, judge=as_judge(judge, BaseChatModel, ChatModel)
+        )
         self.metric: Metric = wrapper.metric
         self.wrappers: Mapping[str, Wrapper] = FrozenDict({key or wrapper.metric.name: wrapper})

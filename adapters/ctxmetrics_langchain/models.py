@@ -96,8 +96,7 @@ class ChatModel(ForeignModel):
     async def _call_tool(self, messages: list[BaseMessage], schema: type[BaseModel]) -> Reply:
         """Bind the schema as a tool: other ways of asking lose a reply that does not fit."""
         bind: Any = self.chat_model.with_structured_output
-        named = "method" in inspect.signature(bind).parameters
-        options = {"method": "function_calling"} if named else {}
+        options = {"method": "function_calling"} if "method" in inspect.signature(bind).parameters else {}
         # The first step of what it returns is the model with the tool; the second would parse the reply.
         asked: Any = bind(any_reply(schema).model_json_schema(), **options).first
         try:

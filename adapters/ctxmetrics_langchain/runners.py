@@ -38,9 +38,11 @@ def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     ]
     options: Any = {"upload_results": False, "client": _Offline(api_key="none", auto_batch_tracing=False)}
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-        evaluators = [RetrievalEvaluator([metric])]
         rows: Any = evaluate(
-            lambda inputs: records[inputs["n"]]["outputs"], examples, evaluators, **options
+            lambda inputs: records[inputs["n"]]["outputs"],
+            examples,
+            [RetrievalEvaluator([metric])],
+            **options,
         )
     return [row["evaluation_results"]["results"][0].score for row in rows]
 

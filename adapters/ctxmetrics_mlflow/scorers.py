@@ -178,8 +178,13 @@ def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None)
             if item.expectation is not None
         },
     }
-    given = {name: side for name, side in sides.items() if side is not None}
-    return {**told, **given, "id": trace.info.trace_id, "trace": trace, "run": trace}
+    return {
+        **told,
+        **{name: side for name, side in sides.items() if side is not None},
+        "id": trace.info.trace_id,
+        "trace": trace,
+        "run": trace,
+    }
 
 
 def _spans(trace: Any) -> list[Span]:

@@ -63,8 +63,12 @@ class PydanticAIModel(ForeignModel):
             calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
         except (TypeError, ValueError) as error:
             raise JudgeError(f"the reply's arguments cannot be read: {safe_text(error)}") from None
-        texts = [part.content for part in response.parts if isinstance(part, TextPart)]
-        return Reply(content="\n".join(calls or texts), usage=token_usage(response.usage))
+        return Reply(
+            content="\n".join(
+                calls or [part.content for part in response.parts if isinstance(part, TextPart)]
+            ),
+            usage=token_usage(response.usage),
+        )
 
 
 def to_judge(given: Judge | Model | str | None) -> Judge | None:

@@ -120,5 +120,8 @@ class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatib
 
 @cache
 def _waiting(cls: type[JudgedMetric]) -> type[JudgedMetric]:
-    body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls}
-    return type(cls.__name__, (_Waiting, cls), body)
+    return type(
+        cls.__name__,
+        (_Waiting, cls),
+        {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls},
+    )

@@ -92,16 +92,19 @@ class RagasModel(adapting.ForeignModel):
             if getattr(self.llm, "is_async", True):
                 found = await self._asked.agenerate(**asking)
             else:
-                ask = partial(self._asked.generate, **asking)
-                found = await to_thread.run_sync(ask, abandon_on_cancel=True)
+                found = await to_thread.run_sync(
+                    partial(self._asked.generate, **asking), abandon_on_cancel=True
+                )
         except Exception as error:  # noqa: BLE001 - it is raised again, unless the judge can read the reply itself
             return adapting.unread_reply(error)
         answer = getattr(found, "_raw_response", None)
         if getattr(answer, "choices", None):
             reply = adapting.completion_reply(answer)
         else:  # of another form than OpenAI's
-            counted = adapting.token_usage(getattr(answer, "usage", None))
-            reply = Reply(content=adapting.content_of(found), usage=counted)
+            reply = Reply(
+                content=adapting.content_of(found),
+                usage=adapting.token_usage(getattr(answer, "usage", None)),
+            )
         said = str(reply.content)
         usage = adapting.checked_usage(reply.usage, sent=text, received=said)
         self._report(text, said, usage)
@@ -109,8 +112,13 @@ class RagasModel(adapting.ForeignModel):
 
     def _report(self, text: str, reply: str, usage: Usage) -> None:
         """Tell Ragas' callbacks: they count tokens, and an Instructor LLM tells them nothing."""
-        counted = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-        output = {"token_usage": counted, "model_name": getattr(self.llm, "model", "")}
+        output = {
+            "token_usage": {
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+            },
+            "model_name": getattr(self.llm, "model", ""),
+        }
         started = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())({"name": self.identity}, [text])
         for run in started:
             run.on_llm_end(LLMResult(generations=[[Generation(text=reply)]], llm_output=output))

@@ -20,8 +20,10 @@ def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
 
 
 def _collections(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    results = _wrapped(metric).batch_score([sample.to_dict() for sample in samples])
-    return [None if math.isnan(result.value) else result.value for result in results]
+    return [
+        None if math.isnan(result.value) else result.value
+        for result in _wrapped(metric).batch_score([sample.to_dict() for sample in samples])
+    ]
 
 
 def _wrapped(metric: Metric) -> Any:

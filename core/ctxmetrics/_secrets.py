@@ -244,8 +244,10 @@ def _parts_now(item: object) -> tuple[tuple[str, object], ...]:
 def _parts(item: object) -> Iterator[tuple[str, object]]:
     """Give what an object holds, by name."""
     if isinstance(item, Mapping):
-        pairs = tuple(islice(item.items(), _MOST_ITEMS))
-        yield from ((name if isinstance(name, str) else "", value) for name, value in pairs)
+        yield from (
+            (name if isinstance(name, str) else "", value)
+            for name, value in tuple(islice(item.items(), _MOST_ITEMS))
+        )
         return
     if isinstance(item, (list, tuple, set, frozenset, deque)):
         yield from (("", value) for value in tuple(islice(item, _MOST_ITEMS)))
@@ -257,5 +259,7 @@ def _parts(item: object) -> Iterator[tuple[str, object]]:
     yield from tuple(getattr(item, "__dict__", {}).items())
     for kind in type(item).__mro__:
         slots = vars(kind).get("__slots__", ())
-        names = {slots} if isinstance(slots, str) else set(slots)
-        yield from ((name, getattr(item, name, None)) for name in names - {"__dict__", "__weakref__"})
+        yield from (
+            (name, getattr(item, name, None))
+            for name in ({slots} if isinstance(slots, str) else set(slots)) - {"__dict__", "__weakref__"}
+        )

@@ -63,8 +63,10 @@ class Attribution:
             return known
         if "whole" in cells:
             return cells.index("whole") + 1
-        parts = [context for context, cell in enumerate(cells, 1) if cell == "part"]
-        return max(parts, default=len(cells))  # evidence that no context can be named for: all contexts
+        # Evidence that no context can be named for: all contexts.
+        return max(
+            [context for context, cell in enumerate(cells, 1) if cell == "part"], default=len(cells)
+        )
 
     def rests_on(self, k: int | None = None) -> tuple[tuple[int, ...], ...]:
         """Return for each unit the indices of the contexts on which it rests; empty where it is not supported."""

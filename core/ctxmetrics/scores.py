@@ -142,8 +142,11 @@ class Score:
     def explanation(self) -> str | None:
         """Why there is no value, which side is empty, or what stands too low; None where the verdicts say it all."""
         if self.message is None:
-            ranked = self.provenance.formula == "average_precision"
-            return ranked_low(self.verdicts, self.language) if ranked else None
+            return (
+                ranked_low(self.verdicts, self.language)
+                if self.provenance.formula == "average_precision"
+                else None
+            )
         text = clean(say(self.message, self.language), MESSAGE)
         return f"{self.reason_code}: {text}" if self.reason_code else text
 
@@ -165,8 +168,10 @@ class Score:
     def reason(self) -> str:
         """What was missed or useless and why, in a few lines of text."""
         ends = [f"{text}." for text in (self.count, self.doubts) if text]
-        misses_first = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
-        lines = [sentence(verdict, self.language) for verdict in misses_first]
+        lines = [
+            sentence(verdict, self.language)
+            for verdict in sorted(self.verdicts, key=lambda verdict: verdict.value is True)
+        ]
         return "\n".join([*filter(None, [self.explanation]), *ends, *lines])
 
     @property

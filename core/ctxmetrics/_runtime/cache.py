@@ -142,8 +142,11 @@ class VerdictCache:
     def info(self) -> CacheInfo:
         """Count what is in it."""
         row = self._do(lambda c: c.execute("SELECT COUNT(*) FROM verdicts").fetchone())
-        files = [file for file in (self.path, self._beside("-wal")) if file.exists()]
-        return CacheInfo(self.path, row[0] if row else 0, sum(file.stat().st_size for file in files))
+        return CacheInfo(
+            self.path,
+            row[0] if row else 0,
+            sum(file.stat().st_size for file in (self.path, self._beside("-wal")) if file.exists()),
+        )
 
     def clear(self) -> None:
         """Delete every judgement, and files that were set aside because they cannot be read.

@@ -67,8 +67,10 @@ class UnsentError(JudgeError):
     def __init__(self, message: str, error: BaseException) -> None:
         super().__init__(message)
         self.kind = type(error).__name__
-        raised = traceback.extract_tb(error.__traceback__)[-1:]
-        self.where = "".join(f" ({frame.filename}, line {frame.lineno})" for frame in raised)
+        self.where = "".join(
+            f" ({frame.filename}, line {frame.lineno})"
+            for frame in traceback.extract_tb(error.__traceback__)[-1:]
+        )
 
 
 def bad_answer(message: str, calls: int = 1) -> UnusableReplyError:

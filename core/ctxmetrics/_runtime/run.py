@@ -189,9 +189,8 @@ class Run:
         if self.attempts is not None:
             return failed.total() >= self.attempts
         refused = sum(failed[code] for code in OVERLOAD_CODES)
-        waited = time.monotonic() - refused_at
         return failed.total() - refused >= ATTEMPTS or (
-            refused >= ATTEMPTS and waited >= breakers.OVERLOAD_PATIENCE
+            refused >= ATTEMPTS and time.monotonic() - refused_at >= breakers.OVERLOAD_PATIENCE
         )
 
     async def _send(self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int) -> Any:
@@ -221,8 +220,7 @@ class Run:
                     self._note_failure(problem, breaker, limiter, sent_at)
                     breaker.note_end(problem)
                     # A run that ends looks at its end; and another request may still be answered.
-                    alone = not self.ends and limiter.in_flight == 1
-                    if alone and (unsent := breaker.unsent(name)):
+                    if not self.ends and limiter.in_flight == 1 and (unsent := breaker.unsent(name)):
                         raise unsent from None
                     raise
                 except (BudgetExceededError, ParameterError):

@@ -113,8 +113,15 @@ class AgreementReport:
         columns = [_agreement_cells(item) for item in self.agreements]
         lines += ["", *aligned(list(zip(_NAMES, *columns, strict=True)))]
         if self.corrections:
-            means = ("mean of", "by the judge", "by people", "corrected")
-            lines += ["", *aligned([means, *map(_correction_cells, self.corrections)])]
+            lines += [
+                "",
+                *aligned(
+                    [
+                        ("mean of", "by the judge", "by people", "corrected"),
+                        *map(_correction_cells, self.corrections),
+                    ]
+                ),
+            ]
         for metric in dict.fromkeys(item.metric for item in self.systems):
             lines += [
                 "",
@@ -155,17 +162,19 @@ class AgreementReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        names = (
-            "judge",
-            "agreements",
-            "corrections",
-            "systems",
-            "rankings",
-            "people",
-            "clusters",
-            "bars",
-        )
-        return {name: plain(getattr(self, name)) for name in names}
+        return {
+            name: plain(getattr(self, name))
+            for name in (
+                "judge",
+                "agreements",
+                "corrections",
+                "systems",
+                "rankings",
+                "people",
+                "clusters",
+                "bars",
+            )
+        }
 
 
 def agree(
@@ -227,8 +236,7 @@ def agree(
     ]
     judges = (score.provenance.judge for score in columns[0].scores)
     name = judging.name if results is None else next(filter(None, judges), "the run")
-    people = [] if labels is None else among_people(Path(labels))
-    return _report(name, found, columns, systems, people)
+    return _report(name, found, columns, systems, [] if labels is None else among_people(Path(labels)))
 
 
 def _read(
@@ -309,8 +317,12 @@ class _Column:
     @property
     def labelled(self) -> tuple[Labelled, ...]:
         """The labelled samples that the correction rests on."""
-        values = map(self._values, range(len(self.samples)))
-        rows = zip(map(key_of, self.samples), values, self.weights, strict=True)
+        rows = zip(
+            map(key_of, self.samples),
+            map(self._values, range(len(self.samples))),
+            self.weights,
+            strict=True,
+        )
         return tuple((key, *pair, weight) for key, pair, weight in rows if None not in pair)  # type: ignore[misc]  # no None is left
 
     def judge_values(self, places: Iterable[int]) -> list[float]:
@@ -341,8 +353,10 @@ def _report(
     everyone, groups = range(len(columns[0].samples)), columns[0].groups
     beside = {column.label: column.compared(everyone) for column in columns}
     figures = [] if systems is None else list(_by_system(columns, systems))
-    names = dict.fromkeys(item.metric for item in figures)
-    rankings = [ranking_of(name, [item for item in figures if item.metric == name]) for name in names]
+    rankings = [
+        ranking_of(name, [item for item in figures if item.metric == name])
+        for name in dict.fromkeys(item.metric for item in figures)
+    ]
     corrections = [column.correction(everyone) for column in reversed(columns)]
     disputes = [item for items in beside.values() for item in items if item.disputed]
     return AgreementReport(

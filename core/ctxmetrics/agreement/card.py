@@ -152,8 +152,12 @@ def _same(what: str, mine: Iterable[str], known: Iterable[str]) -> None:
 
 def _origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the models that answered, and the versions of the prompts, or what there is in place of one."""
-    scores = [row[name] for row in results for name in metrics]
-    origins = {one.provenance for one in scores if one.verdicts and one.value is not None}
+    origins = {
+        one.provenance
+        for row in results
+        for name in metrics
+        if (one := row[name]).verdicts and one.value is not None
+    }
     models = {name for origin in origins for name in (origin.served_model or "").split(", ")}
     prompts = {origin.prompt or origin.served_model or origin.library for origin in origins}
     return tuple(sorted(models)), tuple(sorted(prompts))

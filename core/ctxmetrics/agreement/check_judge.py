@@ -214,8 +214,10 @@ def _agreements(
             (group(item, id_), id_) for id_ in item.truth if id_[0] == ("s" if label == UNITS else "c")
         ]
         for name in dict.fromkeys(name for name, _ in named):
-            mine = [id_ for other, id_ in named if other == name]
-            said, found = zip(*((item.truth[id_], verdicts[id_]) for id_ in mine), strict=True)
+            said, found = zip(
+                *((item.truth[id_], verdicts[id_]) for other, id_ in named if other == name),
+                strict=True,
+            )
             compared.setdefault(name, []).append(Compared(label, str(item.sample.id), said, found))
     return FrozenDict({name: agreement_of(label, items) for name, items in compared.items()})
 
@@ -244,5 +246,10 @@ def _changed(repetitions: Sequence[Sequence[Verdicts]]) -> Share:
 
 
 def _cells(name: str, item: Agreement) -> tuple[str, ...]:
-    shares = map(shown, (item.sensitivity, item.specificity))
-    return name, str(item.answers), *shares, item.cell("balanced_accuracy"), shown(item.kappa)
+    return (
+        name,
+        str(item.answers),
+        *map(shown, (item.sensitivity, item.specificity)),
+        item.cell("balanced_accuracy"),
+        shown(item.kappa),
+    )

@@ -207,8 +207,12 @@ def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, fl
     ways = [posterior]
     if size >= FEW:
         random, even = np.random.default_rng(_SEED), np.full(size, 1 / size)
-        parts = [random.multinomial(size, even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
-        ways = [np.vstack(parts), posterior]
+        ways = [
+            np.vstack(
+                [random.multinomial(size, even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
+            ),
+            posterior,
+        ]
     figures = [[Agreement("", 0, *draw) for draw in draws.tolist()] for draws in ways]
     for name in _WITH_INTERVAL:
         if getattr(Agreement("", 0, *total.tolist()), name) is not None:
@@ -398,8 +402,10 @@ class PeopleAgreement(Plain):
         return f"the judge agrees with people {word} two people do (their kappa {self.kappa:.2f})"
 
     def __str__(self) -> str:
-        figures = (("Krippendorff's alpha", self.alpha), ("mean kappa of pairs", self.kappa))
-        listed = ", ".join(f"{name} {shown(value)}" for name, value in figures)
+        listed = ", ".join(
+            f"{name} {shown(value)}"
+            for name, value in (("Krippendorff's alpha", self.alpha), ("mean kappa of pairs", self.kappa))
+        )
         return f"{self.label}: {self.annotators} people among themselves: {listed}, on {self.questions} questions"
 
 

@@ -58,8 +58,11 @@ class Compared:
     @property
     def pairs(self) -> list[tuple[bool, Verdict]]:
         """What people say, and the judge's verdict, where there are both."""
-        both = zip(self.people, self.verdicts, strict=True)
-        return [(people, item) for people, item in both if people is not None and item.value is not None]
+        return [
+            (people, item)
+            for people, item in zip(self.people, self.verdicts, strict=True)
+            if people is not None and item.value is not None
+        ]
 
     @property
     def values(self) -> tuple[float | None, float | None]:
@@ -75,8 +78,9 @@ class Compared:
     def __str__(self) -> str:
         wrong = self.disputed
         head = f"sample {visible(self.sample_id)}, {self.label}: {len(wrong)} of {len(self.pairs)} answers differ"
-        lines = [f"{line(item)}\n      people say {'no' if item.value else 'yes'}" for item in wrong]
-        return "\n".join([head, *lines])
+        return "\n".join(
+            [head, *[f"{line(item)}\n      people say {'no' if item.value else 'yes'}" for item in wrong]]
+        )
 
 
 def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:

@@ -161,8 +161,9 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
         elif answers:
             spans = [read_span(span, f"{path}: {who}") for item in useful for span in item.spans]
             names = ", ".join(dict.fromkeys(visible(item.annotator) for item in answers))
-            marks = labelled(sample, spans, f"marked by {names}")
-            found[number - 1] = replace(marks, reference_contexts=None)
+            found[number - 1] = replace(
+                labelled(sample, spans, f"marked by {names}"), reference_contexts=None
+            )
     return found, problems
 
 
@@ -183,8 +184,11 @@ def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sam
     located = [_located(sample, number, places, names) for number, sample in enumerate(samples, 1)]
     missing = [problem for _, _, found in located for problem in found]
     total = sum(count for _, count, _ in located)
-    told = f"{total - len(missing)} of {total} contexts found in {len(names)} sources."
-    return [sample for sample, _, _ in located], missing, told
+    return (
+        [sample for sample, _, _ in located],
+        missing,
+        f"{total - len(missing)} of {total} contexts found in {len(names)} sources.",
+    )
 
 
 def _contexts(sample: Sample) -> Iterator[tuple[str, int, str, str | None]]:
@@ -288,8 +292,9 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
     places = [Places([], []) for _ in chunks]
     for name, text in sources:
         source, exact = _Source(name, text), Counter[int]()
-        hits = chain(_long_hits(source, folded, pieces), _short_hits(source, folded, short, exact))
-        for number, begin in hits:
+        for number, begin in chain(
+            _long_hits(source, folded, pieces), _short_hits(source, folded, short, exact)
+        ):
             if exact[number] < _ENOUGH:
                 span, same = source.span(chunks[number], begin, len(folded[number]))
                 exact[number] += same

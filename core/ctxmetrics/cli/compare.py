@@ -88,8 +88,9 @@ def compare(
     from ctxmetrics.evaluation.writer import check_outputs, write_whole
 
     runs = {str(path): path for path in (second, *(others or ()))}
-    inputs = {"FIRST": first, "SECOND": second, **runs}
-    check_outputs({"--report": report, "--junit": verdict.junit}, inputs)
+    check_outputs(
+        {"--report": report, "--junit": verdict.junit}, {"FIRST": first, "SECOND": second, **runs}
+    )
     bars = {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse}
     gates = [(key, *name_and_value(key, text)) for key, texts in bars.items() for text in texts or ()]
     names = verdict.metric or [name for _, name, _ in gates]
@@ -102,8 +103,16 @@ def compare(
         for outcome in _outcomes(one, gates, f"{name}: " if len(runs) > 1 else "")
     ]
     if format == "json":
-        told = [{"gate": outcome.gate, "problem": outcome.problem} for outcome in outcomes]
-        print_result(json.dumps({**found.to_dict(), "gates": told}, ensure_ascii=True, indent=1))
+        print_result(
+            json.dumps(
+                {
+                    **found.to_dict(),
+                    "gates": [{"gate": outcome.gate, "problem": outcome.problem} for outcome in outcomes],
+                },
+                ensure_ascii=True,
+                indent=1,
+            )
+        )
     else:
         print_result(found.markdown() if format == "markdown" else str(found))
     if report is not None:

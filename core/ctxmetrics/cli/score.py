@@ -109,8 +109,9 @@ def score(
     )
     results = _run(run, source.file)
     _show(results, output, show)
-    whole = results if results.stopped is None else None
-    corrected, problem = calibrated(gates, judge.name, metrics, whole)
+    corrected, problem = calibrated(
+        gates, judge.name, metrics, results if results.stopped is None else None
+    )
     if corrected:
         print_result(corrected)
     outcomes = list(outcomes_of(bars, gates, results, problem))
@@ -154,8 +155,14 @@ def _cache_of(source: Path, output: Output, gates: Gates, judge: str) -> Path | 
         )
     outputs = {"--out": out, "--report": output.report, "--junit": gates.junit}
     outputs["--write-baseline"] = output.write_baseline
-    kept = None if cache is None else cache / FILE_NAME
-    check_outputs(outputs, {"FILE": source, "--cache": kept, "--calibration": gates.calibration})
+    check_outputs(
+        outputs,
+        {
+            "FILE": source,
+            "--cache": None if cache is None else cache / FILE_NAME,
+            "--calibration": gates.calibration,
+        },
+    )
     return cache
 
 
@@ -184,8 +191,9 @@ def _show(results: Results, output: Output, lowest: int) -> None:
     from ctxmetrics._wording import TEXT, clean
     from ctxmetrics.report.report import render_text
 
-    report = results.report(curves=False)
-    print_result(render_text(report, lowest=lowest, color=colored(), width=columns()))
+    print_result(
+        render_text(results.report(curves=False), lowest=lowest, color=colored(), width=columns())
+    )
     for name, part in (results.by(output.by) if output.by else {}).items():
         print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
     _write_report(results, output.report)

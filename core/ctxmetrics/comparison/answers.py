@@ -406,8 +406,10 @@ def _questions(key: Key, row: Row, answers: Collection[Question]) -> list[Questi
         for name, score in row.items()
         if label_of(metric_named(name, score.provenance.convention)) == UNITS
     )
-    verdicts = next((score.verdicts for score in recalls), ())
-    units = [Question(key, UNITS, unit.id, unit.text) for unit in verdicts]
+    units = [
+        Question(key, UNITS, unit.id, unit.text)
+        for unit in next((score.verdicts for score in recalls), ())
+    ]
     # The run has no recall or no texts, or nothing was retrieved: its sentences are not known.
     if not units or units[0].text.startswith(HASHED):
         units = sorted(

@@ -262,8 +262,11 @@ def _differences(
     by_file: bool,
 ) -> tuple[Difference, ...]:
     """Return the figures of the metrics that have a value in both runs; see `_difference`."""
-    found = [_difference(name, pairs, clusters, by_file=by_file) for name in names]
-    known = [item for item in found if item is not None]
+    known = [
+        item
+        for name in names
+        if (item := _difference(name, pairs, clusters, by_file=by_file)) is not None
+    ]
     return tuple(
         replace(item, p_adjusted=item.basis.p) if item.name in primary else item for item in known
     )
@@ -341,8 +344,13 @@ def _corrected(
         most=1.0 if number >= FEWEST else 0.0,
     )
     half = found.half(1 - LEVEL)
-    ends = found.mean - half, found.mean + half
-    return Corrected(number, weighted_mean(weights, people), found.mean, ends, found.p)
+    return Corrected(
+        number,
+        weighted_mean(weights, people),
+        found.mean,
+        (found.mean - half, found.mean + half),
+        found.p,
+    )
 
 
 def _weight(one: Row, other: Row) -> float:
@@ -516,8 +524,9 @@ def not_worse_problem(found: Comparison, item: Difference, margin: float) -> str
     it passes.
     """
     low, _ = item.basis.interval or (0.0, 0.0)
-    fallen = f"{item.name} may have fallen by more than {margin:g}"
-    return _problem(found, item, fallen if low < -margin else None)
+    return _problem(
+        found, item, f"{item.name} may have fallen by more than {margin:g}" if low < -margin else None
+    )
 
 
 def _problem(found: Comparison, item: Difference, fallen: str | None) -> str | None:

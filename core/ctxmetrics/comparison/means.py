@@ -94,8 +94,7 @@ def paired_mean(
     changed = int((np.abs(data) > EQUAL).sum())
     if size < 2:  # noqa: PLR2004 - one says nothing about the spread
         return PairedMean(mean, None, 1.0, None, changed)
-    residuals = float(((sums - mean * counts) ** 2).sum())
-    error = math.sqrt(size / (size - 1) * residuals) / len(data)
+    error = math.sqrt(size / (size - 1) * float(((sums - mean * counts) ** 2).sum())) / len(data)
     error = 0.0 if error < EQUAL * max(abs(mean), 1e-6) else error
     high = student_quantile(1 - LEVEL / 2, size - 1)
     detectable = _multiple(size - 1) * error
@@ -331,8 +330,11 @@ def corrected_mean(
         )
     mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
     most = 1.0 if n >= FEWEST else 0.0
-    found = corrected(people, judge, others, weights=weights, clusters=clusters, most=most)
-    return bounded(found, confidence, scale=scale)
+    return bounded(
+        corrected(people, judge, others, weights=weights, clusters=clusters, most=most),
+        confidence,
+        scale=scale,
+    )
 
 
 def bounded(

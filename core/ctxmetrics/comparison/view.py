@@ -326,8 +326,10 @@ def _said(found: Comparison, *, markdown: bool) -> list[str]:
     for name, units in unit_lists(found):
         lines += ["", title.format(f"{name}: {len(units)}")]
         for unit in units[:SHOWN]:
-            head = f"{clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}"
-            lines += [item + written(head), *(under + written(line) for line in unit_lines(unit))]
+            lines += [
+                item + written(f"{clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}"),
+                *(under + written(line) for line in unit_lines(unit)),
+            ]
         if len(units) > SHOWN:
             more = "" if markdown else ": --format json lists all"
             lines.append(f"{item}and {len(units) - SHOWN} more{more}")

@@ -55,8 +55,10 @@ class LabelledSample:
     @property
     def truth(self) -> dict[str, bool | None]:
         """What is right, by the ids of sentences and contexts."""
-        units = {f"s{number}": value for number, value in enumerate(self.supported, 1)}
-        return {**units, **{f"c{number}": value for number, value in enumerate(self.useful, 1)}}
+        return {
+            **{f"s{number}": value for number, value in enumerate(self.supported, 1)},
+            **{f"c{number}": value for number, value in enumerate(self.useful, 1)},
+        }
 
 
 @cache
@@ -126,8 +128,9 @@ class ControlRun:
             sample: The sample; the language of the first one decides about that of the controls.
         """
         if self._left is None and sample is not None and self._number:
-            language = detect_language(sample.reference or sample.user_input or "")
-            self._left = deque(_in_order(language)[: self._number])
+            self._left = deque(
+                _in_order(detect_language(sample.reference or sample.user_input or ""))[: self._number]
+            )
             self._counted = _counted(self._left, self._about)
         while self._left:
             begun = self._number - len(self._left)

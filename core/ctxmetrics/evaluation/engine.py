@@ -256,8 +256,12 @@ class Evaluation:
     async def go(self) -> Results:
         """Score everything."""
         run, options, file = self._run, self._options, None
-        scales = {metric.name: metric.rules.scale for metric in self.metrics}
-        results = Results(scales, keep=self._keep, source=self._file, started=datetime.now(UTC))
+        results = Results(
+            {metric.name: metric.rules.scale for metric in self.metrics},
+            keep=self._keep,
+            source=self._file,
+            started=datetime.now(UTC),
+        )
         with ExitStack() as stack:
             if (cache := options["cache"]) is not None:
                 run.cache = stack.enter_context(opened(cache))
@@ -265,12 +269,10 @@ class Evaluation:
             if (out := options["out"]) is not None:
                 file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])
                 stack.callback(file.close)
-            showing = counting_progress(options["progress"], self.source.total, run)
-            advance = stack.enter_context(showing)
+            advance = stack.enter_context(counting_progress(options["progress"], self.source.total, run))
             if (deadline := options["deadline"]) is not None:
                 why = f"the deadline of {deadline:g} s was reached"
-                timer = asyncio.get_running_loop().call_later(deadline, self.stop, why)
-                stack.callback(timer.cancel)
+                stack.callback(asyncio.get_running_loop().call_later(deadline, self.stop, why).cancel)
             reader = asyncio.create_task(self._read(file, advance))
             reader.add_done_callback(lambda _: self._changed.set())
             try:

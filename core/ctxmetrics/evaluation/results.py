@@ -100,8 +100,12 @@ class Results(Sequence[Row]):
             return self._rows[index]
         position = range(len(self))[index]
         identifier = self._ids[position]
-        scores = tuple(column.score(position, identifier) for column in self._columns.values())
-        return Row(position, None, identifier, scores)
+        return Row(
+            position,
+            None,
+            identifier,
+            tuple(column.score(position, identifier) for column in self._columns.values()),
+        )
 
     def worst(self, metric: str, number: int = 10) -> list[Row]:
         """Return the rows with the lowest scores of a metric, the lowest first.
@@ -116,8 +120,13 @@ class Results(Sequence[Row]):
                 f"worst: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
             )
         values = ((row[metric].value, row[metric].reason_code in NOT_FINAL, row) for row in self)
-        known = [item for item in values if item[0] is not None or item[1]]
-        return [row for *_, row in sorted(known, key=lambda item: (not item[1], item[0] or 0.0))[:number]]
+        return [
+            row
+            for *_, row in sorted(
+                [item for item in values if item[0] is not None or item[1]],
+                key=lambda item: (not item[1], item[0] or 0.0),
+            )[:number]
+        ]
 
     def report(self, *, curves: bool = True) -> Report:
         """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it.
@@ -129,11 +138,15 @@ class Results(Sequence[Row]):
 
     def summary(self) -> Summary:
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
-        found = dict.fromkeys(item for column in self._columns.values() for item in column.provenances)
-        origin = Origin(provenances=tuple(found), source=self.source, started=self.started)
+        origin = Origin(
+            provenances=tuple(
+                dict.fromkeys(item for column in self._columns.values() for item in column.provenances)
+            ),
+            source=self.source,
+            started=self.started,
+        )
         metrics = {name: column.summary(self._samples) for name, column in self._columns.items()}
-        notes = self._labels.notes()
-        return Summary(metrics, self.usage, self.stopped, origin, self.controls, notes)
+        return Summary(metrics, self.usage, self.stopped, origin, self.controls, self._labels.notes())
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -286,8 +299,10 @@ class Results(Sequence[Row]):
             import pandas as pd
         except ImportError:
             raise missing_extra("pandas") from None
-        samples = [{"id": row.sample_id} if row.sample is None else row.sample.to_dict() for row in self]
-        frame = pd.DataFrame(samples, index=range(len(self)))
+        frame = pd.DataFrame(
+            [{"id": row.sample_id} if row.sample is None else row.sample.to_dict() for row in self],
+            index=range(len(self)),
+        )
         for name in self.metrics:
             column = self.column(name)
             frame[name] = column.values  # noqa: PD011 - no frame of pandas
@@ -323,12 +338,11 @@ class Results(Sequence[Row]):
         """
         check_choice("curve: formula", formula, get_args(Formula))
         ks = tuple(ks)
-        points = [
+        return Curve(
             point
             for name in self._counting_units("curve", metrics)
             for point in curve_of(name, (row[name] for row in self), ks, formula)
-        ]
-        return Curve(tuple(points))
+        )
 
     def smallest_k(self, keep: float = 0.95, metric: str | None = None) -> SmallestK:
         """Return the smallest k that keeps a share of the recall, and its interval.
@@ -437,8 +451,9 @@ def reference_spans_of(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
             raise ParameterError(
                 f"reference_spans: {metric} counts no units. Name a judged recall with metric=."
             )
-        origin = f"quotes of {metric}, {score.provenance.judge}"
-        yield labelled(sample, list(_spans(sample, score)), origin)
+        yield labelled(
+            sample, list(_spans(sample, score)), f"quotes of {metric}, {score.provenance.judge}"
+        )
 
 
 def _spans(sample: Sample, score: Score) -> Iterator[Span]:

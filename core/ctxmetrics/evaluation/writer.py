@@ -51,8 +51,10 @@ def json_line(data: Mapping[str, Any]) -> str:
     try:
         line = json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)
     except ValueError:
-        without_nan = json.loads(json.dumps(data, default=_plain), parse_constant=lambda _: None)
-        line = json.dumps(without_nan, ensure_ascii=False)
+        line = json.dumps(
+            json.loads(json.dumps(data, default=_plain), parse_constant=lambda _: None),
+            ensure_ascii=False,
+        )
     return _UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", line) + "\n"
 
 

@@ -299,8 +299,10 @@ def _shards(folder: Path, file: Path) -> list[Path]:
         f"{file}: damaged: it names no _data_files. Save the dataset again.",
     )
     for name in names:
-        inside = (folder / name).parent == folder and ".." not in name and "\0" not in name
-        _check(inside, f"{folder}: it names a file outside of itself: {name[:80]!r}.")
+        _check(
+            (folder / name).parent == folder and ".." not in name and "\0" not in name,
+            f"{folder}: it names a file outside of itself: {name[:80]!r}.",
+        )
     return [folder / name for name in names]
 
 
@@ -357,8 +359,10 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
         _check(isinstance(item, dict), f"{where}: an evaluation must be a JSON object.")
         unused |= _unused(item, where)
         settings.add(_settings({**data, **item}, where))
-        samples = _filled(item, "data", "samples", where)
-        rows += [(f"{place}, sample {index}", sample) for index, sample in enumerate(samples, 1)]
+        rows += [
+            (f"{place}, sample {index}", sample)
+            for index, sample in enumerate(_filled(item, "data", "samples", where), 1)
+        ]
     _check(
         len(settings) == 1,
         f"{file}: the evaluations differ in metrics, threshold or is_blocking. Write each into a file of its own.",

@@ -117,8 +117,10 @@ def _meanings() -> Mapping[str, frozenset[str]]:
 @cache
 def _written_names() -> Mapping[str, str]:
     """Return every key of every schema by its letters alone."""
-    keys = [key for schema in SCHEMAS.values() for key in sorted(schema.known_keys)]
-    return {letters_of(key): key for key in reversed(keys)}  # the first one counts
+    return {
+        letters_of(key): key
+        for key in reversed([key for schema in SCHEMAS.values() for key in sorted(schema.known_keys)])
+    }  # the first one counts
 
 
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -129,8 +131,10 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
             key = str(name)
             before: Any = merged.get(key)
             if hasattr(before, "items") and hasattr(value, "items"):
-                there = {inner: held for inner, held in before.items() if held is not None}
-                merged[key] = {**value, **there}
+                merged[key] = {
+                    **value,
+                    **{inner: held for inner, held in before.items() if held is not None},
+                }
             elif (
                 before is None
                 or (isinstance(before, str) and value is not None and not isinstance(value, str))

@@ -146,8 +146,15 @@ class RowFile(Iterator[T], Generic[T]):
 
     def first_value(self, path: str) -> Any:
         """Return the first value at a path of the first rows, or None."""
-        opened = ({key: object_in(value) for key, value in row.items()} for row in self._first)
-        return next((value for row in opened if (value := look_up(row, path)) is not None), None)
+        return next(
+            (
+                found
+                for row in self._first
+                if (found := look_up({key: object_in(value) for key, value in row.items()}, path))
+                is not None
+            ),
+            None,
+        )
 
     def _read(self) -> Iterator[T]:
         reading = self.reading

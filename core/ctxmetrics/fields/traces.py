@@ -52,8 +52,9 @@ def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         return
     traces: dict[str, list[tuple[str, Any]]] = {}
     for place, row in chain(first, rows):
-        trace = str(first_of(row, _TRACE) or place)
-        traces.setdefault(trace, []).extend((place, span) for span in _tree(row))
+        traces.setdefault(str(first_of(row, _TRACE) or place), []).extend(
+            (place, span) for span in _tree(row)
+        )
     retrieved = any(_retrieves(span) for spans in traces.values() for _, span in spans)
     yield from map(_of_trace if retrieved else _root_of, traces.values())
 
@@ -122,8 +123,10 @@ def _documents(span: Any) -> list[Any] | None:
     for key, value in chain(held.items(), getattr(held.get("attributes"), "items", list)()):
         if match := _NUMBERED.fullmatch(str(key)):
             numbered.setdefault(int(match[1]), {})[match[2]] = value
-    values = (look_up(held, path) for path in _FOUND)
-    lists = (list_in(value) if is_list_text(value) else value for value in values)
+    lists = (
+        list_in(value) if is_list_text(value) else value
+        for value in (look_up(held, path) for path in _FOUND)
+    )
     in_order = [numbered[number] for number in sorted(numbered)]
     in_lists = [value for value in lists if isinstance(value, list)]
     return in_order or (in_lists[0] if in_lists else None)

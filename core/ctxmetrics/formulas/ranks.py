@@ -151,8 +151,7 @@ def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
     >>> precision_at_k([True, False, True, False], 10)
     0.2
     """
-    checked = checked_verdicts(relevant, "relevant")
-    return ratio(checked[: _count(k)].count(True), k)
+    return ratio(checked_verdicts(relevant, "relevant")[: _count(k)].count(True), k)
 
 
 def hit_rate(relevant: Sequence[bool]) -> float:

@@ -109,8 +109,9 @@ class Queue:
             with self._changed:
                 while 0 < len(self._waiting) < self._size and (rest := until - time.monotonic()) > 0:
                     self._changed.wait(rest)
-                first = list(islice(self._waiting, self._size))
-                batch = {pair: self._waiting.pop(pair) for pair in first}
+                batch = {
+                    pair: self._waiting.pop(pair) for pair in list(islice(self._waiting, self._size))
+                }
                 if not batch:
                     self._threads -= 1
                     return

@@ -44,5 +44,11 @@ def model_of(given: object) -> Model:
 def _adapter_class(given: object) -> EntryPoint | None:
     """Return where the class stands that makes a model of a framework's object."""
     packages = [kind.__module__.partition(".")[0] for kind in type(given).__mro__]
-    entries = (entry_points(group="ctxmetrics.model_classes", name=name) for name in packages)
-    return next((entry for found in entries for entry in found), None)
+    return next(
+        (
+            entry
+            for name in packages
+            for entry in entry_points(group="ctxmetrics.model_classes", name=name)
+        ),
+        None,
+    )

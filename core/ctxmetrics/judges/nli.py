@@ -155,8 +155,9 @@ class NLIJudge:
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
         units = request.units or split_sentences(request.answer, request.language) or (request.answer,)
-        whole = (f"{request.user_input} {request.answer}",) if request.user_input else ()
-        rows, usage = await self._judged(request, units, whole)
+        rows, usage = await self._judged(
+            request, units, (f"{request.user_input} {request.answer}",) if request.user_input else ()
+        )
         parts = {span.context: span for row in rows for span in row.parts}
         return Judgement(
             verdicts=tuple(
@@ -251,8 +252,9 @@ class NLIJudge:
             if text is not None and 0 <= float(text) <= 1:
                 memory.remember(key, float(text))
         known, coming = self._queue.submit(keys, memory)
-        found = await asyncio.gather(*map(asyncio.wrap_future, coming.values()))
-        asked = dict(zip(coming, found, strict=True))
+        asked = dict(
+            zip(coming, await asyncio.gather(*map(asyncio.wrap_future, coming.values())), strict=True)
+        )
         for pair, score in asked.items():
             if cache is not None and not isinstance(score, str):
                 cache.put(keys[pair], sealed(keys[pair], repr(score)))
@@ -292,8 +294,10 @@ def windows(
         wanted = Phrase.of(unit, request.language).content.keys()
         found = []
         for row in cut:
-            held = (Window(span, words & wanted) for span, words in row)
-            fullest = sorted(held, key=lambda window: -len(window.held))[:most]
+            fullest = sorted(
+                (Window(span, words & wanted) for span, words in row),
+                key=lambda window: -len(window.held),
+            )[:most]
             found.append(sorted(fullest, key=lambda window: window.span.start))
         chosen.append((unit, found))
     return chosen

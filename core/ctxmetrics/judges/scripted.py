@@ -47,8 +47,9 @@ class ScriptedModel:
                 )
             entries = {step: tuple(given) for step, given in self.replies.items() if given}
             object.__setattr__(self, "replies", FrozenDict(entries))
-            text = json.dumps(entries, sort_keys=True, ensure_ascii=False)
-            digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+            digest = hashlib.sha256(
+                json.dumps(entries, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
+            ).hexdigest()
             identity = self.identity or f"scripted:{digest[:16]}"
         object.__setattr__(self, "identity", identity)
 

@@ -43,8 +43,7 @@ class IDMetric(ListMetric):
         self, found: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
     ) -> list[Verdict]:
         """Return a verdict an id that is counted."""
-        counted = dict.fromkeys(reference if self.counts_reference else retrieved)
-        return [*map(_verdict, counted, found)]
+        return [*map(_verdict, dict.fromkeys(reference if self.counts_reference else retrieved), found)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,8 +172,9 @@ class IDBasedNDCG(IDMetric):
         """Compare the grades in rank order with those in their best order; an id without one has the grade 1."""
         grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
         _, hits = super().compare(retrieved, grades)
-        gains = [grades.get(id_, 0.0) for id_ in dict.fromkeys(retrieved)]
-        return ndcg(gains, list(grades.values()), self.top_k), hits
+        return ndcg(
+            [grades.get(id_, 0.0) for id_ in dict.fromkeys(retrieved)], list(grades.values()), self.top_k
+        ), hits
 
 
 # An id of many samples has one verdict for all, which takes less memory.

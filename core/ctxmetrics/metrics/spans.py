@@ -258,8 +258,9 @@ def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
 @lru_cache(maxsize=4096)
 def plain_source(source: str) -> str:
     """Return what all spellings of a path or an address have in common."""
-    path = unquote(source).replace("\\", "/").removeprefix("file://")
-    return unicodedata.normalize("NFC", posixpath.normpath(path))
+    return unicodedata.normalize(
+        "NFC", posixpath.normpath(unquote(source).replace("\\", "/").removeprefix("file://"))
+    )
 
 
 def _of_reference(
@@ -350,12 +351,11 @@ def _listed(parts: Sequence[Span], passage: LocatedText) -> str:
 def _like(source: str, retrieved: Sequence[LocatedText]) -> str | None:
     """Return a retrieved source, other than this one, that has its file name."""
     name = posixpath.basename(plain_source(source))
-    others = (passage.span[0] for passage in retrieved)
     return next(
         (
             other
-            for other in others
-            if posixpath.basename(plain_source(other)) == name and other != source
+            for passage in retrieved
+            if (other := passage.span[0]) != source and posixpath.basename(plain_source(other)) == name
         ),
         None,
     )
@@ -363,8 +363,11 @@ def _like(source: str, retrieved: Sequence[LocatedText]) -> str | None:
 
 def labelled(sample: Sample, spans: Sequence[Span], origin: str) -> Sample:
     """Return a sample with the union of spans as its reference ids, and where these come from."""
-    ids = tuple(write_span(*span) for span in merged_spans(spans))
-    return replace(sample, reference_context_ids=ids, metadata=marked(sample, origin))
+    return replace(
+        sample,
+        reference_context_ids=tuple(write_span(*span) for span in merged_spans(spans)),
+        metadata=marked(sample, origin),
+    )
 
 
 def marked(sample: Sample, origin: str) -> dict[str, Any]:

@@ -31,8 +31,7 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
         RequestError: No request to the model could be built.
     """
     tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
-    send = partial(_ask_once, run, model, prompt, schema)
-    reply: Reply = await run.call(model.identity, send, tokens)
+    reply: Reply = await run.call(model.identity, partial(_ask_once, run, model, prompt, schema), tokens)
     return reply
 
 
@@ -105,8 +104,10 @@ def model_call(model: Model, prompt: Prompt) -> Iterator[list[Usage]]:
         try:
             yield spent
         except BaseException as error:
-            kind = error.reason_code if isinstance(error, JudgeError) else type(error).__name__
-            span.set_attribute("error.type", kind)
+            span.set_attribute(
+                "error.type",
+                error.reason_code if isinstance(error, JudgeError) else type(error).__name__,
+            )
             span.set_status(StatusCode.ERROR)
             raise
         finally:

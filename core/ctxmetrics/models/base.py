@@ -118,8 +118,9 @@ def check_finished(finish_reason: object, refusal: object = None, usage: Usage =
     reason = str(finish_reason).lower()
     if refusal or reason == "content_filter":
         said = f": {safe_text(refusal)}" if isinstance(refusal, str) else ""
-        message = f"the model, or a content filter, refused to answer{said}"
-        raise UnusableReplyError(message, reason_code="refused", usage=usage)
+        raise UnusableReplyError(
+            f"the model, or a content filter, refused to answer{said}", reason_code="refused", usage=usage
+        )
     if reason in _CUT_OFF:
         raise UnusableReplyError("a length limit cut the reply off", reason_code="truncated", usage=usage)
 

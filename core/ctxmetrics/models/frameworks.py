@@ -108,8 +108,15 @@ def describe(
         for client in clients
         if hasattr(client, "mode")
     ]
-    told = (getattr(layer, attribute, None) for layer in layers for attribute in _NAMES)
-    model = name or next((found for found in told if isinstance(found, str) and found), None)
+    model = name or next(
+        (
+            found
+            for layer in layers
+            for attribute in _NAMES
+            if isinstance(found := getattr(layer, attribute, None), str) and found
+        ),
+        None,
+    )
     address = next((found for layer in layers if (found := _address(layer))), "")
     kinds = ">".join(type(layer).__qualname__ for layer in layers)
     digest = hashlib.sha256(json.dumps({"parameters": parameters}, sort_keys=True).encode()).hexdigest()
@@ -319,8 +326,11 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
 
         @classmethod
         def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-            told = {"title": schema.__name__, "description": "The reply."}
-            return {**schema.model_json_schema(*args, **options), **told}
+            return {
+                **schema.model_json_schema(*args, **options),
+                "title": schema.__name__,
+                "description": "The reply.",
+            }
 
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:

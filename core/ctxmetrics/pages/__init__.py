@@ -85,8 +85,16 @@ def shortened(text: str) -> str:
 
 def reason_of(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
     """Return why a verdict is no yes, and what the judge said."""
-    code = None if verdict.value else verdict.code
-    return "; ".join(filter(None, (why_missed(verdict, counted, language), code, verdict.reason)))
+    return "; ".join(
+        filter(
+            None,
+            (
+                why_missed(verdict, counted, language),
+                None if verdict.value else verdict.code,
+                verdict.reason,
+            ),
+        )
+    )
 
 
 def places_of(verdict: Verdict, counted: tuple[str, str]) -> Sequence[str]:

@@ -166,6 +166,7 @@ def _texts_of(rows: Iterable[Row]) -> dict[str, set[str]]:
         ids = (row.sample and row.sample.retrieved_context_ids) or ()
         hashes = (record_of(row) or {}).get("context_hashes") or ()
         for place, id_ in enumerate(() if in_spans(ids) else ids):
-            texts = found.setdefault(id_, set())
-            texts.update(hashes[place : place + 1] if len(hashes) == len(ids) else ())
+            found.setdefault(id_, set()).update(
+                hashes[place : place + 1] if len(hashes) == len(ids) else ()
+            )
     return found

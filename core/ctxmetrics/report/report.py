@@ -76,8 +76,13 @@ class Report:
         told = [(name, shown_alike(item, self.language)) for name, item in self.summary.items()]
         alike = [f"{name}: {text}" for name, text in told if text]
         controls = self.summary.controls
-        judged = [controls.shown(self.language)] if controls else []
-        return (*self.summary.repeated, *self.summary.origin.labels, *self.summary.notes, *alike, *judged)
+        return (
+            *self.summary.repeated,
+            *self.summary.origin.labels,
+            *self.summary.notes,
+            *alike,
+            *([controls.shown(self.language)] if controls else []),
+        )
 
     def name_of(self, row: Row) -> str:
         """Return a sample's id, else its number in words."""
@@ -119,8 +124,7 @@ def is_missed(verdict: Verdict, score: Score) -> bool:
 
 def _rank(scores: Iterable[Score], share: float | None, index: int) -> tuple[bool, bool, float, int]:
     """Return the key that sorts the worst first: what failed, then low shares, then what has no value."""
-    failed = any(score.reason_code in NOT_FINAL for score in scores)
-    return not failed, share is None, share or 0.0, index
+    return not any(score.reason_code in NOT_FINAL for score in scores), share is None, share or 0.0, index
 
 
 def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: int = WIDTH) -> str:
@@ -246,8 +250,10 @@ def _samples(report: Report) -> tuple[list[Any], int]:
     from markupsafe import Markup
 
     opening, detail = macro("line.html", "opening"), macro("sample.html", "sample_of")
-    shares = [[score.share for score in row.values()] for row in report.rows]
-    values = ["|".join("" if share is None else f"{share:.6g}" for share in own) for own in shares]
+    values = [
+        "|".join("" if score.share is None else f"{score.share:.6g}" for score in row.values())
+        for row in report.rows
+    ]
     heads = [
         opening(row, its, _flags(row), _line(report, row), report.language)
         for row, its in zip(report.rows, values, strict=True)
@@ -260,8 +266,7 @@ def _samples(report: Report) -> tuple[list[Any], int]:
         if sizes[-1] > MOST_BYTES:
             break
     kept = bisect(sizes[1:], KEPT_BYTES) if sizes[-1] > MOST_BYTES else len(heads)
-    absent = macro("line.html", "absent")(report.language)
-    details[kept:] = [absent] * (len(heads) - kept)
+    details[kept:] = [macro("line.html", "absent")(report.language)] * (len(heads) - kept)
     end = Markup("</div></details>")
     return [head + text + end for head, text in zip(heads, details, strict=True)], kept
 

@@ -342,12 +342,13 @@ def _table(items: Sequence[MetricSummary], language: str) -> list[str]:
     ]
     lines = aligned([header, *rows])
     if max(map(len, lines)) > WIDTH:
-        short = [("" if len(row[0]) > NAME else row[0], *row[1:]) for row in rows]
-        lines = aligned([header, *short])
+        lines = aligned([header, *[("" if len(row[0]) > NAME else row[0], *row[1:]) for row in rows]])
     width = max(map(len, lines))
     if width + 2 + _BAR <= WIDTH:
-        bars = ["", *(bar(item.share) for item in items)]
-        lines = [f"{line:<{width}}  {text}".rstrip() for line, text in zip(lines, bars, strict=True)]
+        lines = [
+            f"{line:<{width}}  {text}".rstrip()
+            for line, text in zip(lines, ["", *(bar(item.share) for item in items)], strict=True)
+        ]
     judged = [item.judged for item in items]
     others = judged.index(False) if judged[:1] == [True] and False in judged else 0
     for place in range(len(rows), 0, -1):
@@ -540,7 +541,12 @@ def pieces_of(text: str, context: int, keyed: Sequence[tuple[Verdict, str]]) -> 
             keys = [key for key in inside if key]
             first = [key for key in keys if key not in named]
             named.update(first)
-            ends = dict.fromkeys(key for _, high, key in spans if high == end and key)
-            yield Piece(text[position:start], text[start:end], keys, first, tuple(ends))
+            yield Piece(
+                text[position:start],
+                text[start:end],
+                keys,
+                first,
+                tuple(dict.fromkeys(key for _, high, key in spans if high == end and key)),
+            )
             position = end
     yield Piece(text[position:])

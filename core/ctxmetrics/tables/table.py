@@ -99,8 +99,9 @@ def score_table(
         return cast("Table", score_distributed(table, scorer))
     scored, present = scorer.score_and_look(table)
     if len(frame):
-        needed = {name for metric in scorer.metrics for name in metric.requires}
-        check_present(scorer.metrics, needed - present)
+        check_present(
+            scorer.metrics, {name for metric in scorer.metrics for name in metric.requires} - present
+        )
     return scored
 
 
@@ -138,8 +139,15 @@ def score_distributed(table: Any, scorer: BatchScorer) -> Any:
 
     scorer.check_columns(table.columns)
     types = {float: DoubleType(), str: StringType()}
-    added = [StructField(name, types[kind]) for name, kind in scorer.columns.items()]
-    return table.mapInArrow(_Partition(scorer), StructType([*table.schema.fields, *added]))
+    return table.mapInArrow(
+        _Partition(scorer),
+        StructType(
+            [
+                *table.schema.fields,
+                *[StructField(name, types[kind]) for name, kind in scorer.columns.items()],
+            ]
+        ),
+    )
 
 
 @dataclass(frozen=True)

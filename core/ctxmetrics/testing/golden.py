@@ -201,8 +201,11 @@ def _differences(where: str, wanted: Any, actual: Any, *, contained: bool = Fals
             (f"{where}[{index}]", *pair) for index, pair in enumerate(zip(wanted, actual, strict=True))
         ]
     else:
-        same = _same(wanted, actual, contained=contained)
-        return [] if same else [f"{where} is {actual!r}, expected {wanted!r}"]
+        return (
+            []
+            if _same(wanted, actual, contained=contained)
+            else [f"{where} is {actual!r}, expected {wanted!r}"]
+        )
     return [line for part in parts for line in _differences(*part, contained=contained)]
 
 

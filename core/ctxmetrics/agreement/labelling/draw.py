@@ -106,8 +106,9 @@ def draw(
             chosen.append(key)
     taken = Counter(strata[key] for key in chosen)
     weights = {name: sizes[name] / taken[name] for name in taken}
-    drawn = tuple(Drawn(key, strata[key], weights[strata[key]]) for key in chosen)
-    return Draw(seed, by, len(samples), drawn)
+    return Draw(
+        seed, by, len(samples), tuple(Drawn(key, strata[key], weights[strata[key]]) for key in chosen)
+    )
 
 
 def _allocation(sizes: Counter[str | None], n: int) -> Counter[str | None]:

@@ -107,8 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         path, _ = self._checked()
         if path is None:
             return
-        origin = self.headers.get("Origin", f"http://{self.server.host}")
-        if origin != f"http://{self.server.host}":
+        if self.headers.get("Origin", f"http://{self.server.host}") != f"http://{self.server.host}":
             self._refuse(HTTPStatus.FORBIDDEN)
         elif self.headers.get_content_type() != "application/json":
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)

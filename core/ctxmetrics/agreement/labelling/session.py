@@ -101,8 +101,11 @@ class Session:
         asked = [questions_of(one.key, samples[one.key], labels) for one in self._drawn]
         self.questions: list[Question] = [question for found in asked for question in found]
         self._places = [place for place, found in enumerate(asked) for _ in found]
-        saved = map(self._saved, self.questions)
-        self._shown = {number for number, one in enumerate(saved) if one and one.verdict_shown}
+        self._shown = {
+            number
+            for number, one in enumerate(map(self._saved, self.questions))
+            if one and one.verdict_shown
+        }
         self._lock = Lock()
 
     def _saved(self, question: Question) -> Answer | None:
@@ -142,8 +145,7 @@ class Session:
         question = self._question(number)
         sample, saved = self._samples[question.key], self._saved(question)
         reference = sample.reference or ""
-        spans = units_of(sample)
-        asked = spans[int(question.item[1:]) - 1] if question.label == UNITS else (0, 0)
+        asked = units_of(sample)[int(question.item[1:]) - 1] if question.label == UNITS else (0, 0)
         pieces = (reference[: asked[0]], reference[slice(*asked)], reference[asked[1] :])
         return {
             **about,
@@ -216,8 +218,7 @@ class Session:
         ids = sample.retrieved_context_ids or ()
         if len(ids) != len(sample.retrieved_contexts or ()):
             return ()
-        chosen = (ids[int(name[1:]) - 1] for name in names)
-        return tuple(id_ for id_ in chosen if SPAN_MARK in id_)
+        return tuple(id_ for id_ in (ids[int(name[1:]) - 1] for name in names) if SPAN_MARK in id_)
 
     def _question(self, number: int) -> Question:
         if not 0 <= number < len(self.questions):

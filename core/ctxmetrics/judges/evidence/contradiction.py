@@ -128,8 +128,12 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
     "number: '2 years' against '1 year'"
     """
     said, sentences = _Text(unit, language), [_Text(text, language) for text in evidence]
-    checks = (_denied_by_the_unit, _denied_by_the_evidence, _numbers)
-    return next(chain.from_iterable(check(said, sentences) for check in checks), None)
+    return next(
+        chain.from_iterable(
+            check(said, sentences) for check in (_denied_by_the_unit, _denied_by_the_evidence, _numbers)
+        ),
+        None,
+    )
 
 
 def _denied_by_the_unit(said: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:

@@ -101,8 +101,9 @@ class _Chunks(dict[str, tuple[Token, ...]]):
         matches = list(_pattern(text.isascii()).finditer(text))
         found: list[Token] = []
         hyphen = False
-        starts = [*(match.start() for match in matches[1:]), len(text)]
-        for match, after in zip(matches, starts, strict=False):
+        for match, after in zip(
+            matches, [*(match.start() for match in matches[1:]), len(text)], strict=False
+        ):
             gap = text[match.end() : after]
             ends = not _CLAUSE_END.isdisjoint(gap)
             if match["unspaced"]:
@@ -251,8 +252,10 @@ def _pattern(ascii: bool) -> re.Pattern[str]:  # noqa: A002 - the flag's own nam
 @lru_cache(maxsize=1)
 def _marks() -> str:
     """Return the marks that belong to the letter before them; a soft hyphen and joiners stand inside words too."""
-    points = map(chr, range(0x300, 0x1F000))
-    return "".join(one for one in points if unicodedata.category(one)[0] == "M") + _INVISIBLE
+    return (
+        "".join(one for one in map(chr, range(0x300, 0x1F000)) if unicodedata.category(one)[0] == "M")
+        + _INVISIBLE
+    )
 
 
 def _pairs(run: str, *, ends: bool) -> list[Token]:

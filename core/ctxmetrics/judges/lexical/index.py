@@ -82,8 +82,9 @@ class Index:
                 self.owners.append(number)
             self.lengths.append(words)
             self.first.append(len(self.starts))
-        stored = 9 * sum(map(len, self._places.values()))
-        self.weight: int = 16 * len(self.starts) + stored + 250 * len(self._places)
+        self.weight: int = (
+            16 * len(self.starts) + 9 * sum(map(len, self._places.values())) + 250 * len(self._places)
+        )
 
     def sentences(self, key: str, context: int | None = None) -> Sequence[int]:
         """Return the sentences a word stands in, once for every time it does."""

@@ -127,8 +127,15 @@ class LexicalJudge:
         for id_, text in zip(request.unit_ids, request.units, strict=True):
             unit = Phrase.of(text, request.language)
             if unit.content:
-                found = attribute(unit, index, rule, contexts, request.language)
-                verdicts.append(_verdict(id_, unit, found, index, contexts))
+                verdicts.append(
+                    _verdict(
+                        id_,
+                        unit,
+                        attribute(unit, index, rule, contexts, request.language),
+                        index,
+                        contexts,
+                    )
+                )
             else:
                 verdicts.append(_literal_verdict(id_, text, contexts))
         return tuple(verdicts)
@@ -136,9 +143,13 @@ class LexicalJudge:
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `rate`, one a context."""
         answer = Phrase.of(request.answer, request.language)
-        bars = {"min_share": self.min_share, "min_relative": self.min_relative}
         return usefulness(
-            answer, shared_index(request), request, **bars, max_sentences=self.max_sentences
+            answer,
+            shared_index(request),
+            request,
+            min_share=self.min_share,
+            min_relative=self.min_relative,
+            max_sentences=self.max_sentences,
         )
 
 
@@ -178,9 +189,9 @@ def _verdict(id_: str, unit: Phrase, found: Support, index: Index, contexts: Seq
             for sentence in dict.fromkeys(order)
         )
     else:
-        spans = (index.evidence(sentence, contexts) for sentence in shown.sentences)
         details["nearest"] = tuple(
-            {"context": span.context, "start": span.start, "end": span.end} for span in spans
+            {"context": span.context, "start": span.start, "end": span.end}
+            for span in (index.evidence(sentence, contexts) for sentence in shown.sentences)
         )
     said = [f"{shown.held.bit_count()} of {len(unit.content)} words found"]
     said += [
@@ -202,8 +213,11 @@ def _verdict(id_: str, unit: Phrase, found: Support, index: Index, contexts: Seq
 
 def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
     """Judge a unit without content words: its words must stand in a context one after the other."""
-    spans = (find_literal(text, context, number) for number, context in enumerate(contexts))
-    evidence = tuple(span for span in spans if span is not None)
+    evidence = tuple(
+        span
+        for span in (find_literal(text, context, number) for number, context in enumerate(contexts))
+        if span is not None
+    )
     reason = "has no content word and stands in no context word for word"
     details: Mapping[str, Any] = {
         "score": float(bool(evidence)),

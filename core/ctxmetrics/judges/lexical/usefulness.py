@@ -43,8 +43,8 @@ def usefulness(
     verdicts = []
     for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
         relative = share / best
-        enough = share >= min_share - TOLERANCE and relative >= min_relative - TOLERANCE
-        useful = enough and share > 0  # a yes has evidence, whatever the bars
+        # A yes has evidence, whatever the bars.
+        useful = share >= min_share - TOLERANCE and relative >= min_relative - TOLERANCE and share > 0
         picks = fullest(answer.content, index, number, max_sentences) if useful else ()
         found = [key for key in answer.content if index.sentences(key, number)]
         matched = answer.spelled(found)

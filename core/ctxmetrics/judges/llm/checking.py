@@ -180,16 +180,18 @@ def check(
 
 def _without_echo(decision: Decision) -> Decision:
     verdict = decision.verdict
-    flagged = verdict and replace(verdict, code=max(verdict.code, "no_echo", key=FLAGS.index))
-    return decision._replace(verdict=flagged)
+    return decision._replace(
+        verdict=verdict and replace(verdict, code=max(verdict.code, "no_echo", key=FLAGS.index))
+    )
 
 
 def note_of(decided: Mapping[str, Decision]) -> str:
     """Return what the model is told when it is asked again: ids and our own words only."""
-    told = (
-        (text, [id_ for id_, one in decided.items() if one.problem in codes]) for codes, text in _NOTES
+    return " ".join(
+        text.format(ids=", ".join(ids))
+        for codes, text in _NOTES
+        if (ids := [id_ for id_, one in decided.items() if one.problem in codes])
     )
-    return " ".join(text.format(ids=", ".join(ids)) for text, ids in told if ids)
 
 
 def settle(found: dict[str, Verdict], part: Part) -> None:
@@ -319,8 +321,9 @@ def _context(
     if not value:
         units = part.units.values() or split_sentences(part.answer)
         if any(stands_in(unit, text) for unit in units):
-            why = "called useless, and a sentence of the answer stands in it word for word"
-            verdict = _contradicted(verdict, why)
+            verdict = _contradicted(
+                verdict, "called useless, and a sentence of the answer stands in it word for word"
+            )
         return Decision(verdict)
     if not own and not named:
         if left_out:

@@ -62,14 +62,16 @@ def encode(answer: Answer, key: str) -> str:
         }
         for id_, verdict in answer.verdicts.items()
     }
-    data = {
-        "format": FORMAT,
-        "verdicts": verdicts,
-        "claims": list(answer.claims),
-        "raw": list(answer.raw),
-        "served_model": answer.served_model,
-    }
-    text = json.dumps(data, ensure_ascii=False)
+    text = json.dumps(
+        {
+            "format": FORMAT,
+            "verdicts": verdicts,
+            "claims": list(answer.claims),
+            "raw": list(answer.raw),
+            "served_model": answer.served_model,
+        },
+        ensure_ascii=False,
+    )
     text = text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
     return sealed(key, text)
 

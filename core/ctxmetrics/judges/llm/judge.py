@@ -157,8 +157,14 @@ class LLMJudge:
     def _key(self, prompt: Prompt) -> str:
         """Return a hash of all that may change the answer to a prompt."""
         settings = str(prompt.vote), str(self.max_repairs), str(self.keep_raw)
-        schema = _schema(prompt.step)
-        texts = (self.model.identity, prompt.version, schema, prompt.system, prompt.user, *settings)
+        texts = (
+            self.model.identity,
+            prompt.version,
+            _schema(prompt.step),
+            prompt.system,
+            prompt.user,
+            *settings,
+        )
         # With their lengths, so that no two lists of texts are written alike.
         written = "".join(f"{len(text)}:{text}" for text in texts)
         # A name may hold half a character.
@@ -176,14 +182,15 @@ class LLMJudge:
                 answer = decode(stored, key, (*asked.units, *asked.contexts), asked.part, pack)
                 if answer is not None:
                     return replace(answer, usage=Usage(reused=1))
-            exchange = Exchange(
-                model=self.model,
-                pack=pack,
-                asked=asked,
-                max_repairs=self.max_repairs,
-                keep_raw=self.keep_raw,
+            answer = await ask(
+                Exchange(
+                    model=self.model,
+                    pack=pack,
+                    asked=asked,
+                    max_repairs=self.max_repairs,
+                    keep_raw=self.keep_raw,
+                )
             )
-            answer = await ask(exchange)
             if answer.complete and run.cache:
                 run.cache.put(key, encode(answer, key))
             return answer
@@ -212,8 +219,14 @@ def _questions(
         for part in parts:
             units = () if step == "usefulness" else tuple(part.units)
             contexts = () if step == "attribution" else tuple(part.contexts)
-            prompt = render(pack, *question(request, part, units, contexts), vote=vote)
-            questions.append(Question(part, units, contexts, prompt))
+            questions.append(
+                Question(
+                    part,
+                    units,
+                    contexts,
+                    render(pack, *question(request, part, units, contexts), vote=vote),
+                )
+            )
     return tuple(questions)
 
 

@@ -94,8 +94,11 @@ def _status_error(response: Any, text: str) -> Exception:
     except (ValueError, RecursionError):
         body = said = text
     error = body.get("error", body) if isinstance(body, dict) else body
-    message = f"Error code: {response.status_code}" + (f" - {said}" if said else "")
-    return APIStatusError(message, response=response, body=error)
+    return APIStatusError(
+        f"Error code: {response.status_code}" + (f" - {said}" if said else ""),
+        response=response,
+        body=error,
+    )
 
 
 def client_for(base_url: str, key: str) -> Client:

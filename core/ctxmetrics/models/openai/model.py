@@ -127,8 +127,9 @@ class OpenAIModel:
 
     def __post_init__(self) -> None:
         _check(self)
-        address = self.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL
-        object.__setattr__(self, "base_url", _address(address))
+        object.__setattr__(
+            self, "base_url", _address(self.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL)
+        )
         object.__setattr__(self, "extra", _extra(self.extra))
         if not isinstance(self.api_key, Key):
             object.__setattr__(self, "api_key", Key(self.api_key))
@@ -172,8 +173,7 @@ class OpenAIModel:
         """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
         extra = None
         if self.extra:
-            written = json.dumps(dict(self.extra), sort_keys=True)
-            extra = hashlib.sha256(written.encode()).hexdigest()[:12]
+            extra = hashlib.sha256(json.dumps(dict(self.extra), sort_keys=True).encode()).hexdigest()[:12]
         return _identity(
             self.model,
             str(self.base_url),
