@@ -163,7 +163,7 @@ def test_the_first_command_of_the_readme_fits_one_screen() -> None:
     )
     arguments = command.partition("bin/ctxmetrics ")[2].split()
     assert arguments == ["score", "examples/handbook.jsonl", "--show", "1"]
-    run = ctxmetrics("score", HANDBOOK, "--show", "1")
+    run = in_own_process(*arguments, cwd=README.parent)
     lines = (run.stdout + run.stderr).splitlines()
     assert run.returncode == 0
     assert len(lines) <= 40

@@ -316,7 +316,7 @@ def line_reader() -> Any:
         names = [field.name for field in fields(cls)]
         kinds[cls.__name__] = made = schema.dataclass_schema(cls, inner, names, slots=True)
         kinds[f"tuple[{cls.__name__}, ...]"] = schema.tuple_schema([made], variadic_item_index=0)
-    about = {
+    about: dict[str, Any] = {
         **dict.fromkeys(("hash", "content_hash", "user_input"), kinds["str | None"]),
         **dict.fromkeys(("context_hashes", "retrieved_contexts"), kinds["list | None"]),
     }
