@@ -666,9 +666,9 @@ def test_summary_evaluators_give_the_mean_with_its_interval(runner, case, client
         Example(
             id=uuid.uuid4(),
             inputs={},
-            outputs={"reference_context_ids": [str(i) for i in range(round(1 / value))]},
+            outputs={"reference_context_ids": ["0", *(f"{n}-{i}" for i in range(1, round(1 / value)))]},
         )
-        for value in values
+        for n, value in enumerate(values)
     ]
     examples.append(Example(id=uuid.uuid4(), inputs={}, outputs={"reference_context_ids": []}))
     evaluator = IDBasedContextRecallEvaluator()
