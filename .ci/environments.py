@@ -21,7 +21,9 @@ PAGE = ROOT / "docs" / "versions.md"
 BEGIN, END = "<!-- environments:begin -->", "<!-- environments:end -->"
 PLACE = ROOT / ".environments"
 
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
 LIST: dict[str, Any] = tomllib.loads((ROOT / ".ci" / "environments.toml").read_text(encoding="utf-8"))
 PYTHONS = [
     name.rpartition(" ")[2]

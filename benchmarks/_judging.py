@@ -32,9 +32,7 @@ QUIET = {
     "LANGSMITH_TRACING": "false",
     "RAGAS_DO_NOT_TRACK": "true",
 }
-_FILLER = (
-    "The rest of this note talks about the weather, the harvest and the price of bread in the old town. "
-)
+_FILLER = "The rest of this note talks about the weather, the harvest and the price of bread in the old town. "
 
 
 # --- samples ---
@@ -123,7 +121,11 @@ def _ragas(data: dict, text: str) -> str:
         return respond(type("Request", (), {"text": data["prompt_value"]}))
     if "classifications" in text:
         verdicts = [
-            {"statement": fact, "reason": "it is said there", "attributed": int(fact in data["context"])}
+            {
+                "statement": fact,
+                "reason": "it is said there",
+                "attributed": int(fact in data["context"]),
+            }
             for fact in FACT.findall(data["answer"])
         ]
         return json.dumps({"classifications": verdicts})
@@ -135,7 +137,9 @@ def _ragas(data: dict, text: str) -> str:
 def _deepeval(text: str) -> str:
     if "'verdicts' key" not in text:
         return json.dumps({"reason": "The score is what it is because of what is said there."})
-    answer = text[text.rindex("xpected ") :]  # "Expected Output" or "Expected output", after the examples
+    answer = text[
+        text.rindex("xpected ") :
+    ]  # "Expected Output" or "Expected output", after the examples
     head, _, tail = answer.partition("Retrieval Context")
     facts = FACT.findall(head)
     if "each node in the retrieval context" in text:
@@ -244,7 +248,9 @@ def ragas_scores(given: list[Case], base_url: str, **run_config) -> list[tuple[f
     dataset = EvaluationDataset(
         [
             SingleTurnSample(
-                user_input=case.question, reference=case.reference, retrieved_contexts=list(case.contexts)
+                user_input=case.question,
+                reference=case.reference,
+                retrieved_contexts=list(case.contexts),
             )
             for case in given
         ]
@@ -259,7 +265,9 @@ def ragas_scores(given: list[Case], base_url: str, **run_config) -> list[tuple[f
         raise_exceptions=False,
         **options,
     )
-    return [(row["context_recall"], row["llm_context_precision_with_reference"]) for row in found.scores]
+    return [
+        (row["context_recall"], row["llm_context_precision_with_reference"]) for row in found.scores
+    ]
 
 
 def collections_scores(given: list[Case], base_url: str) -> list[tuple[float, float]]:

@@ -29,5 +29,7 @@ def fingerprint() -> str:
         for verdict in (*judge.support(request), *judge.usefulness(request)):
             measured = verdict.details.get("score", verdict.details.get("share"))
             spans = [(span.context, span.start, span.end, span.whole) for span in verdict.evidence]
-            lines.append([sample.id, verdict.id, verdict.value, verdict.code, round(measured, 9), spans])
+            lines.append(
+                [sample.id, verdict.id, verdict.value, verdict.code, round(measured, 9), spans]
+            )
     return hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:12]

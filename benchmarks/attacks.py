@@ -105,7 +105,9 @@ def change_month(unit, contexts, source):
     if not match or (match[1] in {"May", "March"} and match.start() == 0):
         return None
     return (
-        unit[: match.start()] + source.choice([m for m in MONTHS if m not in unit]) + unit[match.end() :]
+        unit[: match.start()]
+        + source.choice([m for m in MONTHS if m not in unit])
+        + unit[match.end() :]
     )
 
 
@@ -189,7 +191,10 @@ SPELLING = [
 
 def number_word(unit, contexts, source):
     changed, n = re.subn(
-        r"(?<![\d.,$€£-])\b(\d|1[0-2])\b(?![.,:/-]\d|%|-|,000)", lambda m: SMALL[int(m[1])], unit, count=1
+        r"(?<![\d.,$€£-])\b(\d|1[0-2])\b(?![.,:/-]\d|%|-|,000)",
+        lambda m: SMALL[int(m[1])],
+        unit,
+        count=1,
     )
     if n:
         return changed
@@ -278,7 +283,9 @@ def judged(judge: LexicalJudge, unit: str, contexts: tuple[str, ...]):
 def measure(data: Path | None, antonyms: list | None = None, judge: LexicalJudge | None = None) -> dict:
     """Count per kind and source: sentences, caught (or kept); and how many unchanged sentences are flagged."""
     judge = judge or LexicalJudge()
-    templates = json.loads((Path(__file__).parent / "data" / "attacks.json").read_text(encoding="utf-8"))
+    templates = json.loads(
+        (Path(__file__).parent / "data" / "attacks.json").read_text(encoding="utf-8")
+    )
     figures: dict = {"caught": {}, "kept": {}, "unchanged": {}}
     misses = figures["misses"] = defaultdict(list)
 

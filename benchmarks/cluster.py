@@ -112,7 +112,9 @@ class _Spark:
 
 
 def _equal(one, other, columns) -> bool:
-    one, other = (table.sort_by("id").select(["id", *columns]).combine_chunks() for table in (one, other))
+    one, other = (
+        table.sort_by("id").select(["id", *columns]).combine_chunks() for table in (one, other)
+    )
     return all(one[name].to_pylist() == other[name].to_pylist() for name in columns)
 
 
@@ -173,7 +175,10 @@ def run(argv: list[str]) -> dict[str, object]:
                         f"{engine:8}{name:22}{len(table):9}{wall:9.1f}{'-':>10}{'-':>11}  {'equal' if equal else 'DIFFER'}",
                         flush=True,
                     )
-                    figures |= {f"{engine}_{name}_equal": equal, f"{engine}_{name}_wall": round(wall, 1)}
+                    figures |= {
+                        f"{engine}_{name}_equal": equal,
+                        f"{engine}_{name}_wall": round(wall, 1),
+                    }
             for name in ("judged", "killed"):
                 server.reset()
                 flag = Path(folder, f"{engine} {name}")

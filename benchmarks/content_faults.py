@@ -117,7 +117,18 @@ _PLACES = (
         "scooter",
         "raft",
     ],
-    ["barley", "hemp", "mustard", "lavender", "clover", "rhubarb", "saffron", "millet", "sorrel", "flax"],
+    [
+        "barley",
+        "hemp",
+        "mustard",
+        "lavender",
+        "clover",
+        "rhubarb",
+        "saffron",
+        "millet",
+        "sorrel",
+        "flax",
+    ],
 )
 
 
@@ -468,7 +479,9 @@ def closest(unit: str, texts: Any) -> str:
     return max(texts, key=lambda text: len(words & set(re.findall(r"\w{4,}|\d+", text.lower()))))
 
 
-def best(unit: str, ask: Ask, pieces: Callable[[str], list[str]] = sentences_in) -> list[dict[str, Any]]:
+def best(
+    unit: str, ask: Ask, pieces: Callable[[str], list[str]] = sentences_in
+) -> list[dict[str, Any]]:
     """Evidence: of all contexts the piece that shares most words with a unit."""
     found = {id_: closest(unit, pieces(text)) for id_, text in ask.question.contexts.items()}
     chosen = closest(unit, found.values())
@@ -913,7 +926,9 @@ def run(argv: list[str]) -> dict[str, object]:
         path: rates[1.0]["flagged verdicts"] / rates[1.0]["verdicts"]
         for path, rates in found.get(HONEST, {}).items()
     }
-    print(f"wrong without a flag and not explained: {sorted(silent.keys() - EXPLAINED.keys()) or 'none'}")
+    print(
+        f"wrong without a flag and not explained: {sorted(silent.keys() - EXPLAINED.keys()) or 'none'}"
+    )
     figures = {
         "benchmark": "content_faults",
         "faults": len(options.only) - (HONEST in options.only),

@@ -37,7 +37,8 @@ def _precision(file: Path) -> tuple[list[float], list[float]]:
     """People's and the judge's average precision of each CLAPNQ sample."""
     samples = list(read_samples(file))
     judge = [
-        row["context_precision"].value for row in evaluate(samples, [ContextPrecision()], progress=False)
+        row["context_precision"].value
+        for row in evaluate(samples, [ContextPrecision()], progress=False)
     ]
     people = []
     for sample in samples:

@@ -331,7 +331,8 @@ def tables(figures: dict) -> dict[str, str]:
     ]
     flags = ["| kind | flagged yeses that are wrong | that are right |", "|---|---|---|"]
     flags += [
-        f"| {kind} | {one['wrong']} | {one['right']} |" for kind, one in sorted(figures["flags"].items())
+        f"| {kind} | {one['wrong']} | {one['right']} |"
+        for kind, one in sorted(figures["flags"].items())
     ]
     useful, order = figures["usefulness"], figures["ordering"]
     line = f"{useful['n']} sentences, balanced accuracy {useful['balanced_accuracy']:.3f}, "
@@ -357,7 +358,9 @@ def _mean(families: dict[str, dict]) -> dict:
 def run(argv: list[str]) -> dict:
     parser = argparse.ArgumentParser(prog="embedded", description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with the sets")
-    parser.add_argument("--ablation", action="store_true", help="also judge without each part (minutes)")
+    parser.add_argument(
+        "--ablation", action="store_true", help="also judge without each part (minutes)"
+    )
     parser.add_argument(
         "--write-docs", action="store_true", help=f"write the tables into the two {PAGE.name}"
     )

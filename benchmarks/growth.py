@@ -78,7 +78,9 @@ def run(argv: list[str]) -> dict[str, object]:
     lines.head("judgements in the cache", steps)
     with tempfile.TemporaryDirectory() as folder:
         lines.add(
-            f"{TOUCHED:,} read and {TOUCHED:,} written", steps, lambda n: cached(Path(folder, str(n)), n)
+            f"{TOUCHED:,} read and {TOUCHED:,} written",
+            steps,
+            lambda n: cached(Path(folder, str(n)), n),
         )
     most = min(MOST_JUDGED, steps[-1])
     given_ids = samples(most)

@@ -48,7 +48,10 @@ def measure(judge: LexicalJudge | None = None) -> dict[str, dict[str, float]]:
             told += [(item["text"], False) for item in topic["unsupported"]]
             units = tuple(text for text, _ in told)
             request = JudgeRequest(
-                units=units, contexts=tuple(topic["contexts"]), answer=" ".join(units), language=language
+                units=units,
+                contexts=tuple(topic["contexts"]),
+                answer=" ".join(units),
+                language=language,
             )
             for (_, truth), verdict in zip(told, judge.support(request), strict=True):
                 plain.append((truth, bool(verdict.value)))

@@ -122,7 +122,10 @@ def run(argv: list[str]) -> dict[str, object]:
         with out.open(encoding="utf-8") as lines, some.open("w", encoding="utf-8") as first:
             first.writelines(islice(lines, LINES))
         done = subprocess.run(
-            [sys.executable, str(HERE), "read", str(some)], stdout=subprocess.PIPE, text=True, check=True
+            [sys.executable, str(HERE), "read", str(some)],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
         )
         figures |= json.loads(done.stdout)
         figures["kb_a_line"] = round(1000 * figures["rows_mb"] / min(LINES, written), 2)

@@ -275,14 +275,18 @@ def _preset(name: str, url: str) -> OpenAIModel:
     """A preset with the path of its own address; its key comes from its variable."""
     address = re.sub(r"\{\w+\}", "-", PROVIDERS[name].base_url or "https://api.openai.com/v1")
     path = address.partition("://")[2] or address
-    return OpenAIModel.preset(name, "m", base_url=f"{url}{path[path.find('/') :] if '/' in path else ''}")
+    return OpenAIModel.preset(
+        name, "m", base_url=f"{url}{path[path.find('/') :] if '/' in path else ''}"
+    )
 
 
 _WORKS: tuple[Any, Any] = (None, None)
 """Neither a reason nor an error."""
 
 
-def _factory(name: str, client: Make, *needs: str, why: tuple[str, str] = _WORKS, **options: Any) -> Row:
+def _factory(
+    name: str, client: Make, *needs: str, why: tuple[str, str] = _WORKS, **options: Any
+) -> Row:
     made = make("ragas.llms:llm_factory", "m", client=client, **options)
     run = _ragas if why == _WORKS else _ragas_collections  # which says why there is no value
     return Row("Ragas", f"llm_factory({name})", made, run, ("ragas", *needs), *why)
@@ -334,7 +338,10 @@ def _ragas_rows() -> Iterator[Row]:
     sync = make("openai:OpenAI", **_OPENAI)
     claude = {"base_url": "{url}", "api_key": KEY}
     google = make("google.genai:Client", api_key=KEY, http_options={"base_url": "{url}"})
-    iterable = ("cannot: Instructor takes only a list of schemas in this mode", "should be with Iterable")
+    iterable = (
+        "cannot: Instructor takes only a list of schemas in this mode",
+        "should be with Iterable",
+    )
     messages = (
         "cannot: Ragas calls `client.messages.create`, which this client does not have; use `InstructorLLM`",
         "no attribute 'messages'",
@@ -369,7 +376,9 @@ def _ragas_rows() -> Iterator[Row]:
         provider="anthropic",
         why=unknown,
     )
-    yield _factory('provider="google", client=genai.Client()', google, "google-genai", provider="google")
+    yield _factory(
+        'provider="google", client=genai.Client()', google, "google-genai", provider="google"
+    )
     yield _factory(
         'provider="groq", client=Groq()',
         make("groq:Groq", base_url="{url}", api_key=KEY),
@@ -473,7 +482,9 @@ def _deepeval_rows() -> Iterator[Row]:
     )
     yield _deepeval_row("LocalModel", "m", **_OPENAI)
     yield _deepeval_row("OllamaModel", "m", "ollama", base_url="{url}")
-    yield _deepeval_row("AnthropicModel", "claude-sonnet-4-5", "anthropic", base_url="{url}", api_key=KEY)
+    yield _deepeval_row(
+        "AnthropicModel", "claude-sonnet-4-5", "anthropic", base_url="{url}", api_key=KEY
+    )
     yield _deepeval_row(
         "GeminiModel",
         "gemini-2.5-flash",
@@ -651,13 +662,17 @@ def _recorded() -> str:
     units = [f"{text.strip('. ')}." for text in given.reference.split(". ")]
     data = {
         "sentences": [{"id": f"s{n}", "text": text} for n, text in enumerate(units, 1)],
-        "contexts": [{"id": f"c{n}", "text": text} for n, text in enumerate(given.retrieved_contexts, 1)],
+        "contexts": [
+            {"id": f"c{n}", "text": text} for n, text in enumerate(given.retrieved_contexts, 1)
+        ],
     }
     return json.dumps(JUDGE.answer(Question("joint", data, "")))
 
 
 def _pydantic_ai_rows() -> Iterator[Row]:
-    def one(name: str, module: str, provider: str, *needs: str, model: str = "m", **options: Any) -> Row:
+    def one(
+        name: str, module: str, provider: str, *needs: str, model: str = "m", **options: Any
+    ) -> Row:
         given = make(f"pydantic_ai.providers.{provider}", **options)
         made = make(f"pydantic_ai.models.{module}:{name}", model, provider=given)
         return Row("pydantic-ai", name, made, _pydantic_evals, ("pydantic-evals", *needs))
@@ -708,7 +723,9 @@ def _pydantic_ai_rows() -> Iterator[Row]:
         cohere_client=make("cohere:AsyncClientV2", api_key=KEY, base_url="{url}"),
     )
     function = make("pydantic_ai.models.function:FunctionModel", _pydantic_function)
-    yield Row("pydantic-ai", "FunctionModel", function, _pydantic_evals, ("pydantic-evals",), requests=0)
+    yield Row(
+        "pydantic-ai", "FunctionModel", function, _pydantic_evals, ("pydantic-evals",), requests=0
+    )
     chat = make(
         "pydantic_ai.models.openai:OpenAIChatModel",
         "m",

@@ -71,7 +71,10 @@ REQUIRED = (
 )
 """Paths on which every outcome is the core's, but for what `HIDDEN` lists."""
 HIDDEN = {
-    ("deepeval", "server-refusal_field-every-reply"): "deepeval/models/llms/openai_model.py:248 returns "
+    (
+        "deepeval",
+        "server-refusal_field-every-reply",
+    ): "deepeval/models/llms/openai_model.py:248 returns "
     "message.parsed, which is None for a refusal as for an empty message",
 }
 """What a framework hides from the adapter, by path and case, with the file and line that does (deepeval 4.3.1)."""
@@ -363,7 +366,8 @@ def table(given: Sequence[Case], found: dict[str, dict[str, Outcome]]) -> str:
     lines = [head, ["---"] * len(head)]
     for kind, group in kinds.items():
         codes = Counter(
-            ", ".join(sorted({code for _, _, code in found["core"][case.id].verdicts if code})) or "read"
+            ", ".join(sorted({code for _, _, code in found["core"][case.id].verdicts if code}))
+            or "read"
             for case in group
         )
         outcome = "; ".join(f"{count} {code}" for code, count in codes.items())

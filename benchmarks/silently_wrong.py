@@ -154,7 +154,9 @@ def _collections(metric: str, base_url: str) -> float:
                 llm=llm_factory("fake-judge", client=client)
             )
             found = await asked.ascore(
-                user_input=CASE.question, reference=CASE.reference, retrieved_contexts=list(CASE.contexts)
+                user_input=CASE.question,
+                reference=CASE.reference,
+                retrieved_contexts=list(CASE.contexts),
             )
             return found.value
 
@@ -288,7 +290,9 @@ def run(argv: list[str]) -> dict[str, object]:
             peers = () if fault == ONLY_OURS else options.peers
             found = {name: _ask_peer(name, metric, fault) for name in peers} | our_cells(fault, metric)
             cells = {name: cell(item, truth, ours=name in OURS) for name, item in found.items()}
-            rows.append({"fault": fault, "metric": metric, "true": truth, "found": found, "cells": cells})
+            rows.append(
+                {"fault": fault, "metric": metric, "true": truth, "found": found, "cells": cells}
+            )
     text = table(rows, (*options.peers, *OURS))
     print(text)
     if options.write_docs:

@@ -216,7 +216,9 @@ async def measure(workload: Workload, rounds: int) -> dict[str, list[float]]:
     contenders = [kind(workload.threshold) for kind in (Ragas, Loop, Bare, Samples, Verdicts)]
     times: dict[str, list[float]] = {contender.name: [] for contender in contenders} | {"table": []}
     names = ("retrieved_contexts", "reference_contexts")
-    table = pl.DataFrame(workload.samples, schema=dict.fromkeys(names, pl.List(pl.String)), orient="row")
+    table = pl.DataFrame(
+        workload.samples, schema=dict.fromkeys(names, pl.List(pl.String)), orient="row"
+    )
     for round_number in range(rounds + 1):  # the first one warms up
         scores = {}
         for contender in contenders:

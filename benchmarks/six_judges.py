@@ -56,7 +56,9 @@ class Replay:
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         pairs = zip(request.context_ids, request.contexts, strict=True)
-        return Judgement(verdicts=tuple(Verdict(id=id_, value=self.useful[text]) for id_, text in pairs))
+        return Judgement(
+            verdicts=tuple(Verdict(id=id_, value=self.useful[text]) for id_, text in pairs)
+        )
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         raise NotImplementedError("there are no records about sentences")
@@ -257,7 +259,8 @@ def table(measured: Measured) -> str:
     ]
     for n, row in by_size(measured).items():
         shown = [
-            f"{row[key]:.3f}" for key in ("spread", "nine_in_ten", "spread_of_eight", "coverage", "width")
+            f"{row[key]:.3f}"
+            for key in ("spread", "nine_in_ten", "spread_of_eight", "coverage", "width")
         ]
         alone = f"{row['people_coverage']:.3f}, width {row['people_width']:.3f}"
         lines.append(f"| {n} | {' | '.join(shown)} | {alone} |")

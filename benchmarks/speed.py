@@ -213,7 +213,9 @@ def run(argv: list[str]) -> dict[str, object]:
         scored = (
             f"{own[-1]['wrong']:7}{own[-1]['missing']:9}" if "wrong" in own[-1] else f"{'-':>7}{'-':>9}"
         )
-        print(f"{name:14}{requests:9}{ideal:9.2f}{wall:9.2f}{cpu / options.samples * 1000:15.2f}{scored}")
+        print(
+            f"{name:14}{requests:9}{ideal:9.2f}{wall:9.2f}{cpu / options.samples * 1000:15.2f}{scored}"
+        )
         key = name.replace(" ", "_")
         figures |= {
             f"{key}_requests": requests,

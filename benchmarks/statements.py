@@ -16,7 +16,7 @@ STATEMENTS = 15_900
 """The most statements in all."""
 FUNCTION = 50
 """The most lines of a function without its docstring."""
-LINE = 49.0
+LINE = 48.7
 """The most characters of the mean line that is not blank."""
 
 

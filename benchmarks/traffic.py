@@ -123,7 +123,9 @@ def _in_ragas(given, url):
     dataset = EvaluationDataset(
         [
             SingleTurnSample(
-                user_input=case.question, reference=case.reference, retrieved_contexts=list(case.contexts)
+                user_input=case.question,
+                reference=case.reference,
+                retrieved_contexts=list(case.contexts),
             )
             for case in given
         ]
@@ -260,7 +262,9 @@ def _handbook() -> list[str]:
     ]
     passages = dict.fromkeys(text for row in rows for text in row["retrieved_contexts"])
     contexts = [""]
-    for sentence in (one for passage in passages for one in split_sentences(passage.replace("\n", ". "))):
+    for sentence in (
+        one for passage in passages for one in split_sentences(passage.replace("\n", ". "))
+    ):
         if len(contexts[-1]) + len(sentence) > CONTEXT:
             contexts.append("")
         contexts[-1] += f" {sentence}" if contexts[-1] else sentence
@@ -319,14 +323,18 @@ def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="traffic")
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--ks", type=int, nargs="*", default=[1, 5, AT_K, 20])
-    parser.add_argument("--only", nargs="*", choices=[*OURS, *THEIRS], help="contenders; by default all")
+    parser.add_argument(
+        "--only", nargs="*", choices=[*OURS, *THEIRS], help="contenders; by default all"
+    )
     parser.add_argument("--encoding", metavar="FOLDER", help=f"where the file {O200K} of o200k_base is")
     options = parser.parse_args(argv)
     unit, count = counter(options.encoding)
     print(f"tokens: {unit}\n")
     os.environ.update(judging.QUIET, DEEPEVAL_FILE_SYSTEM="READ_ONLY")
     contenders = {
-        name: ask for name, ask in (OURS | THEIRS).items() if name in (options.only or {**OURS, **THEIRS})
+        name: ask
+        for name, ask in (OURS | THEIRS).items()
+        if name in (options.only or {**OURS, **THEIRS})
     }
     found = {
         name: {k: measure(ask, k, options.samples, count) for k in options.ks}

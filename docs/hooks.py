@@ -25,9 +25,7 @@ BESIDE = "repository"
 
 _FENCE = re.compile(r"^(```+)(\w*)[^\n]*\n.*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)")
-_NOT_TEXT = (
-    r"^(?:```+).*?^```+ *$|`(?:[^`\n]|\n(?!\n))+`|!?\[[^\]]*\]\([^)]*\)|<!--.*?-->|<[^>\n]+>|^#+ [^\n]*$"
-)
+_NOT_TEXT = r"^(?:```+).*?^```+ *$|`(?:[^`\n]|\n(?!\n))+`|!?\[[^\]]*\]\([^)]*\)|<!--.*?-->|<[^>\n]+>|^#+ [^\n]*$"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

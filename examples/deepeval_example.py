@@ -13,7 +13,9 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")  # DeepEval reports each run unless told not to
+os.environ.setdefault(
+    "DEEPEVAL_TELEMETRY_OPT_OUT", "YES"
+)  # DeepEval reports each run unless told not to
 
 from deepeval import evaluate
 from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig
@@ -91,7 +93,9 @@ def main() -> None:
     print(f"{'metric':28}{'mean':>8}{'scored':>12}{'passed':>8}")
     for name, values in scores.items():
         known = [value for value in values if value is not None]
-        print(f"{name:28}{sum(known) / len(known):8.4f}{len(known):6d} of {len(values)}{passed[name]:8d}")
+        print(
+            f"{name:28}{sum(known) / len(known):8.4f}{len(known):6d} of {len(values)}{passed[name]:8d}"
+        )
 
     # One metric by hand: the value, and why.
     metric = ContextRecallMetric()

@@ -94,7 +94,11 @@ def main() -> None:
     """Evaluate, print a table, and score one question in a chain."""
     with contextlib.redirect_stdout(io.StringIO()):  # LangSmith prints where the results would be seen
         run = evaluate(
-            target, data=examples(), evaluators=[EVALUATOR], client=OfflineClient(), upload_results=False
+            target,
+            data=examples(),
+            evaluators=[EVALUATOR],
+            client=OfflineClient(),
+            upload_results=False,
         )
     rows = [result for row in run for result in row["evaluation_results"]["results"]]
     print(f"{'feedback key':28}{'mean':>8}{'scored':>12}")

@@ -56,12 +56,16 @@ class EntailmentJudge:
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Which contexts are useful for giving the answer?"""
         pairs = zip(request.context_ids, request.contexts, strict=True)
-        return Judgement(verdicts=tuple(self._use(id_, context, request.units) for id_, context in pairs))
+        return Judgement(
+            verdicts=tuple(self._use(id_, context, request.units) for id_, context in pairs)
+        )
 
     def _support(self, id_: str, unit: str, contexts: tuple[str, ...]) -> Verdict:
         for number, context in enumerate(contexts):
             if self.entails(context, unit) >= self.bar:
-                return Verdict(id=id_, value=True, evidence=(Evidence(number, 0, len(context), context),))
+                return Verdict(
+                    id=id_, value=True, evidence=(Evidence(number, 0, len(context), context),)
+                )
         return Verdict(id=id_, value=False, reason="no context entails it")
 
     def _use(self, id_: str, context: str, units: tuple[str, ...]) -> Verdict:
@@ -73,7 +77,9 @@ def shared_words(premise: str, hypothesis: str) -> float:
     """Return the share of the hypothesis' longer words and numbers that the premise holds: a stand-in for a model."""
     wanted = set(re.findall(r"\w{4,}|\d+", hypothesis.casefold()))
     return (
-        len(wanted & set(re.findall(r"\w{4,}|\d+", premise.casefold()))) / len(wanted) if wanted else 0.0
+        len(wanted & set(re.findall(r"\w{4,}|\d+", premise.casefold()))) / len(wanted)
+        if wanted
+        else 0.0
     )
 
 

@@ -45,7 +45,9 @@ def main() -> None:
         {name: value for name, value in line.items() if name in SingleTurnSample.model_fields}
         for line in lines
     ]
-    table = evaluate(EvaluationDataset.from_list(rows), metrics=METRICS, show_progress=False).to_pandas()
+    table = evaluate(
+        EvaluationDataset.from_list(rows), metrics=METRICS, show_progress=False
+    ).to_pandas()
 
     print(f"{'metric':28}{'mean':>8}{'scored':>12}")
     for metric in METRICS:

@@ -27,7 +27,9 @@ SAMPLES = [sample for sample in read_samples(HANDBOOK) if sample.metadata["langu
 CORPUS = {
     id_: text
     for sample in SAMPLES
-    for id_, text in zip(sample.retrieved_context_ids or (), sample.retrieved_contexts or (), strict=True)
+    for id_, text in zip(
+        sample.retrieved_context_ids or (), sample.retrieved_contexts or (), strict=True
+    )
 }
 METRICS = [ContextRecall(), ContextPrecision(), IDBasedContextRecall()]
 K = 5

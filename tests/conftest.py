@@ -46,7 +46,11 @@ settings.register_profile("no clock", deadline=None, suppress_health_check=[Heal
 settings.load_profile("no clock")
 
 _departures: list[str] = []
-_connect, _connect_ex, _getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+_connect, _connect_ex, _getaddrinfo = (
+    socket.socket.connect,
+    socket.socket.connect_ex,
+    socket.getaddrinfo,
+)
 
 
 def _is_local(host: Any) -> bool:

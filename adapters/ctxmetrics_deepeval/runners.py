@@ -44,7 +44,9 @@ def _test_case(sample: Sample, name: str | None = None) -> LLMTestCase:
     values: dict[str, Any] = {key: fields.get(own) for key, own in ctxmetrics_deepeval.FIELDS.items()}
     carried = ("retrieved_context_ids", "reference_context_ids", "reference_facts", "references")
     metadata = {own: fields.get(own) for own in carried}
-    return LLMTestCase(**{**values, "input": sample.user_input or "", "name": name, "metadata": metadata})
+    return LLMTestCase(
+        **{**values, "input": sample.user_input or "", "name": name, "metadata": metadata}
+    )
 
 
 def _wrapped(metric: Metric) -> Any:

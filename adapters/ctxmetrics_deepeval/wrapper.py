@@ -116,7 +116,9 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         if core is None and None in judges:
             core = build_metric(self.core_class, params, also=_OPTIONS, judge=judges[0] or judge)
         elif not isinstance(core, self.core_class) or params or judges != [None, None]:
-            raise ParameterError(f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=.")
+            raise ParameterError(
+                f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=."
+            )
         self.__dict__.update(_NO_RESULT)
         self.core = core = _with_pass_mark(core, threshold, strict=strict_mode)
         self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
@@ -192,7 +194,9 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         return self.core.name
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DeepEvalMetric) and type(self) is type(other) and self.core == other.core
+        return (
+            isinstance(other, DeepEvalMetric) and type(self) is type(other) and self.core == other.core
+        )
 
     def __hash__(self) -> int:
         return hash(self.core)
@@ -321,7 +325,9 @@ class _TestCases(Wrapper):
         sample = Sample(**found)
         missing = [f"'{_HOME[name]}'" for name in metric.requires if not sample.has(name)]
         if missing:
-            fix = ". Count its facts with unit='fact'" if facts and "reference" in metric.requires else ""
+            fix = (
+                ". Count its facts with unit='fact'" if facts and "reference" in metric.requires else ""
+            )
             raise MissingParamsError(
                 f"{' and '.join(missing)} cannot be None for the '{metric.name}' metric{fix}"
             )

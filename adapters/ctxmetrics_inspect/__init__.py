@@ -75,7 +75,11 @@ def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Sco
         expected: Any = {"references": [*target]} if several else {"target": target.text}
         record = {
             "inputs": {**state.metadata, "question": state.input_text},
-            "outputs": {**state.metadata, "answer": state.output.completion, **dict(state.store.items())},
+            "outputs": {
+                **state.metadata,
+                "answer": state.output.completion,
+                **dict(state.store.items()),
+            },
             "expected": {**state.metadata, **expected},
         }
         found = await wrapper.ascore(record, strict=False)

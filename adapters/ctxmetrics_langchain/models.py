@@ -96,7 +96,9 @@ class ChatModel(ForeignModel):
     async def _call_tool(self, messages: list[BaseMessage], schema: type[BaseModel]) -> Reply:
         """Bind the schema as a tool: other ways of asking lose a reply that does not fit."""
         bind: Any = self.chat_model.with_structured_output
-        options = {"method": "function_calling"} if "method" in inspect.signature(bind).parameters else {}
+        options = (
+            {"method": "function_calling"} if "method" in inspect.signature(bind).parameters else {}
+        )
         # The first step of what it returns is the model with the tool; the second would parse the reply.
         asked: Any = bind(any_reply(schema).model_json_schema(), **options).first
         try:
@@ -124,7 +126,9 @@ def named_model(name: str) -> ChatModel:
     try:
         chat_model = _init_chat_model()(name)
     except Exception as error:  # noqa: BLE001 - whatever a provider's package raises: a missing key, an unknown name
-        raise ParameterError(f"{written}: LangChain cannot make this model: {safe_text(error)}") from None
+        raise ParameterError(
+            f"{written}: LangChain cannot make this model: {safe_text(error)}"
+        ) from None
     return ChatModel(chat_model)
 
 

@@ -36,7 +36,10 @@ def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     examples = [
         Example(id=UUID(int=n), inputs={**asked, "n": n}, outputs=side) for n, (asked, side) in known
     ]
-    options: Any = {"upload_results": False, "client": _Offline(api_key="none", auto_batch_tracing=False)}
+    options: Any = {
+        "upload_results": False,
+        "client": _Offline(api_key="none", auto_batch_tracing=False),
+    }
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         rows: Any = evaluate(
             lambda inputs: records[inputs["n"]]["outputs"],

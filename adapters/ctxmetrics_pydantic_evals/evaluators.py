@@ -119,7 +119,9 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         given = {item.name: getattr(self, item.name) for item in fields(self)}
         names = [item.name for item in fields(self.core_class) if item.name != "judge"]
         names += [name for name in _KEYS if given[name] is not None]
-        return Wrapper.build(self.core_class, {name: given[name] for name in names}, SCHEMA, judge=judge)
+        return Wrapper.build(
+            self.core_class, {name: given[name] for name in names}, SCHEMA, judge=judge
+        )
 
     def get_default_evaluation_name(self) -> str:
         """Return what the report calls the score."""
@@ -155,7 +157,9 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         if score.value is None:
             raise NoScoreError(score)
         name = self.get_default_evaluation_name()
-        results = {name: EvaluationReason(value=score.value, reason=_without_tags(score.reason) or None)}
+        results = {
+            name: EvaluationReason(value=score.value, reason=_without_tags(score.reason) or None)
+        }
         if score.passed is not None:
             results[f"{name}_pass"] = EvaluationReason(value=score.passed)
         return results

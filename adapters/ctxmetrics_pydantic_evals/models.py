@@ -60,7 +60,9 @@ class PydanticAIModel(ForeignModel):
             return unread_reply(error)
         check_finished(getattr(response, "finish_reason", None))
         try:
-            calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
+            calls = [
+                part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)
+            ]
         except (TypeError, ValueError) as error:
             raise JudgeError(f"the reply's arguments cannot be read: {safe_text(error)}") from None
         return Reply(

@@ -223,14 +223,18 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-            saved, name, judge, config = (data[key] for key in ("metric_type", "name", "judge", "config"))
+            saved, name, judge, config = (
+                data[key] for key in ("metric_type", "name", "judge", "config")
+            )
             params = dict(config)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputFileError(
                 f"{path} is no saved metric ({type(error).__name__}: {error})."
             ) from None
         if saved != cls.__name__:
-            raise InputFileError(f"{path} holds a {saved}, not a {cls.__name__}. Write {saved}.load(..).")
+            raise InputFileError(
+                f"{path} holds a {saved}, not a {cls.__name__}. Write {saved}.load(..)."
+            )
         if judge == "given" and not judging:
             raise ParameterError(
                 f"{path}: the metric had a judge of its own, which no file holds. Give it again."

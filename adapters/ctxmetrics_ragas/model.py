@@ -119,7 +119,9 @@ class RagasModel(adapting.ForeignModel):
             },
             "model_name": getattr(self.llm, "model", ""),
         }
-        started = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())({"name": self.identity}, [text])
+        started = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())(
+            {"name": self.identity}, [text]
+        )
         for run in started:
             run.on_llm_end(LLMResult(generations=[[Generation(text=reply)]], llm_output=output))
 

@@ -31,4 +31,7 @@ def _wrapped(metric: Metric) -> Any:
 
 
 _quiet = aside({"RAGAS_DO_NOT_TRACK": "true"})
-RUNNERS = [Runner("ragas.evaluate", _quiet(_evaluate)), Runner("ragas.collections", _quiet(_collections))]
+RUNNERS = [
+    Runner("ragas.evaluate", _quiet(_evaluate)),
+    Runner("ragas.collections", _quiet(_collections)),
+]

@@ -34,7 +34,9 @@ def check_number(
     number = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
     low, high = float("-inf") if least is None else least, float("inf") if most is None else most
     if not number or not low <= value <= high:  # type: ignore[operator]  # a number by now
-        bounds = ("" if least is None else f" from {least:g}") + ("" if most is None else f" to {most:g}")
+        bounds = ("" if least is None else f" from {least:g}") + (
+            "" if most is None else f" to {most:g}"
+        )
         raise ParameterError(
             f"{what}={value!r} must be a {'whole ' if whole else ''}number{bounds}{', or None' if optional else ''}."
         )

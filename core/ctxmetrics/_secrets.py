@@ -44,7 +44,9 @@ _ESCAPE = re.compile(
 # How often a text may be escaped: a JSON error inside a JSON string inside a URL.
 _NESTED = 3
 # Environment variables that hold a key.
-_VARIABLE = re.compile(r"(?:API_?KEY|ACCESS_?KEY(?:_ID)?|SECRET(?:_KEY)?|TOKEN|PASSWORD)$", re.IGNORECASE)
+_VARIABLE = re.compile(
+    r"(?:API_?KEY|ACCESS_?KEY(?:_ID)?|SECRET(?:_KEY)?|TOKEN|PASSWORD)$", re.IGNORECASE
+)
 # Attributes, entries and headers that hold a key.
 _ATTRIBUTE = re.compile(
     r"api[-_]?key|access[-_]?key|subscription[-_]?key|secret|passw|credential|authorization"
@@ -129,7 +131,9 @@ def remember_keys_of(thing: object) -> None:
             continue
         seen[id(item)] = item  # alive, so that its address stays its own
         for name, value in _parts_now(item):
-            with suppress(Exception):  # an object of another library may raise anything when it is asked
+            with suppress(
+                Exception
+            ):  # an object of another library may raise anything when it is asked
                 pending.extend(_look_at(name, value))
 
 
@@ -261,5 +265,6 @@ def _parts(item: object) -> Iterator[tuple[str, object]]:
         slots = vars(kind).get("__slots__", ())
         yield from (
             (name, getattr(item, name, None))
-            for name in ({slots} if isinstance(slots, str) else set(slots)) - {"__dict__", "__weakref__"}
+            for name in ({slots} if isinstance(slots, str) else set(slots))
+            - {"__dict__", "__weakref__"}
         )

@@ -43,7 +43,9 @@ class Attribution:
             for span in unit.evidence:
                 if span.whole or span.context not in found:
                     found[span.context] = "whole" if span.whole else "part"
-            rows.append(tuple(found.get(context, "none") for context in range(len(self.context_lengths))))
+            rows.append(
+                tuple(found.get(context, "none") for context in range(len(self.context_lengths)))
+            )
         return tuple(rows)
 
     def quotes(self, unit: int, context: int) -> tuple[str, ...]:
@@ -100,7 +102,9 @@ class Attribution:
         if not self.judged:
             return None
         parts = [
-            1.0 if smallest is not None and (k is None or smallest <= k) else self._part(unit, cells[:k])
+            1.0
+            if smallest is not None and (k is None or smallest <= k)
+            else self._part(unit, cells[:k])
             for unit, cells, smallest in zip(self.units, self.cells, self.smallest_ks, strict=True)
         ]
         return formulas.weighted_share(parts, [unit.weight for unit in self.units])

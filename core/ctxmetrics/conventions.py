@@ -18,7 +18,9 @@ from ctxmetrics.verdicts import Verdict
 Unit = Literal["sentence", "claim", "fact"]
 Weighting = Literal["vital", "importance"]
 Grouping = Literal["context", "source"]
-Family = Literal["recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"]
+Family = Literal[
+    "recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"
+]
 # What a system attaches to a recall score: its own result object, and metadata, from the value and the verdicts.
 Signals = Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]
 # What an empty side is worth on the 0-1 scale, ``"undefined"`` (None), or ``"judge"``: ask all the same.

@@ -340,11 +340,9 @@ def _id(value: object, where: str) -> str:
 def _fact(value: object, where: str) -> Fact:
     if isinstance(value, Fact):
         return value
-    text: Any = value
-    identifier: Any = None
-    importance: Any = None
-    if isinstance(value, Mapping) and set(value) <= {*_FACT_KEYS}:
-        text, identifier, importance = map(value.get, _FACT_KEYS)
+    written = isinstance(value, Mapping) and set(value) <= {*_FACT_KEYS}
+    given: Any = value if written else {"text": value}
+    text, identifier, importance = map(given.get, _FACT_KEYS)
     if not isinstance(text, str):
         raise SampleError(
             f'{where} must be a text or {{"text": .., "id": .., "importance": ..}}, not {_kind(value)}.'

@@ -109,7 +109,9 @@ class Score:
     @property
     def attribution(self) -> Attribution | None:
         """The matrix units x contexts behind the verdicts; None where they are not about units."""
-        return None if self.context_lengths is None else Attribution(self.verdicts, self.context_lengths)
+        return (
+            None if self.context_lengths is None else Attribution(self.verdicts, self.context_lengths)
+        )
 
     @property
     def doubtful(self) -> Mapping[str, int]:
@@ -136,7 +138,9 @@ class Score:
         if not self.verdicts:
             return None
         values = [verdict.value for verdict in self.verdicts if verdict.weight]
-        return count_of(values.count(True), len(values), values.count(None), self.counted, self.language)
+        return count_of(
+            values.count(True), len(values), values.count(None), self.counted, self.language
+        )
 
     @property
     def explanation(self) -> str | None:
@@ -154,7 +158,9 @@ class Score:
     def share(self) -> float | None:
         """The value as a share of its scale, from 0 to 1; None without one."""
         return (
-            None if self.value is None else self.value / get_convention(self.provenance.convention).scale
+            None
+            if self.value is None
+            else self.value / get_convention(self.provenance.convention).scale
         )
 
     @property

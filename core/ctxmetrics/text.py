@@ -58,7 +58,9 @@ _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+
 _BEFORE_STOP, _WIDE_SPACE = re.compile(r"(?<=[^\W\d_])\s+(?=\.)"), re.compile(r"[^\S\n]")
 _HALVES = re.compile("[\ud800-\udfff]")
 # What one of the two above may find: a half, or white space outside ASCII. Looked for first, which is ten times faster.
-_NOT_FOR_SPLITTER = re.compile("[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_NOT_FOR_SPLITTER = re.compile(
+    "[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+)
 # Characters that the splitter gets at once.
 _BLOCK = 8_000
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
@@ -424,10 +426,15 @@ def _whole_words(text: str, span: Span) -> Span:
     """Widen a span that starts or ends inside a word; an alignment is as long as the quote, not as the words."""
     start, end = span
     while (
-        start > 0 and span.start - start < _WIDEN and text[start - 1].isalnum() and text[start].isalnum()
+        start > 0
+        and span.start - start < _WIDEN
+        and text[start - 1].isalnum()
+        and text[start].isalnum()
     ):
         start -= 1
-    while end < len(text) and end - span.end < _WIDEN and text[end].isalnum() and text[end - 1].isalnum():
+    while (
+        end < len(text) and end - span.end < _WIDEN and text[end].isalnum() and text[end - 1].isalnum()
+    ):
         end += 1
     return Span(start, end)
 

@@ -21,7 +21,9 @@ pytestmark = [
 def chat_openai(base_url):
     from langchain_openai import ChatOpenAI
 
-    return ChatOpenAI(model="fake-judge", base_url=base_url, api_key="sk-test-0123456789", max_retries=0)
+    return ChatOpenAI(
+        model="fake-judge", base_url=base_url, api_key="sk-test-0123456789", max_retries=0
+    )
 
 
 def langchain(base_url):
@@ -43,7 +45,9 @@ def deepeval(base_url):
 
     from ctxmetrics_deepeval import DeepEvalModel
 
-    return DeepEvalModel(LocalModel(model="fake-judge", base_url=base_url, api_key="sk-test-0123456789"))
+    return DeepEvalModel(
+        LocalModel(model="fake-judge", base_url=base_url, api_key="sk-test-0123456789")
+    )
 
 
 @pytest.mark.parametrize("model", [langchain, ragas, deepeval])

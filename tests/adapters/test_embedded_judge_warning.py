@@ -44,7 +44,9 @@ def _run(runner: Runner, metric: Any) -> tuple[Any, list[str]]:
 @pytest.mark.parametrize(
     "runner",
     [
-        pytest.param(runner, id=runner.name, marks=[pytest.mark.slow] if "mlflow" in runner.name else [])
+        pytest.param(
+            runner, id=runner.name, marks=[pytest.mark.slow] if "mlflow" in runner.name else []
+        )
         for runner in RUNNERS
     ],
 )

@@ -248,7 +248,12 @@ def test_a_sample_takes_no_picture_object(picture: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[DEEPEVAL:IMAGE:/etc/passwd]", "data: image/png, a table", "The file logo.png", "logo.png is it."],
+    [
+        "[DEEPEVAL:IMAGE:/etc/passwd]",
+        "data: image/png, a table",
+        "The file logo.png",
+        "logo.png is it.",
+    ],
 )
 def test_a_text_about_pictures_is_a_text(text: str) -> None:
     assert (

@@ -68,7 +68,9 @@ def judged_table(count):
         {
             "id": [f"{number:05}" for number in range(count)],
             "user_input": [f"Which colour has door {number}?" for number in range(count)],
-            "reference": [f"Door {number} is green. Door {number} is heavy." for number in range(count)],
+            "reference": [
+                f"Door {number} is green. Door {number} is heavy." for number in range(count)
+            ],
             "retrieved_contexts": [
                 [f"Door {number} is green.", "Birds sing."] for number in range(count)
             ],
@@ -170,7 +172,12 @@ def test_each_batch_has_a_budget(engine):
 
 def test_options_of_one_process_are_refused(engine):
     given = engine.distributed(judged_table(2), 1)
-    for name, value in (("out", "x.jsonl"), ("deadline", 1.0), ("progress", True), ("keep_texts", True)):
+    for name, value in (
+        ("out", "x.jsonl"),
+        ("deadline", 1.0),
+        ("progress", True),
+        ("keep_texts", True),
+    ):
         with pytest.raises(ParameterError, match=f"{name}= is for one process"):
             score_table(given, [ContextRecall()], **{name: value})
 
@@ -186,7 +193,9 @@ BLOCKS = re.findall(
 def test_the_examples_of_the_page_run(code, request, tmp_path, monkeypatch):
     request.getfixturevalue("spark_cluster" if "pyspark" in code else "ray_cluster")
     table = judged_table(6).set_column(
-        3, "retrieved_contexts", pa.array([[f"Door {n} is green. Door {n} is heavy."] for n in range(6)])
+        3,
+        "retrieved_contexts",
+        pa.array([[f"Door {n} is green. Door {n} is heavy."] for n in range(6)]),
     )
     for name in ("retrieved_context_ids", "reference_context_ids"):
         table = table.append_column(name, pa.array([["a"]] * 6))

@@ -66,7 +66,9 @@ def run_all(
     assert compared > 50
     assert sorted(found) == sorted(known)
     for name, value in found.items():
-        assert equal(value, known[name]["native"]), f"{name}: {value!r}, listed {known[name]['native']!r}"
+        assert equal(value, known[name]["native"]), (
+            f"{name}: {value!r}, listed {known[name]['native']!r}"
+        )
 
 
 def equal(value: float | str, expected: float | str | None) -> bool:
@@ -124,7 +126,9 @@ def test_ragas():
                 else LLMContextPrecisionWithoutReference
             )(llm=llm)
         if case.metric.startswith("id_"):
-            return IDBasedContextRecall() if case.metric.endswith("recall") else IDBasedContextPrecision()
+            return (
+                IDBasedContextRecall() if case.metric.endswith("recall") else IDBasedContextPrecision()
+            )
         measure = DistanceMeasure(case.params.get("similarity", "levenshtein"))
         cut = case.params.get("min_similarity", 0.5)
         if case.metric.endswith("recall"):

@@ -17,7 +17,13 @@ from support import FakeOpenAIServer, Fault, answer_from
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SHOW_THEIR_RUNS = ["core", "ragas.evaluate", "ragas.collections", "langsmith.evaluate", "mlflow.evaluate"]
+SHOW_THEIR_RUNS = [
+    "core",
+    "ragas.evaluate",
+    "ragas.collections",
+    "langsmith.evaluate",
+    "mlflow.evaluate",
+]
 """Where two runs of one metric object can be told apart."""
 OTHERS = [
     "deepeval.evaluate", "deepeval.assert_test", "langchain.lcel", "langchain.StringEvaluator", "pydantic_evals.evaluate",
@@ -59,7 +65,9 @@ def samples(word: str, count: int = 14) -> list[Sample]:
     ]
 
 
-def score(runners: dict[str, Runner], name: str, metric: ContextRecall, word: str) -> list[float | None]:
+def score(
+    runners: dict[str, Runner], name: str, metric: ContextRecall, word: str
+) -> list[float | None]:
     if name not in runners:
         pytest.skip(f"no runner {name} is installed")
     return list(runners[name].score(metric, samples(word)))
@@ -75,7 +83,9 @@ def test_the_next_run_with_a_new_judge_asks_and_scores(runners: dict[str, Runner
 
 
 @each(SHOW_THEIR_RUNS, "core")
-def test_the_next_run_with_the_same_metric_asks_and_scores(runners: dict[str, Runner], name: str) -> None:
+def test_the_next_run_with_the_same_metric_asks_and_scores(
+    runners: dict[str, Runner], name: str
+) -> None:
     with serving("500") as server:
         same = metric(server)
         assert score(runners, name, same, WORD) == [None] * 14

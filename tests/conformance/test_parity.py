@@ -160,7 +160,9 @@ def test_samples_without_the_fields_are_left_out_and_undefined_is_equal_to_undef
     ],
 )
 def test_every_difference_is_shown(values: list[float | None], shown: list[str]) -> None:
-    found = compare(SAMPLES, [IDBasedContextRecall()], runners=[CORE, Runner("other", lambda *_: values)])
+    found = compare(
+        SAMPLES, [IDBasedContextRecall()], runners=[CORE, Runner("other", lambda *_: values)]
+    )
     lines = [f"other: id_based_context_recall, {line}" for line in shown]
     assert [line for line in str(found).splitlines() if line.startswith("other:")] == lines
 

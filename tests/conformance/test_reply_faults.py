@@ -41,9 +41,10 @@ def test_the_core_gives_what_the_cases_expect(core):
         outcome = core[case.id]
         if case.id.startswith("server-"):
             value, codes = SERVER[case.id.removeprefix("server-").removesuffix("-reply")]
-            assert (outcome.value, {code for _, _, code in outcome.verdicts if code}) == (value, codes), (
-                case.id
-            )
+            assert (outcome.value, {code for _, _, code in outcome.verdicts if code}) == (
+                value,
+                codes,
+            ), case.id
         else:
             assert outcome.value == pytest.approx(case.score, abs=1e-12), case.id
     assert {

@@ -166,7 +166,9 @@ def test_a_broken_runner_is_seen(what: str, change, cases: list[Case]) -> None:
 @pytest.mark.parametrize("field", ["user_input", "retrieved_contexts", "reference"])
 def test_a_runner_that_changes_or_drops_a_field_is_seen(field: str) -> None:
     def change(metric, samples, run):
-        spoilt = {"user_input": None, "retrieved_contexts": ("x",), "reference": "Another answer."}[field]
+        spoilt = {"user_input": None, "retrieved_contexts": ("x",), "reference": "Another answer."}[
+            field
+        ]
         return run(metric, [replace(sample, **{field: spoilt}) for sample in samples])
 
     assert differences(broken(change), JUDGED) != []

@@ -94,7 +94,9 @@ def test_what_the_judge_left_open_is_listed_and_counts_nowhere():
 
 
 def test_nothing_retrieved_supports_nothing():
-    nothing = Sample(reference=REFERENCE, retrieved_contexts=[], labels={"unit_supported": [False, True]})
+    nothing = Sample(
+        reference=REFERENCE, retrieved_contexts=[], labels={"unit_supported": [False, True]}
+    )
     (found,) = agree([nothing], judge=says()).agreements
     assert (found.neither, found.people_only) == (1, 1)
 
@@ -183,7 +185,10 @@ def test_from_25_samples_on_every_draw_has_an_interval():
 @pytest.mark.parametrize(
     ("counts", "told"),
     [
-        ((45, 5, 5, 45), "almost perfect agreement with people (kappa 0.80), its rate of yes +0.00 off"),
+        (
+            (45, 5, 5, 45),
+            "almost perfect agreement with people (kappa 0.80), its rate of yes +0.00 off",
+        ),
         ((40, 5, 5, 40), "substantial agreement with people (kappa 0.78), its rate of yes +0.00 off"),
         ((40, 10, 10, 40), "substantial agreement with people (kappa 0.60), its rate of yes +0.00 off"),
         ((39, 11, 11, 39), "moderate agreement with people (kappa 0.56), its rate of yes +0.00 off"),
@@ -387,7 +392,9 @@ def test_labels_are_read_before_anything_is_paid():
     judge = ScriptedJudge(asked.append, name="counts")
     for wrong in ("no", [True], [True, False, True]):
         with pytest.raises(SampleError):
-            agree([sample(1, unit_supported=[True, True]), sample(2, unit_supported=wrong)], judge=judge)
+            agree(
+                [sample(1, unit_supported=[True, True]), sample(2, unit_supported=wrong)], judge=judge
+            )
     assert asked == []
 
 
@@ -441,7 +448,9 @@ def test_a_fifth_of_the_labels_corrects_the_mean_of_all():
         pytest.skip("the human-labelled data is not beside this checkout")
     samples = list(read_samples(file))
     (truth,) = agree(samples, progress=False).corrections
-    some = [item if number % 5 == 0 else replace(item, labels={}) for number, item in enumerate(samples)]
+    some = [
+        item if number % 5 == 0 else replace(item, labels={}) for number, item in enumerate(samples)
+    ]
     (found,) = agree(some, progress=False).corrections
     assert (found.labelled, found.samples) == (60, 299)
     assert truth.judge_mean < truth.people_mean - 0.03
@@ -567,7 +576,11 @@ def by_system():
 def test_the_bias_and_the_mean_of_each_system():
     report = agree(by_system(), judge=says(), system="metadata.system", progress=False)
     found = {item.system: item for item in report.systems}
-    assert {name: item.agreement.bias for name, item in found.items()} == {"a": -0.5, "b": 0.0, "c": 0.25}
+    assert {name: item.agreement.bias for name, item in found.items()} == {
+        "a": -0.5,
+        "b": 0.0,
+        "c": 0.25,
+    }
     assert {name: item.correction.people_mean for name, item in found.items()} == {
         "a": 1,
         "b": 0.5,
@@ -657,7 +670,8 @@ def test_the_command_with_two_judges_and_systems_fits_100_columns(tmp_path):
     samples = read_samples(Path(__file__).parents[2] / "examples" / "handbook.jsonl")
     given = [
         replace(
-            item, metadata={"system": f"{'a retriever with a long name ' * 3}{n % 2}", "document": n // 4}
+            item,
+            metadata={"system": f"{'a retriever with a long name ' * 3}{n % 2}", "document": n // 4},
         )
         for n, item in enumerate(samples)
     ]

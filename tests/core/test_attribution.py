@@ -102,7 +102,9 @@ def test_a_judge_may_know_the_smallest_k_itself():
     assert [found.recall(k) for k in range(6)] == [0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
     assert (found.rests_on(2), found.rests_on(4), found.rests_on(5)) == (((0, 1),), ((0, 1),), ((4,),))
     for nonsense in (-1, 6, "2", None, 2.0):
-        broken = Verdict(id="s1", value=True, evidence=verdict.evidence, details={"smallest_k": nonsense})
+        broken = Verdict(
+            id="s1", value=True, evidence=verdict.evidence, details={"smallest_k": nonsense}
+        )
         assert Attribution((broken,), (1,) * 5).smallest_ks == (5,)
 
 
@@ -138,7 +140,12 @@ def test_two_contexts_that_state_the_only_sentence_and_one_that_is_about_somethi
 def test_a_unit_without_a_verdict_leaves_the_matrix_and_no_number():
     found = ContextRecall(judge=MatrixJudge(("w----", None))).score(sample(2)).attribution
     assert found.cells == (("whole", *("none",) * 4), ("none",) * 5)
-    assert (found.recall(), found.precision(), found.unused, found.redundant) == (None, None, None, None)
+    assert (found.recall(), found.precision(), found.unused, found.redundant) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert found.redundancy is None
 
 

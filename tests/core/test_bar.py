@@ -51,7 +51,9 @@ def test_a_gain_that_may_be_chance_is_said_so():
 
 def test_a_judge_that_is_right_gains_nothing():
     values = (0.9, 0.2) * 10
-    found = bar_of("unit_supported", [score_of(value) for value in values], [(v > 0.3,) for v in values])
+    found = bar_of(
+        "unit_supported", [score_of(value) for value in values], [(v > 0.3,) for v in values]
+    )
     assert found is not None
     assert found.gain == 0
     assert "it gains nothing" in found.conclusion

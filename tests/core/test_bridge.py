@@ -15,7 +15,15 @@ from contextvars import ContextVar
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, aevaluate, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    LLMJudge,
+    OpenAIModel,
+    Sample,
+    aevaluate,
+    evaluate,
+)
 from ctxmetrics._runtime.background import on_background, on_background_loop, run_sync
 from ctxmetrics.errors import CtxMetricsError
 from support import FakeOpenAIServer, answer_from
@@ -160,7 +168,9 @@ def test_8_threads_with_the_same_samples_pay_once(server):
 
 def test_8_threads_with_a_loop_each(server):
     def run(number):
-        return recall(asyncio.run(aevaluate(samples(f"loop {number}"), METRICS, judge=judge_at(server))))
+        return recall(
+            asyncio.run(aevaluate(samples(f"loop {number}"), METRICS, judge=judge_at(server)))
+        )
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         assert list(pool.map(run, range(8))) == [EXPECTED] * 8

@@ -126,7 +126,9 @@ def test_a_senseless_size_is_refused(tmp_path, size):
 
 def test_a_directory_that_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputFileError, match=r"no cache can be kept there: .* Choose another directory"):
+    with pytest.raises(
+        InputFileError, match=r"no cache can be kept there: .* Choose another directory"
+    ):
         VerdictCache(tmp_path / "file" / "cache")
 
 
@@ -454,7 +456,9 @@ class Killed:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9, and Ctrl-C is for a whole console")
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_stopped_runs_together_pay_hardly_more_than_one(tmp_path, number):
     count, stops = 60, 3
     undisturbed = Killed(tmp_path / "undisturbed", count)

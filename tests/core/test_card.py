@@ -126,7 +126,9 @@ def test_a_card_corrects_the_mean_and_no_sample(place: Path) -> None:
         r"^context_recall +0\.734 of 36 +(\d\.\d{3} \(.*\)) +28$", corrected.stdout, re.MULTILINE
     )
     (agreed,) = re.findall(
-        r"^context_recall .* (\d\.\d{3} \(.*\))$", run_command("agree", "data.jsonl").stdout, re.MULTILINE
+        r"^context_recall .* (\d\.\d{3} \(.*\))$",
+        run_command("agree", "data.jsonl").stdout,
+        re.MULTILINE,
     )
     assert told == agreed
     assert "corrected" not in plain.stdout
@@ -145,7 +147,11 @@ def test_the_card_says_how_the_labels_were_drawn(place: Path) -> None:
     labels = ("--labels", "data.jsonl.labels.jsonl")
     done = run_command("agree", "data.jsonl", *labels, "--write", "card.json")
     assert done.returncode == 0, done.stderr
-    assert json.loads((place / "card.json").read_text())["draw"] == {"seed": 7, "by": None, "samples": 36}
+    assert json.loads((place / "card.json").read_text())["draw"] == {
+        "seed": 7,
+        "by": None,
+        "samples": 36,
+    }
 
 
 # ---- wrong cards ----

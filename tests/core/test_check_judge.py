@@ -85,7 +85,9 @@ def test_the_honest_judge_agrees_with_every_label():
     found = endpoint.check(repetitions=3)
     agreements = [found.units, found.contexts, *found.by_kind.values(), *found.by_language.values()]
     assert {item.balanced_accuracy for item in agreements} == {1.0}
-    assert found.units.answers == sum(len(item.supported) for item in SAMPLES if item.kind != "injection")
+    assert found.units.answers == sum(
+        len(item.supported) for item in SAMPLES if item.kind != "injection"
+    )
     assert (found.obeyed, found.changed) == ((0, 10), (0, sum(len(item.truth) for item in SAMPLES)))
     assert (
         found.usage.calls == len(endpoint.server.requests) == 3 * 54

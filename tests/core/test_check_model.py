@@ -98,7 +98,11 @@ def test_each_way_to_fail_is_named_by_its_cause(cause):
 
 @pytest.mark.parametrize(
     ("supports", "form"),
-    [({"json_schema", "json_object"}, "json_schema"), ({"json_object"}, "json_object"), (set(), "text")],
+    [
+        ({"json_schema", "json_object"}, "json_schema"),
+        ({"json_object"}, "json_object"),
+        (set(), "text"),
+    ],
 )
 def test_an_honest_model_passes_and_the_form_is_told(supports, form):
     with FakeOpenAIServer(HONEST, supports=frozenset(supports)) as server:
@@ -140,7 +144,9 @@ def test_a_quote_that_is_nowhere_is_named():
         return json.dumps(given)
 
     with FakeOpenAIServer(respond) as server:
-        assert [item.cause for item in check_model(model_at(server)).findings if item.cause] == ["quotes"]
+        assert [item.cause for item in check_model(model_at(server)).findings if item.cause] == [
+            "quotes"
+        ]
 
 
 def test_what_the_judge_is_set_to_is_kept_and_nothing_is_remembered():

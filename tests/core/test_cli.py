@@ -169,7 +169,9 @@ def test_the_first_command_of_the_readme_fits_one_screen() -> None:
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
     assert " ".join(map(str.strip, lines)).count("Embedded lexical judge") == 1
-    questions = {row["id"]: row["user_input"] for row in map(json.loads, HANDBOOK.open(encoding="utf-8"))}
+    questions = {
+        row["id"]: row["user_input"] for row in map(json.loads, HANDBOOK.open(encoding="utf-8"))
+    }
     shown = {line.partition(":")[0]: line for line in lines if line.partition(":")[0] in questions}
     assert len(shown) >= 3
     assert all(questions[name][:60] in line for name, line in shown.items())
@@ -354,7 +356,9 @@ def test_outputs_that_are_each_other_are_refused_before_anything_is_read(tmp_pat
 @pytest.mark.parametrize("metric", [(), ("-m", "context_recall")], ids=["all", "streamed"])
 def test_with_an_error_what_was_there_stays(tmp_path: Path, metric: tuple[str, ...]) -> None:
     out, report = tmp_path / "out.jsonl", tmp_path / "r.html"
-    assert ctxmetrics("score", data(tmp_path), "--out", out, "--report", report, *metric).returncode == 0
+    assert (
+        ctxmetrics("score", data(tmp_path), "--out", out, "--report", report, *metric).returncode == 0
+    )
     before = out.read_bytes(), report.read_bytes()
     bad = written(tmp_path, "bad.jsonl", GOOD, "{")
     assert "line 2: not valid JSON" in refused("score", bad, "--out", out, "--report", report, *metric)
@@ -398,7 +402,9 @@ KEY = {"OPENAI_API_KEY": "sk-not-a-real-key"}
         ),
     ],
 )
-def test_a_run_that_was_stopped_is_resumed(tmp_path: Path, number: signal.Signals, report: bool) -> None:
+def test_a_run_that_was_stopped_is_resumed(
+    tmp_path: Path, number: signal.Signals, report: bool
+) -> None:
     samples = [
         {**GOOD, "id": str(i), "reference": f"Paris has {i} bridges. It is big."} for i in range(12)
     ]
@@ -464,7 +470,13 @@ def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
     assert values({}, tail='{"sample_id": "3", "metr') == [0.25, 0.25, 0.25, 1.0, 1.0]
     assert values({"sample": {**rows[2]["sample"], "content_hash": "0"}}) == [0.25, 0.25, 1.0, 1.0, 1.0]
     assert values({"reason_code": "not_judged"}) == [0.25, 0.25, 1.0, 1.0, 1.0]
-    assert values({"provenance": {**rows[2]["provenance"], "judge": "x"}}) == [0.25, 0.25, 1.0, 1.0, 1.0]
+    assert values({"provenance": {**rows[2]["provenance"], "judge": "x"}}) == [
+        0.25,
+        0.25,
+        1.0,
+        1.0,
+        1.0,
+    ]
     assert values({}, "-m", "context_precision")[::2] == [1.0] * 5
     part.write_text("".join(json.dumps(row) + "\n" for row in (*rows, *rows)))  # more rows than samples
     assert ctxmetrics("score", file, *options).returncode == 0
@@ -535,7 +547,10 @@ def test_a_run_without_any_verdict_exits_3(tmp_path: Path, fault: str, count: in
     out.write_text(OLD_ROW)
     faults = [Fault("refusal_text")] if fault == "unusable" else []
     words = {
-        "dead server": ("Connection error", "Check that the server runs, and its address in --base-url."),
+        "dead server": (
+            "Connection error",
+            "Check that the server runs, and its address in --base-url.",
+        ),
         "wrong key": ("Incorrect API key provided", "Check the key in OPENAI_API_KEY"),
         "unusable": ("invalid_reply: no reply could be used", "Try another model in --judge."),
     }[fault]
@@ -619,10 +634,22 @@ def test_a_full_disk_after_some_rows_exits_3_and_keeps_the_rows(tmp_path: Path) 
     file, out = written(tmp_path, "d.jsonl", *samples), tmp_path / "out.jsonl"
     limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); "
     code = limited + "from ctxmetrics.cli import main; main()"
-    command = [sys.executable, "-c", code, "score", str(file), "-m", "context_recall", "--out", str(out)]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "score",
+        str(file),
+        "-m",
+        "context_recall",
+        "--out",
+        str(out),
+    ]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 3, run
-    assert f"out.jsonl cannot be written: File too large; the rows before are in {out}.part" in run.stderr
+    assert (
+        f"out.jsonl cannot be written: File too large; the rows before are in {out}.part" in run.stderr
+    )
     assert "--resume" in run.stderr
     assert not out.exists()
     rows = [json.loads(line) for line in Path(f"{out}.part").read_text().splitlines()]

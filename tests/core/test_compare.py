@@ -94,7 +94,11 @@ AFTER = [
 
 def test_the_figures_are_those_of_the_paired_values():
     found = run(BEFORE).compare(run(AFTER))["context_recall"]
-    assert (found.before, found.after, found.samples) == (1.0, pytest.approx((1 + 1 / 3 + 0 + 1) / 4), 4)
+    assert (found.before, found.after, found.samples) == (
+        1.0,
+        pytest.approx((1 + 1 / 3 + 0 + 1) / 4),
+        4,
+    )
     assert found.difference == pytest.approx((-2 / 3 - 1) / 4)
     assert (found.better, found.worse, found.equal, found.unpaired) == (0, 2, 2, 0)
     assert found.p == 0.5  # the sign test: two of the four sign patterns of two differences
@@ -242,7 +246,9 @@ def test_runs_that_do_not_measure_the_same_are_refused(tmp_path, field, before, 
     other = tmp_path / "b.jsonl"
     if after is None:
         name = {"formula": "formula", "unit": "splitter"}[field]
-        lines = [json.loads(line) for line in write(run(AFTER, **before), other).read_text().splitlines()]
+        lines = [
+            json.loads(line) for line in write(run(AFTER, **before), other).read_text().splitlines()
+        ]
         for line in lines:
             line["provenance"][name] = "another"
         other.write_text("\n".join(map(json.dumps, lines)))
@@ -387,7 +393,9 @@ def test_a_unit_is_listed_once_however_many_metrics_count_it():
     assert [(unit.text, unit.metrics) for unit in found.lost] == [
         (FACTS[0], ("context_recall", "context_recall(top_k=1)"))
     ]
-    assert [(unit.text, unit.metrics) for unit in found.won] == [(FACTS[1], ("context_recall(top_k=1)",))]
+    assert [(unit.text, unit.metrics) for unit in found.won] == [
+        (FACTS[1], ("context_recall(top_k=1)",))
+    ]
     assert found.won[0].contexts[0].retrieved_by_both is True
 
 
@@ -516,7 +524,9 @@ def drawn_runs(tmp_path, contexts=(FACTS, FACTS[:2]), **options):
     """Two runs over nine common samples and three rare ones, each with a file of answers."""
     paths, rare = [], {"n9", "n10", "n11"}
     for name, texts in zip("ab", contexts, strict=True):
-        samples = [sample(n, texts, metadata={"kind": "rare" if n > 8 else "common"}) for n in range(12)]
+        samples = [
+            sample(n, texts, metadata={"kind": "rare" if n > 8 else "common"}) for n in range(12)
+        ]
         write(run(samples, metrics=METRICS[:1]), tmp_path / f"{name}.jsonl")
         lost = rare if name == "b" else set()
         said = {item.id: item.id not in lost for item in samples}
@@ -551,7 +561,9 @@ def test_answers_about_other_texts_are_refused(tmp_path):
     others = tmp_path / "other"
     others.mkdir()
     _, wrong = drawn_runs(others, contexts=(FACTS[1:], FACTS[2:]))
-    with pytest.raises(InputFileError, match=r"about sample 'n\d+' are about texts that neither run has"):
+    with pytest.raises(
+        InputFileError, match=r"about sample 'n\d+' are about texts that neither run has"
+    ):
         compare(*runs, labels=[*labels, *wrong])
     with pytest.raises(InputFileError, match="there is no such file"):
         compare(*runs, labels=[tmp_path / "absent.jsonl"])
@@ -578,7 +590,9 @@ def test_clusters_widen_the_corrected_difference_too(tmp_path):
 
 def test_hostile_texts_stay_text_everywhere(tmp_path):
     bad = "<script>alert(1)</script> | **b** [x](http://e.vil) \x1b[31m \u202e `c` www.e.vil"
-    before = [sample(n, [f"{bad} {FACTS[0]}"], user_input=bad, metadata={"topic": bad}) for n in range(2)]
+    before = [
+        sample(n, [f"{bad} {FACTS[0]}"], user_input=bad, metadata={"topic": bad}) for n in range(2)
+    ]
     after = [replace(item, retrieved_contexts=["None."]) for item in before]
     found = run(before).compare(run(after), by="topic")
     page, shown = found.html(), found.markdown()
@@ -682,7 +696,10 @@ def test_score_shows_the_means_of_groups_too(tmp_path):
 def test_a_baseline_holds_no_text_and_compares_like_the_whole_file(tmp_path):
     before = run([sample(n, FACTS, metadata={"topic": "secret topic"}) for n in range(12)])
     after = run(
-        [sample(n, ["Other text.", FACTS[n % 3]], metadata={"topic": "secret topic"}) for n in range(12)]
+        [
+            sample(n, ["Other text.", FACTS[n % 3]], metadata={"topic": "secret topic"})
+            for n in range(12)
+        ]
     )
     base = tmp_path / "base.jsonl"
     before.to_baseline(base)

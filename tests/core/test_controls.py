@@ -73,7 +73,9 @@ class Judge:
         return LLMJudge(ScriptedModel(self, identity=f"controls {id(self)}"))
 
 
-def run(given: Any, metrics: Any = METRICS, controls: int = 20, **options: Any) -> tuple[Any, list[str]]:
+def run(
+    given: Any, metrics: Any = METRICS, controls: int = 20, **options: Any
+) -> tuple[Any, list[str]]:
     forget()
     judge = Judge(options.pop("change", None))
     options = {"max_concurrency": 1, "progress": False, **options}

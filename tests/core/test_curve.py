@@ -107,7 +107,9 @@ def test_the_last_point_is_the_mean_on_any_scale():
     results = run(*TWO, convention="aegis")
     assert results.summary()["context_recall(convention=aegis)"].mean == pytest.approx(100 * 5 / 6)
     assert results.curve([4])[0].recall == pytest.approx(5 / 6)
-    empty = run(*TWO, Sample(user_input="", reference="One.", retrieved_contexts=[]), convention="aegis")
+    empty = run(
+        *TWO, Sample(user_input="", reference="One.", retrieved_contexts=[]), convention="aegis"
+    )
     assert empty.curve([4])[0].recall == pytest.approx(5 / 9)
 
 

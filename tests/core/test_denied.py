@@ -45,7 +45,11 @@ def judged(reference, context, quote, *, joint=True, useful=False, own=None, **o
         ("Its towers were built by Queen Maud.", TOWERS, "built by Queen Maud"),
         ("Its towers were built by Queen Maud.", TOWERS, "Its towers were not built by Queen Maud."),
         ("Its towers were not built by Maud.", TOWERS.replace(" not", ""), "built by Queen Maud"),
-        ("Wild hemp thrives there.", "Wild hemp no longer, as they say, thrives there.", "thrives there"),
+        (
+            "Wild hemp thrives there.",
+            "Wild hemp no longer, as they say, thrives there.",
+            "thrives there",
+        ),
         ("The pump never hums.", "The pump hums all night.", "The pump hums all night"),
         ("Башни построила королева Мод.", "Башни не построила королева Мод.", "построила королева Мод"),
     ],

@@ -50,7 +50,9 @@ def run(*command: object, cwd: Path, **env: str) -> str:
 def built(tmp_path_factory) -> Path:
     """A folder with the sdist and the wheel."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", folder, cwd=ROOT)
+    run(
+        sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", folder, cwd=ROOT
+    )
     return folder
 
 

@@ -612,7 +612,9 @@ def test_a_judge_that_is_down_is_asked_no_more_and_said_so_once(caplog):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_server_that_fails_at_random_loses_nothing(seed):
     with honest(faults=[Fault("500", rate=0.1, seed=seed)]) as server:
-        results = evaluate(samples(60), [ContextRecall(), ContextPrecision()], judge=server_judge(server))
+        results = evaluate(
+            samples(60), [ContextRecall(), ContextPrecision()], judge=server_judge(server)
+        )
         assert server.count > 60
     assert values(results) == [expected(number) for number in range(60)]
     assert None not in values(results, "context_precision")
@@ -678,7 +680,9 @@ def last_line(process):
     return json.loads(process.communicate(timeout=120)[0].splitlines()[-1])
 
 
-posix_signals = pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console only")
+posix_signals = pytest.mark.skipif(
+    os.name == "nt", reason="Windows sends Ctrl-C to a whole console only"
+)
 
 
 @posix_signals
@@ -925,7 +929,9 @@ def test_a_sync_call_of_a_judge_inside_the_loop_is_told_instead_of_waiting_for_e
 
 def test_progress_counts_samples_failures_and_calls():
     seen = []
-    with FakeOpenAIServer(answer_from(), faults=[Fault("refusal_text", contains="Number 3 ")]) as server:
+    with FakeOpenAIServer(
+        answer_from(), faults=[Fault("refusal_text", contains="Number 3 ")]
+    ) as server:
         evaluate(samples(6), [ContextRecall()], judge=server_judge(server), progress=seen.append)
         calls = server.count
     assert [progress.done for progress in seen] == [1, 2, 3, 4, 5, 6]
@@ -1002,12 +1008,18 @@ def test_a_second_run_pays_for_nothing_and_gives_the_same(tmp_path):
 
     with honest() as server:
         first = evaluate(
-            samples(30), [ContextRecall(), ContextPrecision()], judge=server_judge(server), cache=tmp_path
+            samples(30),
+            [ContextRecall(), ContextPrecision()],
+            judge=server_judge(server),
+            cache=tmp_path,
         )
         assert server.count == 30
         forget()
         again = evaluate(
-            samples(30), [ContextRecall(), ContextPrecision()], judge=server_judge(server), cache=tmp_path
+            samples(30),
+            [ContextRecall(), ContextPrecision()],
+            judge=server_judge(server),
+            cache=tmp_path,
         )
         assert server.count == 30
     assert [row["context_recall"].verdicts for row in again] == [

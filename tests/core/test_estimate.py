@@ -69,7 +69,9 @@ def judge_at(server, model="fake-judge", **options):
 @pytest.mark.parametrize(
     "path", [HANDBOOK, pytest.param(MTRAG, marks=pytest.mark.slow)], ids=["handbook", "mtrag"]
 )
-@pytest.mark.parametrize("options", [{}, {"per_context": True}, {"joint": False}, {"votes": 3}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"per_context": True}, {"joint": False}, {"votes": 3}], ids=str
+)
 def test_calls_are_exact_and_tokens_within_a_tenth(path, options, server):
     samples, judge = load(path, 40), judge_at(server, **options)
     counted = estimate(samples, METRICS, judge=judge)
@@ -170,7 +172,9 @@ def test_the_embedded_judge_costs_nothing():
 
 def test_a_generator_is_fine_and_dicts_are():
     counted = estimate(
-        (sample.to_dict() for sample in handbook()), METRICS, judge=ScriptedJudge(answer_from(), name="x")
+        (sample.to_dict() for sample in handbook()),
+        METRICS,
+        judge=ScriptedJudge(answer_from(), name="x"),
     )
     assert counted.samples == 36
     assert counted.calls == 35  # for one, nothing was retrieved

@@ -79,7 +79,9 @@ def test_degenerate_facts():
     empty = Sample(reference="Something.", reference_facts=[], retrieved_contexts=CONTEXTS)
     assert metric.score(empty).reason_code == "no_reference"  # the reference is not what is counted
     assert metric.score(Sample(reference_facts=FACTS, retrieved_contexts=[])).value == 0.0
-    picture = Sample(reference_facts=["data:image/png;base64,iVBORw0KGgo="], retrieved_contexts=CONTEXTS)
+    picture = Sample(
+        reference_facts=["data:image/png;base64,iVBORw0KGgo="], retrieved_contexts=CONTEXTS
+    )
     assert metric.score(picture).reason_code == "not_text"
 
 

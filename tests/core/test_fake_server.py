@@ -128,7 +128,9 @@ def test_a_forced_tool_gets_the_content_as_arguments_and_a_free_one_as_text():
 
 
 def test_a_reply_sets_refusal_and_finish_reason():
-    with FakeOpenAIServer(lambda request: Reply(refusal="no", finish_reason="content_filter")) as server:
+    with FakeOpenAIServer(
+        lambda request: Reply(refusal="no", finish_reason="content_filter")
+    ) as server:
         choice = ask(server).choices[0]
         assert (choice.message.content, choice.message.refusal) == (None, "no")
         assert choice.finish_reason == "content_filter"
@@ -192,7 +194,12 @@ def test_json_mode_needs_the_word_json_as_with_openai():
     ("inner", "good"),
     [
         (
-            {"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False},
+            {
+                "type": "object",
+                "properties": {"a": {}},
+                "required": ["a"],
+                "additionalProperties": False,
+            },
             True,
         ),
         ({"type": "object", "properties": {"a": {}}, "required": ["a"]}, False),
@@ -389,7 +396,9 @@ def test_two_hundred_concurrent_requests_are_answered_each_with_its_own():
         lambda request: request.user, faults=[Fault("hang", contains="hold")]
     ) as server:
         assert asyncio.run(main(server)) == [f"q{n}" for n in range(200)]
-        assert sorted(request.user for request in server.requests) == sorted(f"q{n}" for n in range(200))
+        assert sorted(request.user for request in server.requests) == sorted(
+            f"q{n}" for n in range(200)
+        )
         assert [request.index for request in server.requests] == list(range(200))
 
 
@@ -579,7 +588,9 @@ def test_status_faults(kind, error, status):
         assert content(server) == TEXT
 
 
-@pytest.mark.parametrize(("kind", "cause"), [("reset", "ReadError"), ("cut_body", "RemoteProtocolError")])
+@pytest.mark.parametrize(
+    ("kind", "cause"), [("reset", "ReadError"), ("cut_body", "RemoteProtocolError")]
+)
 def test_broken_connections(kind, cause):
     with FakeOpenAIServer(reply, faults=[Fault(kind, times=1)]) as server:
         with pytest.raises(openai.APIConnectionError) as caught:
@@ -708,7 +719,8 @@ def test_faults_of_the_items():
 
 
 @pytest.mark.parametrize(
-    ("kind", "yes", "no"), [("string_bools", "yes", "no"), ("number_bools", 2, -1), ("idk", "idk", "idk")]
+    ("kind", "yes", "no"),
+    [("string_bools", "yes", "no"), ("number_bools", 2, -1), ("idk", "idk", "idk")],
 )
 def test_faults_of_the_verdicts(kind, yes, no):
     changed = spoiled_json(kind)

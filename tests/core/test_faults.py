@@ -60,7 +60,9 @@ def run(fault):
 
 @pytest.mark.parametrize("kind", quick(FAULTS))
 def test_one_request_in_ten_fails_and_everything_is_judged(kind):
-    assert run(Fault(kind, every=10, param=0.1 if kind in {"429_retry_after", "trickle"} else None)) == 0
+    assert (
+        run(Fault(kind, every=10, param=0.1 if kind in {"429_retry_after", "trickle"} else None)) == 0
+    )
 
 
 @pytest.mark.slow

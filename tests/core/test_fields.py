@@ -107,7 +107,9 @@ def test_documents_are_mappings_or_objects_with_a_text(key):
 
 
 def test_a_text_that_is_no_string_is_the_sample_s_error():
-    with pytest.raises(SampleError, match="field 'retrieved_contexts', item 1 must be a string, not int"):
+    with pytest.raises(
+        SampleError, match="field 'retrieved_contexts', item 1 must be a string, not int"
+    ):
         one({"said": {"documents": [{"text": 5}]}}, "retrieved_contexts")
 
 

@@ -298,7 +298,9 @@ def test_a_dataset_of_hugging_face_is_scored() -> None:
         ("d.csv", 'user_input,reference_facts\na,"[{""text"": ""b"", ""text"": ""c""}]"\n', "the key 'text' stands twice"),
     ],
 )  # fmt: skip
-def test_a_name_that_stands_twice_is_an_error(name: str, text: str, message: str, tmp_path: Path) -> None:
+def test_a_name_that_stands_twice_is_an_error(
+    name: str, text: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(CtxMetricsError, match=f"{name}.*{message}"):
         list(read_samples(tmp_path / name))

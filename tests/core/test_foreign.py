@@ -166,7 +166,12 @@ def test_tokens_under_every_name(counted: object) -> None:
 @pytest.mark.parametrize("counted", [None, {}, object(), {"prompt_tokens": None}])
 def test_tokens_that_were_not_counted_are_estimated(counted: object) -> None:
     usage = checked_usage(token_usage(counted), sent="12345678", received="1234")
-    assert (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (1, 2, 1, True)
+    assert (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (
+        1,
+        2,
+        1,
+        True,
+    )
 
 
 NO_COUNTS = [math.nan, math.inf, "12", "", None, -1, True, 1.5, 10**400, [1], {}]
@@ -265,7 +270,9 @@ def test_langchain_replies() -> None:
         response_metadata={"finish_reason": "stop"},
         usage_metadata={"input_tokens": 4, "output_tokens": 2},
     )
-    result = SimpleNamespace(generations=[[SimpleNamespace(text="hi", message=message)]], llm_output=None)
+    result = SimpleNamespace(
+        generations=[[SimpleNamespace(text="hi", message=message)]], llm_output=None
+    )
     reply = langchain_reply(result)
     assert (reply.content, reply.usage.total_tokens) == ("hi", 6)
     plain = SimpleNamespace(

@@ -190,7 +190,10 @@ def test_the_tools_score_undefined_cases_where_we_have_none():
     nothing_retrieved = Sample(retrieved_context_ids=[], reference_context_ids=["a"])
     assert IDBasedReciprocalRank().score(nothing_retrieved).value == 0.0
     # A query that the run lacks: ir-measures counts 0.0, ranx refuses unless told to.
-    assert both_tools({"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1.0}}) == ((0.5, 0.5), "AssertionError")
+    assert both_tools({"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1.0}}) == (
+        (0.5, 0.5),
+        "AssertionError",
+    )
 
 
 # --- Ragas ---
@@ -209,7 +212,10 @@ def ragas_average_precisions():
     pytest.importorskip("ragas", reason="the ragas extra is not installed")
     from ragas.metrics import LLMContextPrecisionWithReference, NonLLMContextPrecisionWithReference
     from ragas.metrics._context_precision import Verification
-    from ragas.metrics.collections import ContextPrecisionWithoutReference, ContextPrecisionWithReference
+    from ragas.metrics.collections import (
+        ContextPrecisionWithoutReference,
+        ContextPrecisionWithReference,
+    )
 
     judged = LLMContextPrecisionWithReference()
     return {

@@ -46,7 +46,9 @@ REPLY = {
 
 def values(judge, tmp_path):
     metrics = [ContextRecall(), ContextPrecision()]
-    rows = [evaluate([SAMPLE], metrics, judge=judge, progress=False, cache=tmp_path)[0] for _ in range(2)]
+    rows = [
+        evaluate([SAMPLE], metrics, judge=judge, progress=False, cache=tmp_path)[0] for _ in range(2)
+    ]
     return [score.value for row in rows for score in row.scores]
 
 

@@ -280,7 +280,10 @@ def haystack_result(*parts: str) -> dict[str, Any]:
     pipeline.add_component("retriever", Search())
     pipeline.add_component("answer_builder", AnswerBuilder())
     pipeline.connect("retriever.documents", "answer_builder.documents")
-    asked = {"retriever": {"query": QUESTION}, "answer_builder": {"query": QUESTION, "replies": [ANSWER]}}
+    asked = {
+        "retriever": {"query": QUESTION},
+        "answer_builder": {"query": QUESTION, "replies": [ANSWER]},
+    }
     found = pipeline.run(asked, include_outputs_from={"retriever"})
     return {part: found[part] for part in parts}
 
@@ -487,7 +490,12 @@ def test_without_retrieved_texts_no_column_is_named(
 
 
 def test_of_several_lists_none_is_chosen(tmp_path: Path) -> None:
-    row = {"question": QUESTION, "answer": ANSWER, "steps": ["Search it.", "Rank it."], "hits": DOCUMENTS}
+    row = {
+        "question": QUESTION,
+        "answer": ANSWER,
+        "steps": ["Search it.", "Rank it."],
+        "hits": DOCUMENTS,
+    }
     done = run_command("score", in_json(tmp_path / "s.json", [row]))
     assert "Lists of texts stand in: steps, hits." in done.stderr
     assert re.findall(r"--map (\S+)", done.stderr) == ["COLUMN=retrieved_contexts"]

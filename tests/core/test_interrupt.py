@@ -81,7 +81,9 @@ EVALUATE_STREAM = EVALUATE_LIST.replace(
             id="evaluate inside asyncio.run, at its start",
         ),
         pytest.param(
-            EVALUATE_STREAM, "['not_judged', 'cancelled'] interrupted\n", id="a stream inside asyncio.run"
+            EVALUATE_STREAM,
+            "['not_judged', 'cancelled'] interrupted\n",
+            id="a stream inside asyncio.run",
         ),
     ],
 )

@@ -69,7 +69,9 @@ def trec_files(
 def beir_folder(folder: Path, qrels: dict[str, dict[str, int]], *splits: str) -> Path:
     (folder / "qrels").mkdir(parents=True)
     lines(folder / "corpus.jsonl", {"_id": "d7", "title": "T", "text": "A pump."})
-    lines(folder / "queries.jsonl", *({"_id": q, "text": f"What is {q}?", "metadata": {}} for q in qrels))
+    lines(
+        folder / "queries.jsonl", *({"_id": q, "text": f"What is {q}?", "metadata": {}} for q in qrels)
+    )
     rows = "".join(f"{q}\t{d}\t{grade}\n" for q, row in qrels.items() for d, grade in row.items())
     for split in splits:
         (folder / "qrels" / f"{split}.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
@@ -194,19 +196,25 @@ def test_columns_join_by_name(tmp_path: Path) -> None:
 
 def test_what_has_no_partner_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = lines(tmp_path / "run.jsonl", {"id": "a", **RUN}, {"id": "b", "contexts": CONTEXTS})
-    gold = lines(tmp_path / "gold.jsonl", {"id": "a", "reference": "A."}, {"id": "c", "reference": "C."})
+    gold = lines(
+        tmp_path / "gold.jsonl", {"id": "a", "reference": "A."}, {"id": "c", "reference": "C."}
+    )
     assert [sample.reference for sample in read_samples(run, references=gold)] == ["A.", None]
     assert "1 without a partner among the references: 'b'" in caplog.text
     assert "1 of the references without a partner, not scored: 'c'" in caplog.text
 
 
 def test_a_key_that_occurs_twice(tmp_path: Path) -> None:
-    run = lines(tmp_path / "run.jsonl", {"id": "a", **RUN}, {"id": "a", **RUN, "contexts": CONTEXTS[1:]})
+    run = lines(
+        tmp_path / "run.jsonl", {"id": "a", **RUN}, {"id": "a", **RUN, "contexts": CONTEXTS[1:]}
+    )
     gold = lines(tmp_path / "gold.jsonl", {"id": "a", "reference": "A."})
     samples = list(read_samples(run, references=gold))
     assert [(sample.id, sample.reference) for sample in samples] == [("a", "A."), ("a (2)", "A.")]
     assert len(evaluate(samples, [ContextUtilization()], progress=False)) == 2
-    gold = lines(tmp_path / "gold.jsonl", {"id": "a", "reference": "A."}, {"id": "a", "reference": "B."})
+    gold = lines(
+        tmp_path / "gold.jsonl", {"id": "a", "reference": "A."}, {"id": "a", "reference": "B."}
+    )
     with pytest.raises(InputFileError, match=r"two references have its key: .*line 1 and .*line 2"):
         list(read_samples(run, references=gold))
 

@@ -100,7 +100,11 @@ def test_no_result_and_no_log_line_shows_it(key, fault, caplog, monkeypatch):
     with FakeOpenAIServer(answer_from(), api_key=key, faults=faults) as server:
         judge = LLMJudge(OpenAIModel("m", base_url=server.base_url), keep_raw=True)
         results = evaluate(
-            [SAMPLE], [ContextRecall(), ContextPrecision()], judge=judge, timeout=seconds, progress=False
+            [SAMPLE],
+            [ContextRecall(), ContextPrecision()],
+            judge=judge,
+            timeout=seconds,
+            progress=False,
         )
         assert server.count
     assert (results[0]["context_recall"].value == 0.5) is (fault is None)
@@ -208,7 +212,8 @@ ODD = 'Zq8/with+plus==9"amp&x7Kp2vLm0Tt4'
 def test_a_key_is_masked_whole_in_part_and_escaped(form):
     remember_key(ODD)
     assert (
-        masked(f"before {form} after") == f"before {'***'.join('[key]' for _ in form.split('***'))} after"
+        masked(f"before {form} after")
+        == f"before {'***'.join('[key]' for _ in form.split('***'))} after"
     )
 
 
@@ -241,7 +246,10 @@ def test_words_and_addresses_of_a_servers_message_stay():
         f"{words} {KEYS[0]}", response=httpx.Response(400, request=request), body=body
     )
     remember_keys_of(
-        [AsyncOpenAI(api_key=KEYS[1], base_url=address), OpenAIModel("m", base_url=address, max_tokens=9)]
+        [
+            AsyncOpenAI(api_key=KEYS[1], base_url=address),
+            OpenAIModel("m", base_url=address, max_tokens=9),
+        ]
     )
     assert safe_text(error) == f"{words} [key]"
 

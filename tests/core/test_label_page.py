@@ -14,7 +14,10 @@ from support.labelling import LabelProcess
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}"),
+]
 
 SECONDS = 60
 CONTEXTS = ("Berlin is a city.", "Paris is the capital of France.", "It rains.")
@@ -147,7 +150,8 @@ def test_back_skip_verdict_and_the_keys_of_a_button(page, tmp_path):
         page.press("n", "b")
         assert page.question == ("n1", "s2")
         assert (
-            page.run("return document.querySelector('[aria-pressed=true]').textContent.trim()") == "n no"
+            page.run("return document.querySelector('[aria-pressed=true]').textContent.trim()")
+            == "n no"
         )
         assert page.text("verdict").startswith("The judge: no.")  # it had been shown
         page.press("y", Keys.TAB, Keys.TAB, Keys.ENTER)  # from the heading to the second button

@@ -221,7 +221,14 @@ def test_skipped_questions_come_last_and_what_cannot_be_said_does_not_come_again
     assert found.next_after(3) == 0
     found.answer(0, "yes")
     assert found.next_after(0) is None
-    assert found.counts() == {"questions": 4, "yes": 2, "no": 1, "cannot_say": 1, "skipped": 0, "open": 0}
+    assert found.counts() == {
+        "questions": 4,
+        "yes": 2,
+        "no": 1,
+        "cannot_say": 1,
+        "skipped": 0,
+        "open": 0,
+    }
 
 
 def test_directions_and_controls_are_shown_as_what_they_are(tmp_path):
@@ -320,7 +327,9 @@ def test_a_file_that_holds_anything_else_is_left_alone(tmp_path, content):
     data = written(tmp_path, [sample(1)])
     path = tmp_path / "mine.txt"
     path.write_text(content)
-    run = CliRunner().invoke(app, ["label", str(data), "--labels", str(path), "--terminal"], input="y\n")
+    run = CliRunner().invoke(
+        app, ["label", str(data), "--labels", str(path), "--terminal"], input="y\n"
+    )
     assert isinstance(run.exception, InputFileError)
     assert "mine.txt, line 1: this is no line of labels" in str(run.exception)
     assert path.read_text() == content
@@ -380,7 +389,9 @@ def test_of_several_people_the_majority_counts_and_a_tie_is_no_label(tmp_path):
 
 def test_a_sample_for_which_nothing_was_retrieved_counts_as_far_as_the_person_came(tmp_path):
     """Its precision is 0 without a question; without it, the labelled samples would be no random part."""
-    samples = [sample(number, retrieved_contexts=[] if number % 2 else CONTEXTS) for number in range(20)]
+    samples = [
+        sample(number, retrieved_contexts=[] if number % 2 else CONTEXTS) for number in range(20)
+    ]
     one = session(tmp_path, samples, labels=("context_useful",))
     assert len(one.questions) == 20
     order = [item.key[0] for item in one.file.draw.drawn]
@@ -449,7 +460,9 @@ def test_samples_without_ids_are_known_by_their_texts(tmp_path):
 
 def test_the_terminal_asks_and_goes_on_where_it_stopped(tmp_path):
     file = written(tmp_path, [sample(1), sample(2)])
-    first = run_command("label", file, "--terminal", "--seed", 1, typed="y 2\nn\nx\nn 1\nb\nn\ny\ns\nq\n")
+    first = run_command(
+        "label", file, "--terminal", "--seed", 1, typed="y 2\nn\nx\nn 1\nb\nn\ny\ns\nq\n"
+    )
     assert first.returncode == 0, first.stderr
     assert "Do the contexts state this sentence?" in first.stdout
     assert "contexts belong to a yes about a sentence" in first.stdout
@@ -473,7 +486,9 @@ def test_the_end_of_the_input_is_a_stop(tmp_path):
 
 def test_the_whole_way_from_drawing_to_agree(tmp_path):
     file = written(tmp_path, [sample(number) for number in range(30)])
-    assert run_command("label", file, "--n", 25, "--terminal", typed="y\nn\nn\ny\n" * 25).returncode == 0
+    assert (
+        run_command("label", file, "--n", 25, "--terminal", typed="y\nn\nn\ny\n" * 25).returncode == 0
+    )
     run = run_command("agree", file, "--labels", f"{file}.labels.jsonl")
     assert run.returncode == 0, run.stderr
     table = {

@@ -52,7 +52,7 @@ CALLED_BY_OTHERS = [
         "total_gt_statements",
         "supported_gt_statements",
     ),
-    *("library", "cache_info", "*_key"),
+    *("library", "cache_info", "*_key", "ctxmetrics_card"),
     *(
         "on_error",
         "keep_texts",
@@ -104,7 +104,11 @@ def test_the_graph_sees_late_imports_and_those_for_types(tmp_path):
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ctxmetrics.samples import Sample\n"
         "def f():\n    from ctxmetrics import scores\n    import ctxmetrics.errors\n"
     )
-    assert imports_of(file, modules()) == {"ctxmetrics.samples", "ctxmetrics.scores", "ctxmetrics.errors"}
+    assert imports_of(file, modules()) == {
+        "ctxmetrics.samples",
+        "ctxmetrics.scores",
+        "ctxmetrics.errors",
+    }
 
 
 def test_no_circle_of_imports():
@@ -234,7 +238,9 @@ SEAM = ("ctxmetrics", "ctxmetrics.adapting", "ctxmetrics.errors", "ctxmetrics.te
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "adapters").rglob("*.py")), ids=lambda path: f"{path.parent.name}/{path.name}"
+    "path",
+    sorted((ROOT / "adapters").rglob("*.py")),
+    ids=lambda path: f"{path.parent.name}/{path.name}",
 )
 def test_an_adapter_imports_what_a_strangers_could(path):
     found = set()

@@ -63,7 +63,9 @@ def test_is_a_judge_that_cannot_decompose():
 
 def test_name_shows_what_differs_from_the_default():
     assert LexicalJudge().name == "lexical"
-    assert LexicalJudge(max_sentences=2, min_share=0.2).name == "lexical(max_sentences=2, min_share=0.2)"
+    assert (
+        LexicalJudge(max_sentences=2, min_share=0.2).name == "lexical(max_sentences=2, min_share=0.2)"
+    )
 
 
 def test_its_label_is_one_short_line_with_a_link():
@@ -289,8 +291,12 @@ def test_a_changed_number_is_a_no():
 def test_any_missing_number_costs_the_same():
     # built, 1901, 1902, 1903, hill, river, stone, brick: 6 of 8 and 5 of 8; penalty 0.5 both times
     context = "built 1901 hill river stone brick"
-    assert support("built 1901 1902 hill river stone brick oak", context).details["score"] == 6 / 8 - 0.5
-    assert support("built 1901 1902 1903 hill river stone brick", context).details["score"] == 6 / 8 - 0.5
+    assert (
+        support("built 1901 1902 hill river stone brick oak", context).details["score"] == 6 / 8 - 0.5
+    )
+    assert (
+        support("built 1901 1902 1903 hill river stone brick", context).details["score"] == 6 / 8 - 0.5
+    )
 
 
 def test_a_number_must_stand_in_a_context_of_the_evidence():
@@ -327,7 +333,11 @@ def test_a_swapped_name_is_a_no():
     assert verdict.details["missing_names"] == ("Jane", "Marlow")
     # one of two: 3 of 4 - 0.25
     half = support("The novel was written by Emily Marlow.", context)
-    assert (half.value, half.details["score"], half.details["missing_names"]) == (False, 0.5, ("Marlow",))
+    assert (half.value, half.details["score"], half.details["missing_names"]) == (
+        False,
+        0.5,
+        ("Marlow",),
+    )
 
 
 def test_weights_are_parameters():
@@ -414,7 +424,9 @@ def test_length_and_repetition_count_as_in_bm25():
 
 def test_a_share_is_at_most_one():
     assert (
-        useful("alpha beta", "alpha alpha alpha beta beta beta", "xx yy zz ww vv uu")[0].details["share"]
+        useful("alpha beta", "alpha alpha alpha beta beta beta", "xx yy zz ww vv uu")[0].details[
+            "share"
+        ]
         == 1.0
     )
 
@@ -431,7 +443,9 @@ def test_both_bars_count():
     assert [
         verdict.value for verdict in useful(answer, *contexts, judge=LexicalJudge(min_relative=0.2))
     ] == [True] * 3
-    assert [v.value for v in useful(answer, *contexts, judge=LexicalJudge(min_share=0.9))] == [False] * 3
+    assert [v.value for v in useful(answer, *contexts, judge=LexicalJudge(min_share=0.9))] == [
+        False
+    ] * 3
     assert shares[2] / shares[0] == pytest.approx(log(8 / 3) / (4 * log(1.6) + log(8 / 3)), rel=1e-12)
 
 
@@ -495,7 +509,9 @@ def test_chinese():
     assert support("2008年北京举办奥运会。", "2012年北京举办奥运会。", language="zh").details[
         "missing_numbers"
     ] == ("2008",)
-    assert [v.value for v in useful("北京是中国的首都。", "上海在东海边。", context, language="zh")] == [
+    assert [
+        v.value for v in useful("北京是中国的首都。", "上海在东海边。", context, language="zh")
+    ] == [
         False,
         True,
     ]
@@ -612,7 +628,14 @@ def test_keys(text, keys):
 
 def test_words_say_how_they_are_written_and_where_a_clause_ends():
     found = tokens("Over twenty-one, naïve 北京人, it’s.")
-    assert [token.spelling for token in found] == ["Over", "twenty-one", "naïve", "北京", "京人", "it's"]
+    assert [token.spelling for token in found] == [
+        "Over",
+        "twenty-one",
+        "naïve",
+        "北京",
+        "京人",
+        "it's",
+    ]
     assert [token.ends for token in found] == [False, True, False, False, True, True]
 
 

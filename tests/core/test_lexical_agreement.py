@@ -27,7 +27,8 @@ def test_agreement_by_hand():
 
 
 @pytest.mark.skipif(
-    not (benchmark.DATA / benchmark.CLAPNQ).is_file() or not (benchmark.DATA / benchmark.BEGIN).is_file(),
+    not (benchmark.DATA / benchmark.CLAPNQ).is_file()
+    or not (benchmark.DATA / benchmark.BEGIN).is_file(),
     reason="the public data is not here; benchmarks/README.md says how to get it",
 )
 def test_reaches_the_bars():

@@ -78,8 +78,14 @@ def test_a_contradicted_yes_is_flagged_or_a_no(kind, unit, context):
         ("The update takes 4 minutes at most.", "The update takes no more than 4 minutes."),
         ("The update takes no longer than 4 minutes.", "The update takes up to 4 minutes."),
         ("On one pump the wires were swapped.", "On the pump, made last week, the wires were swapped."),
-        ("The pump is covered for ten years.", "11.1 What is covered\nThe pump is covered for 10 years."),
-        ("The warranty on pump HC2 is two years.", "The warranty on pump HC2 and sensor RS1 is 2 years."),
+        (
+            "The pump is covered for ten years.",
+            "11.1 What is covered\nThe pump is covered for 10 years.",
+        ),
+        (
+            "The warranty on pump HC2 is two years.",
+            "The warranty on pump HC2 and sensor RS1 is 2 years.",
+        ),
         (
             "The cable is laid 20 cm from the mains cable.",
             "The mains cable of 14 m was near. The cable is laid at a distance of 20 cm from the mains cable.",
@@ -181,7 +187,11 @@ def test_a_comparison_names_the_contradictions_that_one_run_has():
 
 @pytest.mark.parametrize(
     "lead_in",
-    ["According to the retrieved text, ", "Based on the provided context ", "The document states that "],
+    [
+        "According to the retrieved text, ",
+        "Based on the provided context ",
+        "The document states that ",
+    ],
 )
 def test_a_lead_in_carries_no_weight(lead_in):
     unit, context = "the pump was repaired in May.", "The pump was repaired in May by Weston."

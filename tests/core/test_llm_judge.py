@@ -190,7 +190,9 @@ def test_missing_ids_are_asked_again_and_only_those() -> None:
     assert "no entry for: s2" in model.prompts[1].user
 
 
-def test_what_is_missing_of_both_is_asked_each_by_its_own_question_and_against_the_whole_answer() -> None:
+def test_what_is_missing_of_both_is_asked_each_by_its_own_question_and_against_the_whole_answer() -> (
+    None
+):
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
         if prompt.attempt == 0:
             return {"sentences": [YES], "contexts": CONTEXTS[:1]}
@@ -339,11 +341,14 @@ def test_a_split_vote_is_no_verdict() -> None:
 
 
 def test_raw_replies_are_kept_on_request_only() -> None:
-    text = json.dumps({**GOOD, "data": "c0ffee00"})  # another code: its quotes are in place, so it counts
+    text = json.dumps(
+        {**GOOD, "data": "c0ffee00"}
+    )  # another code: its quotes are in place, so it counts
     kept = ContextRecall(judge=ScriptedJudge({"joint": [text]}, keep_raw=True)).score(SAMPLE)
     assert kept.metadata["raw_replies"] == [text]
     assert (
-        "raw_replies" not in ContextRecall(judge=ScriptedJudge({"joint": [text]})).score(SAMPLE).metadata
+        "raw_replies"
+        not in ContextRecall(judge=ScriptedJudge({"joint": [text]})).score(SAMPLE).metadata
     )
 
 
@@ -465,13 +470,18 @@ def test_a_weak_verdict_is_asked_again_only_beside_another() -> None:
     beside = Recorder(answer, identity="beside")
     score = ContextRecall(judge=LLMJudge(beside)).score(SAMPLE)
     assert [item["id"] for item in data_of(beside.prompts[1])["sentences"]] == ["s1", "s2"]
-    assert [(verdict.value, verdict.code) for verdict in score.verdicts] == [(True, None), (False, None)]
+    assert [(verdict.value, verdict.code) for verdict in score.verdicts] == [
+        (True, None),
+        (False, None),
+    ]
 
 
 def test_missing_words_are_kept_with_the_verdict_and_decide_nothing() -> None:
     score = ContextRecall(judge=ScriptedJudge({"joint": [GOOD]})).score(SAMPLE)
     assert (
-        score.verdicts[1].details["missing"] == score.verdicts[1].reason == "about 2 million inhabitants"
+        score.verdicts[1].details["missing"]
+        == score.verdicts[1].reason
+        == "about 2 million inhabitants"
     )
     odd = {**GOOD, "sentences": [{**YES, "missing": "everything"}, NO]}
     assert ContextRecall(judge=ScriptedJudge({"joint": [odd]})).score(SAMPLE).value == 0.5

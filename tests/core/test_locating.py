@@ -108,7 +108,9 @@ def test_sources_are_the_text_files_of_a_folder(tmp_path: Path) -> None:
 
 
 def command(folder: Path, rows: list[Any], *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
     (folder / "texts").mkdir(exist_ok=True)
     (folder / "texts" / "tower.md").write_text(TEXT, encoding="utf-8")
     (folder / "texts" / "copy.md").write_text(TEXT[29:60], encoding="utf-8")
@@ -172,7 +174,9 @@ def test_the_input_is_never_the_output(tmp_path: Path) -> None:
 def test_score_says_what_id_metrics_do_with_spans(tmp_path: Path) -> None:
     row = {"retrieved_context_ids": ["t.md#char=0,9"], "reference_context_ids": ["t.md#char=0,7"]}
     done = run_command("score", written(tmp_path, "rows.jsonl", [row]))
-    assert "note: reference_context_ids are spans, which id metrics compare as whole ids." in done.stderr
+    assert (
+        "note: reference_context_ids are spans, which id metrics compare as whole ids." in done.stderr
+    )
     asked = run_command("score", tmp_path / "rows.jsonl", "--metric", "span_based_context_recall")
     assert "are spans" not in asked.stderr
 

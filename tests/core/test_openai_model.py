@@ -218,7 +218,9 @@ def test_a_strict_server_takes_every_schema(step):
 def test_the_form_is_found_out_once_an_endpoint_and_model(supports, forms):
     with FakeOpenAIServer(answer_from(), supports=frozenset(supports)) as server:
         assert ask(server).usage.calls == len(forms)
-        assert ask(server, temperature=0.5).usage.calls == 1  # another object, the same server and model
+        assert (
+            ask(server, temperature=0.5).usage.calls == 1
+        )  # another object, the same server and model
         assert ask(server, "other").usage.calls == len(forms)
         assert [r.response_format for r in server.requests] == [*forms, forms[-1], *forms]
 
@@ -385,7 +387,9 @@ def test_a_server_that_refuses_everything_is_not_asked_for_ever():
     ("code", "reason"), [("json_validate_failed", "invalid_reply"), ("content_filter", "refused")]
 )
 def test_some_400s_are_about_the_reply(code, reason):
-    with FakeOpenAIServer(refusing((lambda body: True, "Failed to generate JSON", None, code))) as server:
+    with FakeOpenAIServer(
+        refusing((lambda body: True, "Failed to generate JSON", None, code))
+    ) as server:
         assert failure(server).reason_code == reason
 
 
@@ -527,7 +531,9 @@ def test_a_lasting_fault_is_told_and_never_a_wrong_number(kind):
 
 def test_a_server_with_room_for_eight_loses_nothing():
     with FakeOpenAIServer(labelled(), latency=0.05, max_parallel=8, retry_after=0.1) as server:
-        results = evaluate(samples(200), METRICS, judge=judge(server), max_concurrency=16, progress=False)
+        results = evaluate(
+            samples(200), METRICS, judge=judge(server), max_concurrency=16, progress=False
+        )
         assert values(results) == {(0.5, 0.5): 200}
         rejected = sum(request.status == 429 for request in server.requests)
         assert rejected <= 0.15 * 200  # of a machine so slow that there are never nine at once: none
@@ -569,7 +575,9 @@ def test_a_server_that_always_fails_is_given_up():
 
 def test_two_hundred_samples_use_sixteen_connections():
     with FakeOpenAIServer(labelled(), latency=0.02) as server:
-        results = evaluate(samples(200), METRICS, judge=judge(server), max_concurrency=16, progress=False)
+        results = evaluate(
+            samples(200), METRICS, judge=judge(server), max_concurrency=16, progress=False
+        )
         assert values(results) == {(0.5, 0.5): 200}
         assert server.count == 200
         assert server.max_in_flight <= 16
@@ -706,7 +714,12 @@ def test_equal_parameters_are_equal_models_whatever_the_key():
 def test_copies_share_the_key_and_pickles_take_it_from_the_environment(monkeypatch):
     with FakeOpenAIServer(answer_from(), api_key="right") as server:
         model = OpenAIModel("m", base_url=server.base_url, api_key="right", extra={"user": "x"})
-        for same in (copy(model), deepcopy(model), replace(model), OpenAIModel(**asdict_shallow(model))):
+        for same in (
+            copy(model),
+            deepcopy(model),
+            replace(model),
+            OpenAIModel(**asdict_shallow(model)),
+        ):
             assert same == model
             run_sync(same.generate, prompt(), SCHEMAS["joint"])
         sent = pickle.loads(pickle.dumps(model))  # noqa: S301 - dumped in the same line

@@ -87,7 +87,10 @@ def test_what_is_no_judgement_is_a_judge_error(answer, wanted):
 )
 def test_a_verdict_with_a_field_of_a_wrong_type_costs_no_other_one(parts):
     score = ContextRecall(judge=OwnJudge(verdict(**parts))).score(SAMPLE)
-    assert [(item.value, item.code) for item in score.verdicts] == [(None, "invalid_reply"), (True, None)]
+    assert [(item.value, item.code) for item in score.verdicts] == [
+        (None, "invalid_reply"),
+        (True, None),
+    ]
     assert score.value is None
     json.dumps(score.to_dict())
     assert "s1" in score.pretty()

@@ -166,7 +166,9 @@ def test_the_page_of_versions_is_the_one_that_is_written_from_what_ci_runs() -> 
 
 def test_ci_runs_every_extra_at_its_lowest_versions_and_every_framework_alone() -> None:
     lowest = [
-        set(each["extras"]) for each in environments().LIST["environment"] if each["versions"] == "lowest"
+        set(each["extras"])
+        for each in environments().LIST["environment"]
+        if each["versions"] == "lowest"
     ]
     frameworks = {path.name.removeprefix("ctxmetrics_").replace("_", "-") for path in ADAPTERS}
     assert [name for name in frameworks if {name} not in lowest] == []
@@ -267,7 +269,9 @@ def test_the_core_imports_no_framework_and_no_adapter(path: Path) -> None:
 @each_adapter
 def test_an_adapter_imports_no_other_adapter(package: Path) -> None:
     others = {path.name for path in ADAPTERS} - {package.name}
-    found = {module.partition(".")[0] for path in files(package) for _, module in imports(tree_of(path))}
+    found = {
+        module.partition(".")[0] for path in files(package) for _, module in imports(tree_of(path))
+    }
     assert found & others == set()
     assert "ctxmetrics" in found
 

@@ -28,7 +28,9 @@ def corrected_difference(people, judge, others):
 def differences(n: int, kind: str) -> list[float]:
     if kind == "0 and 1":
         return RANDOM.choice([-1.0, 0.0, 1.0], n, p=[0.2, 0.5, 0.3]).tolist()
-    return (RANDOM.integers(0, 5, n) / 4 - RANDOM.integers(0, 9, n) / 8).tolist()  # sums without rounding
+    return (
+        RANDOM.integers(0, 5, n) / 4 - RANDOM.integers(0, 9, n) / 8
+    ).tolist()  # sums without rounding
 
 
 def changed(n: int, kind: str) -> list[float]:
@@ -49,7 +51,9 @@ def test_interval_and_p_value_are_students_at_every_n(n, kind):
     assert found.p == pytest.approx(oracle.pvalue, abs=1e-9)
     assert found.mean == pytest.approx(np.mean(values), abs=1e-12)
     quantiles = stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)
-    assert found.detectable == pytest.approx(quantiles * np.std(values, ddof=1) / math.sqrt(n), abs=1e-9)
+    assert found.detectable == pytest.approx(
+        quantiles * np.std(values, ddof=1) / math.sqrt(n), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("t", [0.0, 0.01, 1.0, 2.5, 8.0])

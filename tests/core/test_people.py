@@ -13,7 +13,9 @@ from ctxmetrics.cli import app
 
 # Three people, six questions; None: no answer.
 SAID = [[1, 0, 1, 1, None, 0], [1, 0, 0, 1, 1, 0], [1, 1, 0, None, 1, 0]]
-QUESTIONS = [[bool(value) for value in column if value is not None] for column in zip(*SAID, strict=True)]
+QUESTIONS = [
+    [bool(value) for value in column if value is not None] for column in zip(*SAID, strict=True)
+]
 
 
 def test_alpha_is_that_of_krippendorffs_package():

@@ -109,7 +109,9 @@ def test_a_recipe_asks_the_address_of_its_provider(
     (tmp_path / "FILE.jsonl").write_text(json.dumps(SAMPLE), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
-    assert run(monkeypatch, *command, "--metric", "context_recall") in (0, None), capsys.readouterr().err
+    assert run(monkeypatch, *command, "--metric", "context_recall") in (0, None), (
+        capsys.readouterr().err
+    )
 
     assert "0.5000" in capsys.readouterr().out
     (request,) = server.requests  # a request without the key is answered with 401, and not recorded
@@ -151,7 +153,9 @@ def test_a_key_that_is_missing_is_told_at_once(monkeypatch: pytest.MonkeyPatch) 
         OpenAIModel.preset("groq", "m")
     with pytest.raises(ParameterError, match="bedrock: set AWS_REGION"):
         OpenAIModel.preset("bedrock", "m")
-    with pytest.raises(ParameterError, match=r"provider 'grok' is unknown\. Choose from: openai, azure"):
+    with pytest.raises(
+        ParameterError, match=r"provider 'grok' is unknown\. Choose from: openai, azure"
+    ):
         OpenAIModel.preset("grok", "m")
 
 

@@ -107,7 +107,17 @@ def test_ndcg_is_graded(relevance: Any, a: float, b: float) -> None:
 
 @pytest.mark.parametrize(
     "relevance",
-    [{"a": 0}, {"z": 1}, {"a": -1}, {"a": "3"}, {"a": True}, {"a": math.nan}, {"a": math.inf}, ["a"], 3],
+    [
+        {"a": 0},
+        {"z": 1},
+        {"a": -1},
+        {"a": "3"},
+        {"a": True},
+        {"a": math.nan},
+        {"a": math.inf},
+        ["a"],
+        3,
+    ],
 )
 def test_grades_that_say_nothing_are_refused(relevance: Any) -> None:
     with pytest.raises(SampleError, match=r"Sample 'q1': labels\['relevance'\]"):

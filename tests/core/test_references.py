@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, ContextUtilization, Sample, evaluate, read_samples
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    ContextUtilization,
+    Sample,
+    evaluate,
+    read_samples,
+)
 from ctxmetrics.errors import MissingFieldError, SampleError
 from support.command import run_command
 
@@ -24,7 +31,9 @@ def sample(*references: str, **more: Any) -> Sample:
 
 
 def test_the_highest_value_counts_and_the_score_says_whose_it_is() -> None:
-    (row,) = evaluate([sample(HALF, WHOLE, WHOLE)], [ContextRecall(), ContextPrecision()], progress=False)
+    (row,) = evaluate(
+        [sample(HALF, WHOLE, WHOLE)], [ContextRecall(), ContextPrecision()], progress=False
+    )
     recall = row["context_recall"]
     assert (recall.value, row["context_precision"].value) == (1.0, 0.5)
     assert recall.metadata["reference_number"] == 2
@@ -34,7 +43,10 @@ def test_the_highest_value_counts_and_the_score_says_whose_it_is() -> None:
 
 
 def test_a_list_is_a_list_of_texts_and_stands_alone() -> None:
-    assert sample(HALF, WHOLE).to_dict() == {"references": [HALF, WHOLE], "retrieved_contexts": CONTEXTS}
+    assert sample(HALF, WHOLE).to_dict() == {
+        "references": [HALF, WHOLE],
+        "retrieved_contexts": CONTEXTS,
+    }
     for fields, message in (
         ({"references": WHOLE}, "field 'references' must be a list, not one string"),
         ({"references": [WHOLE, 5]}, "field 'references', item 2 must be a string, not int"),

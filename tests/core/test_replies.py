@@ -195,7 +195,9 @@ def test_a_number_that_differs_is_never_found() -> None:
 )
 def test_an_entry_for_nobody_makes_the_whole_reply_decide_nothing(bad: Any) -> None:
     with pytest.raises(UnreadableReplyError):
-        Checked({"sentences": [{"id": "s1", "supported": False}, bad]}, PART, ("s1",), (), get_pack("en"))
+        Checked(
+            {"sentences": [{"id": "s1", "supported": False}, bad]}, PART, ("s1",), (), get_pack("en")
+        )
 
 
 @pytest.mark.parametrize(
@@ -330,7 +332,9 @@ def compared(monkeypatch):
 
 
 def test_so_many_quotes_about_one_unit_are_looked_for_and_the_others_are_told(compared):
-    part = Part(units={"s1": "The pump hums."}, contexts={"c1": "At night the pump hums a little. " * 40})
+    part = Part(
+        units={"s1": "The pump hums."}, contexts={"c1": "At night the pump hums a little. " * 40}
+    )
     wrong = [f"a quote with number {number} that stands nowhere" for number in range(5000)]
     checked = Checked(quoting(lambda _: wrong), part, ("s1",), (), get_pack("en"))
     assert len(compared) == MOST_QUOTES

@@ -320,6 +320,7 @@ def test_the_command_line_writes_it_beside_the_scores(tmp_path: Path) -> None:
     assert "<b>bold</b>" in page.text
     assert "It is red." in page.marked
     rows = [
-        json.loads(line) for line in (tmp_path / "scores.jsonl").read_text(encoding="utf-8").splitlines()
+        json.loads(line)
+        for line in (tmp_path / "scores.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     assert {row["metric"] for row in rows} == {"context_recall", "context_precision"}

@@ -14,7 +14,10 @@ from ctxmetrics.comparison.compare import compare_all
 from ctxmetrics.samples import read_samples
 from support.browser import LACKING, Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}"),
+]
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 HOSTILE = (
@@ -343,7 +346,9 @@ def test_ten_thousand_samples(page, tmp_path):
     results = Results({"context_recall": 1.0, "context_precision": 1.0}, keep=True)
     contexts = [*one.retrieved_contexts, filler]
     size = sum(map(len, contexts))
-    contexts[-1] = filler[: len(filler) - (size - 2000)] if size > 2000 else filler + "x" * (2000 - size)
+    contexts[-1] = (
+        filler[: len(filler) - (size - 2000)] if size > 2000 else filler + "x" * (2000 - size)
+    )
     for index in range(ten):
         sample = replace(one, id=f"q{index}", retrieved_contexts=tuple(contexts))
         results.add(replace(base, index=index, sample=sample, sample_id=f"q{index}"))

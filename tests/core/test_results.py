@@ -226,7 +226,10 @@ def test_to_pandas_has_the_fields_then_the_metrics():
     ]
     assert frame["id_based_context_recall"].dtype == "float64"
     assert frame["id_based_context_recall"].isna().tolist() == [False, False, True, True, False]
-    assert frame["id_based_context_recall.reason_code"].tolist()[2:4] == ["missing_field", "no_reference"]
+    assert frame["id_based_context_recall.reason_code"].tolist()[2:4] == [
+        "missing_field",
+        "no_reference",
+    ]
     assert frame["retrieved_context_ids"][0] == ["x", "y"]
     assert isinstance(frame, pd.DataFrame)
 

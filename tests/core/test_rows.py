@@ -105,7 +105,10 @@ def test_samples_without_an_id_and_with_equal_texts_stay_apart(tmp_path):
         (lambda lines: [], "holds no results"),
         (lambda lines: ['{"user_input": "x"}'], "line 1: this is no line of results"),
         (lambda lines: [*lines[:2], lines[2][:40]], "line 3: the line is cut off"),
-        (lambda lines: [lines[0].replace('"value": true', '"value": "yes"')], "line 1: this is no line"),
+        (
+            lambda lines: [lines[0].replace('"value": true', '"value": "yes"')],
+            "line 1: this is no line",
+        ),
         (
             lambda lines: [*lines[:3], *lines[4:]],
             r"line 5: the sample has context_precision, .*those before it",
@@ -194,13 +197,18 @@ def test_a_line_is_checked_like_a_reply(results, tmp_path, path, value):
     if path.startswith("sample."):  # which all lines of a sample say
         lines[7]["sample"] = lines[8]["sample"] = lines[6]["sample"]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    for read in (Results.from_jsonl, lambda file: compare(good, file), lambda file: compare(file, good)):
+    for read in (
+        Results.from_jsonl,
+        lambda file: compare(good, file),
+        lambda file: compare(file, good),
+    ):
         with pytest.raises(InputFileError, match=r"a\.jsonl, line [79]: "):
             read(file)
 
 
 @pytest.mark.parametrize(
-    "text", ["null", "7", "[]", '"text"', "{", "NaN", '{"value": NaN}', "[" * 100_000, '{"a":' * 100_000]
+    "text",
+    ["null", "7", "[]", '"text"', "{", "NaN", '{"value": NaN}', "[" * 100_000, '{"a":' * 100_000],
 )
 def test_a_line_that_is_no_object_is_refused(tmp_path, text):
     (tmp_path / "a.jsonl").write_text(text + "\n")

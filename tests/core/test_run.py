@@ -492,7 +492,11 @@ def test_the_others_of_its_loop_wait_for_the_trial(monkeypatch, answers):
         before = len(sent)
         released.set()
         await asyncio.wait(tasks)
-        return before, len(sent), sum(not task.cancelled() and task.exception() is None for task in tasks)
+        return (
+            before,
+            len(sent),
+            sum(not task.cancelled() and task.exception() is None for task in tasks),
+        )
 
     assert asyncio.run(main()) == ((2, 5, 4) if answers else (2, 2, 0))
 
@@ -600,7 +604,11 @@ def kind(name, *bases):
         (TimeoutError(), "timeout", True),
         (kind("ReadTimeout")(), "timeout", True),
         (openai.APITimeoutError(httpx.Request("POST", "http://x")), "timeout", True),
-        (openai.APIConnectionError(request=httpx.Request("POST", "http://x")), "connection_error", True),
+        (
+            openai.APIConnectionError(request=httpx.Request("POST", "http://x")),
+            "connection_error",
+            True,
+        ),
         (httpx.RemoteProtocolError("peer closed"), "connection_error", True),
         (ConnectionResetError(), "connection_error", True),
         (asyncio.IncompleteReadError(b"", 3), "connection_error", True),

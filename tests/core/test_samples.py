@@ -107,10 +107,20 @@ def test_two_keys_for_one_field_are_refused_unless_equal() -> None:
 WRITTEN: dict[str, dict[str, Any]] = {
     "ragas": {"user_input": "q", "response": "a", "reference": "r", "retrieved_contexts": ["c"]},
     "ragas_v1": {"question": "q", "answer": "a", "ground_truth": "r", "contexts": ["c"]},
-    "deepeval": {"input": "q", "actual_output": "a", "expected_output": "r", "retrieval_context": ["c"]},
+    "deepeval": {
+        "input": "q",
+        "actual_output": "a",
+        "expected_output": "r",
+        "retrieval_context": ["c"],
+    },
     "axion": {"query": "q", "actual_output": "a", "expected_output": "r", "retrieved_content": ["c"]},
     "aegis": {"prompt": "q", "output": "a", "golden_answer": "r", "context": ["c"]},
-    "langchain": {"question": "q", "answer": "a", "reference": "r", "documents": [{"page_content": "c"}]},
+    "langchain": {
+        "question": "q",
+        "answer": "a",
+        "reference": "r",
+        "documents": [{"page_content": "c"}],
+    },
     "retrieval_qa": {"query": "q", "result": "a", "reference": "r", "source_documents": ["c"]},
     "autoevals": {"input": "q", "output": "a", "expected": "r", "context": "c"},
     "opik": {"input": "q", "output": "a", "expected_output": "r", "context": ["c"]},
@@ -245,7 +255,9 @@ def test_a_sample_a_row_and_a_record_read_the_same_documents(
         Sample.from_dict({"outputs": {"documents": documents}}, "langchain"),
         Sample.from_dict({"outputs": {"documents": documents}}, "mlflow"),
         Sample(
-            **SCHEMAS["langchain"].read({"outputs": {"documents": documents}}, {}, ["retrieved_contexts"])
+            **SCHEMAS["langchain"].read(
+                {"outputs": {"documents": documents}}, {}, ["retrieved_contexts"]
+            )
         ),
     ]
     assert {(sample.retrieved_contexts, sample.retrieved_context_ids) for sample in read} == {
@@ -356,7 +368,9 @@ def test_what_a_label_grades_zero_should_not_have_been_retrieved() -> None:
         {"document_id": "a", "query_relevance_label": 0},
         {"document_id": "b", "query_relevance_label": 3},
     ]
-    assert Sample.from_dict({"retrieval_ground_truth": labelled}, "azure").reference_context_ids == ("b",)
+    assert Sample.from_dict({"retrieval_ground_truth": labelled}, "azure").reference_context_ids == (
+        "b",
+    )
     graded = {
         "expected_reference": [{"id": "a", "relevance": 1}, {"id": "b", "relevance": 0.0}, {"id": "c"}]
     }
@@ -390,7 +404,11 @@ def test_facts_are_texts_or_have_an_id() -> None:
     sample = Sample(
         reference_facts=["Rome is old.", {"text": "It is big.", "id": 7}, Fact("So is Paris.")]
     )
-    assert sample.reference_facts == (Fact("Rome is old."), Fact("It is big.", "7"), Fact("So is Paris."))
+    assert sample.reference_facts == (
+        Fact("Rome is old."),
+        Fact("It is big.", "7"),
+        Fact("So is Paris."),
+    )
     written = sample.to_dict()["reference_facts"]
     assert written == ["Rome is old.", {"text": "It is big.", "id": "7"}, "So is Paris."]
     assert Sample.from_dict(json.loads(json.dumps({"reference_facts": written}))) == sample

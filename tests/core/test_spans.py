@@ -375,7 +375,11 @@ def test_reading_gives_back_what_was_written() -> None:
 
 CHUNK = "The tower was built in 1889."
 SHAPES = {
-    "LangChain": {"id": "uuid", "page_content": CHUNK, "metadata": {"source": "t.md", "start_index": 40}},
+    "LangChain": {
+        "id": "uuid",
+        "page_content": CHUNK,
+        "metadata": {"source": "t.md", "start_index": 40},
+    },
     "LlamaIndex": {
         "text": CHUNK,
         "start_char_idx": 40,
@@ -466,7 +470,12 @@ def test_where_the_labels_are_ids_documents_keep_theirs() -> None:
         },  # LangChain did not find it
         {"page_content": "", "metadata": {"source": "t.md", "start_index": 4}},
         {"page_content": CHUNK, "metadata": {"source": 7, "start_index": 4}},
-        {"text": CHUNK, "start_char_idx": None, "end_char_idx": None, "metadata": {"file_path": "t.md"}},
+        {
+            "text": CHUNK,
+            "start_char_idx": None,
+            "end_char_idx": None,
+            "metadata": {"file_path": "t.md"},
+        },
     ],
 )
 def test_a_document_that_does_not_say_where_it_stands_has_no_span(document: Any) -> None:

@@ -113,7 +113,11 @@ def test_the_evidence_of_all_parts_names_the_contexts_of_the_request():
         for part, text in zip(reversed(parts), ("three", "two", "one"), strict=True)
     ]
     (verdict,) = merge(request.unit_ids, request.units, answers)
-    assert verdict.evidence == (Evidence(0, 1, 3, "ne"), Evidence(1, 1, 3, "wo"), Evidence(2, 1, 3, "hr"))
+    assert verdict.evidence == (
+        Evidence(0, 1, 3, "ne"),
+        Evidence(1, 1, 3, "wo"),
+        Evidence(2, 1, 3, "hr"),
+    )
 
 
 def test_a_unit_that_no_part_answers_is_missing():

@@ -24,7 +24,10 @@ def close(expected: Any) -> Any:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rank_correlations_are_those_of_scipy(seed: int) -> None:
     random = np.random.default_rng(seed)
-    one, other = random.integers(0, 6, 9).tolist(), random.integers(0, 9, 9).tolist()  # with equal values
+    one, other = (
+        random.integers(0, 6, 9).tolist(),
+        random.integers(0, 9, 9).tolist(),
+    )  # with equal values
     assert kendall_tau(one, other) == close(stats.kendalltau(one, other).statistic)
     assert spearman_rho(one, other) == close(stats.spearmanr(one, other).statistic)
     assert kendall_tau([1, 1, 1], [1, 2, 3]) is None
@@ -113,7 +116,9 @@ def test_corrected_means_and_differences_are_those_of_ppi_python(seed: int) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_cluster_error_of_a_corrected_mean_is_that_of_statsmodels(seed: int, weighted: bool) -> None:
+def test_the_cluster_error_of_a_corrected_mean_is_that_of_statsmodels(
+    seed: int, weighted: bool
+) -> None:
     """Labelled residuals and judged scores as one regression on two columns of ones, clusters across both."""
     api = pytest.importorskip("statsmodels.api")
     people, judge, others = drawn(seed)
@@ -121,7 +126,11 @@ def test_the_cluster_error_of_a_corrected_mean_is_that_of_statsmodels(seed: int,
     clusters = random.integers(0, 15, 240)
     weights = random.choice([1.0, 3.0], 40) if weighted else np.ones(40)
     found = corrected(
-        people, judge, others, weights=weights.tolist() if weighted else None, clusters=clusters.tolist()
+        people,
+        judge,
+        others,
+        weights=weights.tolist() if weighted else None,
+        clusters=clusters.tolist(),
     )
     pool = [*judge, *others] if weighted else others
     rows = np.concatenate(

@@ -15,7 +15,9 @@ from ctxmetrics.errors import ParameterError
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
-@pytest.mark.parametrize(("hits", "n"), [(0, 2), (1, 2), (6, 8), (19, 20), (99, 100), (0, 50), (50, 50)])
+@pytest.mark.parametrize(
+    ("hits", "n"), [(0, 2), (1, 2), (6, 8), (19, 20), (99, 100), (0, 50), (50, 50)]
+)
 def test_scores_of_0_and_1_get_wilsons_interval(hits, n, confidence):
     values = [1.0] * hits + [0.0] * (n - hits)
     oracle = scipy_stats.binomtest(hits, n).proportion_ci(confidence, method="wilson")

@@ -235,6 +235,8 @@ def test_columns_are_recognised_by_their_types_where_no_row_was_read():
     rows = [{"inputs": {"question": "q"}, "outputs": {"documents": [{"page_content": "c"}]}}]
     assert recognise(rows_like(nested, ())) == recognise(rows)
     given = {"vars.question": "user_input"}
-    assert recognise(rows_like({"vars": text, "contexts": texts}, given), columns=given).columns == given
+    assert (
+        recognise(rows_like({"vars": text, "contexts": texts}, given), columns=given).columns == given
+    )
     with pytest.raises(ParameterError, match=r"no row has 'vars\.question'"):
         recognise(rows_like({"contexts": texts}, given), columns=given)

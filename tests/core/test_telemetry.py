@@ -23,7 +23,15 @@ SAMPLE = Sample(
     reference="Theunit is greenish.",
     retrieved_contexts=["Thecontext: Theunit is greenish."],
 )
-CONTENTS = ("Wherewithal", "Theunit", "greenish", "Thecontext", "You check", "nonce", "sk-telemetry-key")
+CONTENTS = (
+    "Wherewithal",
+    "Theunit",
+    "greenish",
+    "Thecontext",
+    "You check",
+    "nonce",
+    "sk-telemetry-key",
+)
 
 
 @pytest.fixture
@@ -118,6 +126,8 @@ def test_without_opentelemetry_nothing_is_missing(monkeypatch):
     asking._tracer.cache_clear()
     try:
         assert asking._tracer() is None
-        assert ContextRecall(judge=ScriptedJudge(answer_from(), name="quiet")).score(SAMPLE).value == 1.0
+        assert (
+            ContextRecall(judge=ScriptedJudge(answer_from(), name="quiet")).score(SAMPLE).value == 1.0
+        )
     finally:
         asking._tracer.cache_clear()

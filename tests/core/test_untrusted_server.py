@@ -74,7 +74,9 @@ def compressed(body, encoding="gzip", status=200):
 def test_a_redirect_takes_the_prompt_nowhere(status):
     with FakeOpenAIServer(HONEST) as elsewhere:
         target = (("location", f"{elsewhere.base_url}/chat/completions"),)
-        with FakeOpenAIServer(lambda _: HttpResponse(status=status, body=b"", headers=target)) as server:
+        with FakeOpenAIServer(
+            lambda _: HttpResponse(status=status, body=b"", headers=target)
+        ) as server:
             found = score(server)
             assert (elsewhere.connections, server.count) == (0, 1)
     assert codes(found) == (None, {"client_error"})
@@ -220,7 +222,9 @@ def test_several_choices_are_asked_again():
 
 
 def test_thousands_of_quotes_are_asked_again_and_then_not_judged():
-    quotes = [{"context": "c1", "quote": f"quote {number} that stands nowhere"} for number in range(5000)]
+    quotes = [
+        {"context": "c1", "quote": f"quote {number} that stands nowhere"} for number in range(5000)
+    ]
     entry = {"id": "s1", "supported": True, "evidence": quotes}
 
     def respond(request):
@@ -254,7 +258,9 @@ GARBLED = {
     "bad end of a chunk": lambda body: ok(
         b"Transfer-Encoding: chunked", b"%x\r\n%bxx" % (len(body), body)
     ),
-    "no last chunk": lambda body: ok(b"Transfer-Encoding: chunked", b"%x\r\n%b\r\n" % (len(body), body)),
+    "no last chunk": lambda body: ok(
+        b"Transfer-Encoding: chunked", b"%x\r\n%b\r\n" % (len(body), body)
+    ),
     "two lengths": lambda body: ok(b"Content-Length: 5\r\nContent-Length: %d" % len(body), body),
     "length too short": lambda body: of_length(body, len(body) - 9),
     "length too long": lambda body: of_length(body, len(body) + 9),

@@ -19,7 +19,9 @@ from support import read_question
 from support.answers import _closest, _sentences, _shared
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
-LONG = "The ferry\nThe ferry leaves at nine. It carries 40 cars. Tea is sold on board. Dogs travel free."
+LONG = (
+    "The ferry\nThe ferry leaves at nine. It carries 40 cars. Tea is sold on board. Dogs travel free."
+)
 
 
 def doubt(unit: str, context: str, quote: str, answer: str = "", language: str = "en") -> str | None:
@@ -82,7 +84,9 @@ SAMPLE = Sample(
 )
 
 
-def reply(evidence: list[dict[str, Any]], supported: bool = True, useful: bool = False) -> dict[str, Any]:
+def reply(
+    evidence: list[dict[str, Any]], supported: bool = True, useful: bool = False
+) -> dict[str, Any]:
     right = [{"context": "c1", "quote": "leaves at nine", "whole": True}]
     return {
         "data": "$data",

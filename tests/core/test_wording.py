@@ -120,12 +120,21 @@ def test_aegis_lists_the_reasons_in_reference_order() -> None:
 
 def test_no_value_says_why() -> None:
     score = IDBasedContextRecall().score(Sample(retrieved_context_ids=["a"], reference_context_ids=[]))
-    assert score.pretty().startswith("id_based_context_recall: no value (no_reference)\n  no_reference: ")
+    assert score.pretty().startswith(
+        "id_based_context_recall: no value (no_reference)\n  no_reference: "
+    )
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(1.0, "1.0"), (0.0, "0.0"), (2 / 3, "0.6667"), (0.9999999999, "1.0"), (80.0, "80.0"), (0.5, "0.5")],
+    [
+        (1.0, "1.0"),
+        (0.0, "0.0"),
+        (2 / 3, "0.6667"),
+        (0.9999999999, "1.0"),
+        (80.0, "80.0"),
+        (0.5, "0.5"),
+    ],
 )
 def test_values_are_rounded_for_display_only(value: float, shown: str) -> None:
     assert Score(metric="m", value=value).pretty() == f"m: {shown}"
@@ -147,7 +156,10 @@ def test_control_characters_of_retrieved_text_never_reach_a_terminal() -> None:
 
 def test_colour_on_request_only() -> None:
     score = Score(
-        metric="m", value=1.0, verdicts=(Verdict(id="s1", value=True, text="x"),), provenance=Provenance()
+        metric="m",
+        value=1.0,
+        verdicts=(Verdict(id="s1", value=True, text="x"),),
+        provenance=Provenance(),
     )
     assert "\x1b[32m✓" in score.pretty(color=True)
     assert "\x1b" not in score.pretty()

@@ -156,7 +156,10 @@ def test_compact_is_json_and_holds_no_texts():
     score = wrapped(recall).score(record)
     told = compact(score)
     assert json.loads(json.dumps(told)) == told
-    assert (told["count"], told["verdicts"]) == ("1 of 2 sentences supported", {"s1": True, "s2": False})
+    assert (told["count"], told["verdicts"]) == (
+        "1 of 2 sentences supported",
+        {"s1": True, "s2": False},
+    )
     assert (told["passed"], told["threshold"], told["judge"]) == (False, 80.0, "lexical")
     assert "chunk" not in json.dumps({**told, "metadata": None, "signals": None})
 

@@ -58,7 +58,9 @@ def test_from_a_number_to_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ]
     said = {one["id"]: one["labels"] for one in labelled}
     # 54 samples: each of the example data's, half of them a second time under another id.
-    a = [{**one, "id": f"{one['id']}{copy}", "labels": {}} for copy in ("", "x") for one in labelled][:54]
+    a = [{**one, "id": f"{one['id']}{copy}", "labels": {}} for copy in ("", "x") for one in labelled][
+        :54
+    ]
     said |= {f"{name}x": labels for name, labels in list(said.items())}
     written("A.jsonl", a)
     written("B.jsonl", [{**one, "retrieved_contexts": one["retrieved_contexts"][-1:]} for one in a])

@@ -142,9 +142,13 @@ def test_a_line_that_is_not_run_is_one_that_could_be(line: str) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         extras = re.match(r"\.(?:\[(.*)\])?$", words[2])
         assert extras, line
-        assert set(filter(None, (extras[1] or "").split(","))) <= project["optional-dependencies"].keys()
+        assert (
+            set(filter(None, (extras[1] or "").split(","))) <= project["optional-dependencies"].keys()
+        )
     else:  # a tool of somebody else, or a variable of the environment
-        assert words[0] in {"export", "python", "deepeval", "ollama", "vllm", "lms", "llama-server"}, line
+        assert words[0] in {"export", "python", "deepeval", "ollama", "vllm", "lms", "llama-server"}, (
+            line
+        )
 
 
 @pytest.fixture(scope="module")
@@ -213,11 +217,15 @@ def _write_two_runs(place: Path) -> None:
 
     samples = list(read_samples(place / "FILE.jsonl"))
     fewer = [
-        replace(item, retrieved_contexts=(item.retrieved_contexts or ())[:2], retrieved_context_ids=None)
+        replace(
+            item, retrieved_contexts=(item.retrieved_contexts or ())[:2], retrieved_context_ids=None
+        )
         for item in samples
     ]
     for name, run in (("before", samples), ("after", fewer)):
-        evaluate(run, [ContextRecall(), ContextPrecision()], progress=False, out=place / f"{name}.jsonl")
+        evaluate(
+            run, [ContextRecall(), ContextPrecision()], progress=False, out=place / f"{name}.jsonl"
+        )
     Results.from_jsonl(place / "before.jsonl").to_baseline(place / "baseline.jsonl")
 
 

@@ -90,7 +90,9 @@ def test_a_number_in_ones_own_langsmith_evaluate(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(langsmith, "evaluate", evaluate)
     load(
-        drop_in("ctxmetrics_langchain"), monkeypatch, retriever=SimpleNamespace(invoke=lambda _: [PARIS])
+        drop_in("ctxmetrics_langchain"),
+        monkeypatch,
+        retriever=SimpleNamespace(invoke=lambda _: [PARIS]),
     )
     assert [row["evaluation_results"]["results"][0].score for row in rows] == [0.5]
 

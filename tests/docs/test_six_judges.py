@@ -22,7 +22,9 @@ FEWEST = 25  # with fewer labels, people's mean alone
 
 
 BENCHMARK = load_benchmark("six_judges")
-with (ROOT / "benchmarks" / "data" / "trec-rag24-judges.csv").open(encoding="utf-8", newline="") as FILE:
+with (ROOT / "benchmarks" / "data" / "trec-rag24-judges.csv").open(
+    encoding="utf-8", newline=""
+) as FILE:
     ROWS = list(csv.DictReader(FILE))
 COMPLETE = [name for name in list(ROWS[0])[3:] if all(row[name] for row in ROWS)]
 
@@ -55,7 +57,8 @@ def kappa(one: list[int], other: list[int]) -> float:
     """Cohen's weighted kappa from the table of grades, weights (i - j) ** 2."""
     n, grades = len(one), range(4)
     table = [
-        [sum(a == i and b == j for a, b in zip(one, other, strict=True)) for j in grades] for i in grades
+        [sum(a == i and b == j for a, b in zip(one, other, strict=True)) for j in grades]
+        for i in grades
     ]
     rows, columns = [sum(row) for row in table], [sum(row[j] for row in table) for j in grades]
     seen = sum((i - j) ** 2 * table[i][j] for i in grades for j in grades)

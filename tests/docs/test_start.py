@@ -42,7 +42,9 @@ def test_the_score_that_is_shown_is_the_one_that_is_printed() -> None:
 )
 def test_the_file_for_deepeval_runs(command: list[str], tmp_path: Path) -> None:
     pytest.importorskip("deepeval", reason="the deepeval extra is not installed")
-    (tmp_path / "test_retriever.py").write_text(block("python file=test_retriever.py"), encoding="utf-8")
+    (tmp_path / "test_retriever.py").write_text(
+        block("python file=test_retriever.py"), encoding="utf-8"
+    )
     environment = {name: value for name, value in os.environ.items() if name != "DEEPEVAL_FILE_SYSTEM"}
     environment["PYTHONPATH"] = os.pathsep.join(str(ROOT / part) for part in ("core", "adapters"))
     run = subprocess.run(

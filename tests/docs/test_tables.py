@@ -181,7 +181,9 @@ def test_the_table_of_schemas_is_the_one_in_the_code() -> None:
             side = f"in `{place.side}`: " if place.side else ""
             row.append(side + ", ".join(f"`{key}`" for key in place.keys))
         lines.append(f"| `{name}` | " + " | ".join(row) + " |")
-    assert between(MIGRATING, "schemas") == "\n".join(lines).replace("|  |", "| |").replace("|  |", "| |")
+    assert between(MIGRATING, "schemas") == "\n".join(lines).replace("|  |", "| |").replace(
+        "|  |", "| |"
+    )
 
 
 def test_the_table_of_langchains_keys_is_the_one_in_the_code() -> None:

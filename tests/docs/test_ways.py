@@ -140,7 +140,14 @@ def the_call(way: str, folder: Path):
     from support import FakeOpenAIServer, answer_from
 
     server = FakeOpenAIServer(answer_from()).start()
-    options = ("--judge", "openai/gpt-test", "--base-url", server.base_url, "--metric", "context_recall")
+    options = (
+        "--judge",
+        "openai/gpt-test",
+        "--base-url",
+        server.base_url,
+        "--metric",
+        "context_recall",
+    )
     return lambda: command("score", str(file), *options, "--out", out.format("c"))
 
 

@@ -42,7 +42,9 @@ def run(place: Path, command: str) -> subprocess.CompletedProcess[str]:
 def steps() -> dict[str, str]:
     yaml = pytest.importorskip("yaml")
     workflow = yaml.safe_load((RECIPES / "retrieval.yml").read_text(encoding="utf-8"))
-    return {step["name"]: step["run"] for step in workflow["jobs"]["retrieval"]["steps"] if "run" in step}
+    return {
+        step["name"]: step["run"] for step in workflow["jobs"]["retrieval"]["steps"] if "run" in step
+    }
 
 
 def retrieve(place: Path, *, fewer: bool) -> None:

@@ -67,7 +67,9 @@ def test_has_exactly_the_documented_fields_and_types(sample):
         assert sample[field] == sample[field].strip() != "", field
     for field in LIST_FIELDS:
         assert isinstance(sample[field], list), field
-        assert all(isinstance(item, str) and item == item.strip() != "" for item in sample[field]), field
+        assert all(isinstance(item, str) and item == item.strip() != "" for item in sample[field]), (
+            field
+        )
     assert set(sample["labels"]) == {"unit_supported", "context_useful", "evidence"}
     assert set(sample["metadata"]) == {"topic", "language"}
     assert all(isinstance(value, str) and value for value in sample["metadata"].values())
@@ -162,7 +164,9 @@ def test_ids_are_unique_and_in_order():
 def test_one_id_means_one_text_among_the_retrieved():
     texts: dict[str, str] = {}
     for sample in SAMPLES:
-        for key, text in zip(sample["retrieved_context_ids"], sample["retrieved_contexts"], strict=True):
+        for key, text in zip(
+            sample["retrieved_context_ids"], sample["retrieved_contexts"], strict=True
+        ):
             assert texts.setdefault(key, text) == text, key
     assert len(set(texts.values())) == len(texts), "two ids for one text"
 
@@ -245,7 +249,9 @@ def test_no_single_chunk_supports_the_answers_that_need_two():
 
 
 def test_exactly_the_listed_sample_retrieved_a_chunk_twice():
-    twice = [s for s in SAMPLES if len(set(s["retrieved_context_ids"])) < len(s["retrieved_context_ids"])]
+    twice = [
+        s for s in SAMPLES if len(set(s["retrieved_context_ids"])) < len(s["retrieved_context_ids"])
+    ]
     assert twice == listed("the same chunk retrieved twice")
 
 

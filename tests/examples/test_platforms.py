@@ -233,7 +233,9 @@ def test_promptfoo_runs_the_assertion_as_its_file_says(promptfoo: Path, tmp_path
     )
     assert (tmp_path / "out.json").exists(), done.stdout[-2000:] + done.stderr[-2000:]
     results = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["results"]["results"]
-    found = [result["gradingResult"] for result in sorted(results, key=lambda result: result["testIdx"])]
+    found = [
+        result["gradingResult"] for result in sorted(results, key=lambda result: result["testIdx"])
+    ]
     *found, without = found
     core = of_the_core(ContextRecall(threshold=0.5), ContextPrecision(), IDBasedContextRecall())
     for name, values in core.items():

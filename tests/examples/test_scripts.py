@@ -135,7 +135,8 @@ def test_two_retrievers_are_compared_and_a_judge_is_checked(
     )
     judge_checked.main()
     assert re.search(
-        r"5\d answers; recall corrected by them: 0\.\d\d \(0\.\d\d to \d\.\d\d\)", capsys.readouterr().out
+        r"5\d answers; recall corrected by them: 0\.\d\d \(0\.\d\d to \d\.\d\d\)",
+        capsys.readouterr().out,
     )
 
 

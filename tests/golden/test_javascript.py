@@ -18,7 +18,10 @@ MUTATIONS = {
         "relevant.length",
     ),
     "ragas has no epsilon": ("found + 1e-10 : found", "found : found"),
-    "share counts what is false": ("flags.filter(Boolean).length", "flags.filter((one) => !one).length"),
+    "share counts what is false": (
+        "flags.filter(Boolean).length",
+        "flags.filter((one) => !one).length",
+    ),
     "a substitution costs two": ("row[j] + (left !== right)", "row[j] + 2 * (left !== right)"),
     "Jaro looks one further": ("/ 2) - 1);", "/ 2));"),
     "Winkler's weight": ("prefix * 0.1", "prefix * 0.2"),

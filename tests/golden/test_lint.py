@@ -384,7 +384,9 @@ def quotes(case: dict) -> list[tuple[str, str]]:
         if joint and isinstance(joint[-1], dict) and "sentences" in joint[-1]
         else []
     )
-    return [(item["context"], item["quote"]) for entry in entries for item in entry.get("evidence") or ()]
+    return [
+        (item["context"], item["quote"]) for entry in entries for item in entry.get("evidence") or ()
+    ]
 
 
 def test_replies_are_recorded_for_the_steps_the_metric_asks():

@@ -28,12 +28,18 @@ AT_LEAST = 0.95
 # Each target's module, and the tests that must notice a change in it. The quickest come first: they end most changes.
 TARGETS = {
     # No oracles: numba takes its time.
-    "formulas": ("formulas", "tests/core/test_formulas.py tests/properties/test_formulas_properties.py"),
+    "formulas": (
+        "formulas",
+        "tests/core/test_formulas.py tests/properties/test_formulas_properties.py",
+    ),
     "checking": (
         "judges/llm/checking.py",
         "tests/core/test_replies.py tests/conformance/test_core.py tests/core/test_llm_judge.py",
     ),
-    "splitting": ("judges/llm/splitting.py", "tests/core/test_splitting.py tests/core/test_llm_judge.py"),
+    "splitting": (
+        "judges/llm/splitting.py",
+        "tests/core/test_splitting.py tests/core/test_llm_judge.py",
+    ),
     "figures": ("agreement/figures.py", "tests/core/test_agreement.py"),
     "means": ("comparison/means.py", "tests/core/test_paired.py"),
     "engine": ("evaluation/engine.py", "tests/core/test_engine.py tests/core/test_results.py"),

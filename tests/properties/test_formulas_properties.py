@@ -57,7 +57,9 @@ def test_every_value_lies_in_0_to_1(relevant, k, missing):
 @given(verdicts)
 def test_average_precision_is_its_definition_in_exact_arithmetic(relevant):
     terms = [
-        Fraction(sum(relevant[:rank]), rank) for rank in range(1, len(relevant) + 1) if relevant[rank - 1]
+        Fraction(sum(relevant[:rank]), rank)
+        for rank in range(1, len(relevant) + 1)
+        if relevant[rank - 1]
     ]
     exact = sum(terms) / len(terms) if terms else Fraction(0)
     assert math.isclose(average_precision(relevant), exact, rel_tol=1e-14, abs_tol=0.0)

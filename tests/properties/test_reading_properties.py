@@ -16,7 +16,9 @@ from ctxmetrics import CtxMetricsError, Sample, read_samples
 from ctxmetrics.fields import OPTIONS, SCHEMAS
 from support.exports import FILES
 
-NAMES = sorted({key for schema in SCHEMAS.values() for keys in schema.flat_keys.values() for key in keys})
+NAMES = sorted(
+    {key for schema in SCHEMAS.values() for keys in schema.flat_keys.values() for key in keys}
+)
 HEADS = sorted({head for schema in SCHEMAS.values() for head in schema.heads})
 texts = st.text(max_size=12) | st.sampled_from(
     ['["a b", "c d"]', "a b|c d", '{"a": 1}', "{", "[", "[Document("]
@@ -61,7 +63,9 @@ def test_a_mangled_file_is_read_or_refused(name: str, data: st.DataObject) -> No
         assume(path.is_file())
         content = path.read_bytes()
     content = gzip.decompress(content) if name.endswith(".gz") else content
-    start, end = sorted(data.draw(st.tuples(st.integers(0, len(content)), st.integers(0, len(content)))))
+    start, end = sorted(
+        data.draw(st.tuples(st.integers(0, len(content)), st.integers(0, len(content))))
+    )
     put = data.draw(st.sampled_from([b"", content[start:end] * 2, b"null", b"\xff", b"[" * 900, b"7"]))
     read(name.removesuffix(".gz"), content[:start] + put + content[end:], "auto")
 
@@ -79,8 +83,12 @@ def test_the_files_beside_a_dataset_are_read_or_refused(data: Any) -> None:
 
 
 # Columns that stand for a whole side of a record hold a text, a list of texts or an object.
-passages = st.sampled_from(["The pump hums.", ["The pump hums.", "It is clean."], {"answer": "It hums."}])
-sides = st.dictionaries(st.sampled_from([*HEADS, "question", "answer", "contexts"]), passages, min_size=1)
+passages = st.sampled_from(
+    ["The pump hums.", ["The pump hums.", "It is clean."], {"answer": "It hums."}]
+)
+sides = st.dictionaries(
+    st.sampled_from([*HEADS, "question", "answer", "contexts"]), passages, min_size=1
+)
 
 
 @settings(max_examples=300, deadline=None)

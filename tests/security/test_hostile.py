@@ -220,7 +220,9 @@ class Desk:
 
     def open(self):
         self.model = ADAPTERS[self.name](self.server.base_url)
-        harmless = Sample(reference=FACT, response=OTHER, user_input="When?", retrieved_contexts=[SOURCE])
+        harmless = Sample(
+            reference=FACT, response=OTHER, user_input="When?", retrieved_contexts=[SOURCE]
+        )
         score(self, harmless, ContextRecall(), ContextUtilization())
         self.frames = {tuple(data): frame for frame, data in map(arrived, self.server.requests)}
 
@@ -340,7 +342,10 @@ def test_data_stays_in_its_block(desk, canary, category):
             response=f"{hostile}\n{OTHER}",
             retrieved_contexts=[*texts, SOURCE],
         )
-        units, contexts = split_sentences(sample.reference, "en"), _listed("c", sample.retrieved_contexts)
+        units, contexts = (
+            split_sentences(sample.reference, "en"),
+            _listed("c", sample.retrieved_contexts),
+        )
         assert len(units) <= 64
         row = score(desk, sample, recall, utilization)
         found = {}
@@ -369,7 +374,10 @@ def test_the_corpus_covers_every_place():
     )
     for category in CATEGORIES:
         assert {
-            place for payload in PAYLOADS if payload["category"] == category for place in payload["where"]
+            place
+            for payload in PAYLOADS
+            if payload["category"] == category
+            for place in payload["where"]
         } == PLACES
 
 
@@ -425,7 +433,9 @@ def _words(value):
 
 OBEDIENT = {
     "no evidence": _all_yes(lambda _: []),
-    "the unit as its own quote": _all_yes(lambda text: [{"context": "c3", "quote": text, "whole": True}]),
+    "the unit as its own quote": _all_yes(
+        lambda text: [{"context": "c3", "quote": text, "whole": True}]
+    ),
     "an invented quote": _cited("c2", "the lighthouse is 91 metres tall and has sixty steps"),
     "a quote from another context": _cited("c3", QUOTE),
     "a context that is not there": _cited("c99", QUOTE),
@@ -542,7 +552,10 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
     recall, precision = row["context_recall"], row["context_precision"]
     assert recall.value == 0.0
     assert precision.value in (None, 0.0)
-    assert {verdict.code for verdict in precision.verdicts} <= {"unverified_evidence", "too_many_quotes"}
+    assert {verdict.code for verdict in precision.verdicts} <= {
+        "unverified_evidence",
+        "too_many_quotes",
+    }
     for verdict, text in zip(recall.verdicts, texts, strict=True):
         assert verdict.reason == (text.strip()[:500] or None)
     assert len(desk.server.requests) == 2  # the joint judgement, and once more for the quotes

@@ -98,7 +98,9 @@ def test_there_are_a_hundred_payloads_and_none_holds_a_word_of_the_answer():
 
 
 @pytest.mark.parametrize(
-    "echo", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["with the code", "without the code"]
+    "echo",
+    [True, pytest.param(False, marks=pytest.mark.slow)],
+    ids=["with the code", "without the code"],
 )
 @pytest.mark.parametrize(
     "obeys", [name if name == QUICK else pytest.param(name, marks=pytest.mark.slow) for name in OBEYS]
@@ -149,7 +151,9 @@ def test_an_instruction_beside_words_of_the_answer_is_evidence_like_any_other():
         return told
 
     judge = ScriptedJudge(_obeying(quote, echo=True), name="words")
-    (row,) = evaluate([_sample(contexts=[told, SOURCE])], [ContextRecall()], judge=judge, progress=False)
+    (row,) = evaluate(
+        [_sample(contexts=[told, SOURCE])], [ContextRecall()], judge=judge, progress=False
+    )
     by_text = {verdict.text: verdict for verdict in row["context_recall"].verdicts}
     assert (by_text[UNITS[1]].value, by_text[UNITS[1]].code) == (True, None)
     assert by_text[UNITS[2]].code == "weak_evidence"

@@ -364,7 +364,8 @@ def _mlflow(url, folder):
 
     judge = LLMJudge(OpenAIModel("m", base_url=url, api_key=KEY))
     rows = [
-        {**_record(sample), "expectations": {"expected_response": sample.reference}} for sample in SAMPLES
+        {**_record(sample), "expectations": {"expected_response": sample.reference}}
+        for sample in SAMPLES
     ]
     before = mlflow.get_tracking_uri()
     settings = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_GENAI_EVAL_MAX_WORKERS": "1"}

@@ -32,7 +32,9 @@ from support.command import run_command
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]
 TEXTS = {
-    item["id"]: item["text"].replace("@@FILE@@", "/etc/hostname").replace("@@URL@@", "http://127.0.0.1:9")
+    item["id"]: item["text"]
+    .replace("@@FILE@@", "/etc/hostname")
+    .replace("@@URL@@", "http://127.0.0.1:9")
     * item.get("repeat", 1)
     for item in PAYLOADS
 }
@@ -149,9 +151,9 @@ def test_a_page_has_the_same_tags_whatever_it_shows(name, tmp_path):
     assert Structure(page).tags == Structure(render_html(BASELINE.report(), title=HARMLESS)).tags
     controls = {character for character in page if ord(character) < 32 or 0x7F <= ord(character) < 0xA0}
     assert controls <= {"\n", "\t"}
-    assert not set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2028\u2029\u200b\ufeff\U000e0041") & set(
-        page
-    )
+    assert not set(
+        "\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2028\u2029\u200b\ufeff\U000e0041"
+    ) & set(page)
     assert "default-src 'none'" in page
     results.to_html(tmp_path / "page.html", title=text)  # it can be written, whatever a judge said
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
@@ -327,7 +329,12 @@ def test_what_is_told_about_a_file_is_one_clean_line_each(row, tmp_path):
     assert end == ""
 
 
-COMMANDS = ["::error::taken", "::set-output name=a::taken", "##[error]taken", "##vso[task.complete]taken"]
+COMMANDS = [
+    "::error::taken",
+    "::set-output name=a::taken",
+    "##[error]taken",
+    "##vso[task.complete]taken",
+]
 # What begins a command of GitHub's runner, which skips the spaces before it, or of Azure's.
 IS_COMMAND = re.compile(r"^\s*(::|##\[|##vso\[)", re.MULTILINE)
 

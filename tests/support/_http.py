@@ -49,7 +49,9 @@ class HttpResponse:
         return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> HttpRequest | None:
+async def read_request(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> HttpRequest | None:
     """Read the next request of a connection.
 
     Returns:
@@ -73,7 +75,8 @@ async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
     except ValueError as error:
         raise BadRequestError("malformed request line") from error
     headers = {
-        name.strip().lower(): value.strip() for name, _, value in (h.partition(":") for h in header_lines)
+        name.strip().lower(): value.strip()
+        for name, _, value in (h.partition(":") for h in header_lines)
     }
     if headers.get("expect", "").lower() == "100-continue":
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")

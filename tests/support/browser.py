@@ -10,7 +10,9 @@ from typing import Any
 
 from support import missing
 
-_CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+_CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 _DRIVER = shutil.which("chromedriver")
 # What a test of a page needs and is not installed; empty where all is.
 LACKING = missing("selenium", "axe_core_python") or (

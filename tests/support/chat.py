@@ -209,7 +209,9 @@ def _check_strict_schema(request: ChatRequest) -> None:
 def _objects_in(value: object) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, Mapping):
         yield value
-    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    children = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    )
     for child in children:
         yield from _objects_in(child)
 
@@ -315,7 +317,9 @@ def _text_of(message: Mapping[str, Any]) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    return "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and "text" in part)
+    return "\n".join(
+        str(part["text"]) for part in parts if isinstance(part, Mapping) and "text" in part
+    )
 
 
 def _is_list_of_objects(value: object) -> bool:

@@ -24,7 +24,9 @@ CONTEXTS = [
     "Rinse the filter monthly.",
     "Warranty: the pump is guaranteed for three years, from purchase.",
 ]
-DOCUMENTS = [{"page_content": text, "metadata": {"source": f"{n}.md"}} for n, text in enumerate(CONTEXTS)]
+DOCUMENTS = [
+    {"page_content": text, "metadata": {"source": f"{n}.md"}} for n, text in enumerate(CONTEXTS)
+]
 # The value of each metric, by hand; the response is one sentence, which the second context states.
 EXPECTED = {"context_recall": 0.5, "context_precision": 0.5, "context_utilization": 0.5}
 
@@ -79,7 +81,10 @@ def _table(
     writer = csv.writer(out, delimiter=delimiter)
     writer.writerow(row)
     writer.writerow(
-        ["" if cell is None else cell if isinstance(cell, str) else lists(cell) for cell in row.values()]
+        [
+            "" if cell is None else cell if isinstance(cell, str) else lists(cell)
+            for cell in row.values()
+        ]
     )
     return _bytes(out.getvalue().encode(encoding))
 

@@ -291,7 +291,9 @@ def _without_flags(value: Any) -> Any:
     """The value without its verdicts; where it has none, without the last field of each innermost object."""
     if _map_flags(value, _opposite) != value:
         return _map_objects(value, lambda item: {k: v for k, v in item.items() if _flag(k, v) is None})
-    return _map_objects(value, lambda item: item if _has_objects(item) else dict(list(item.items())[:-1]))
+    return _map_objects(
+        value, lambda item: item if _has_objects(item) else dict(list(item.items())[:-1])
+    )
 
 
 def _map_objects(value: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
@@ -304,7 +306,9 @@ def _map_objects(value: Any, change: Callable[[dict[str, Any]], dict[str, Any]])
 
 
 def _has_objects(value: dict[str, Any]) -> bool:
-    items = (item for field in value.values() for item in (field if isinstance(field, list) else [field]))
+    items = (
+        item for field in value.values() for item in (field if isinstance(field, list) else [field])
+    )
     return any(isinstance(item, dict) for item in items)
 
 

@@ -56,7 +56,9 @@ def honest(request: HasText) -> tuple[Item, Question, dict[str, Any]]:
                 {"id": id_, "evidence": evidence, "missing": missing, "supported": supported}
             )
     if question.step in {"joint", "usefulness"}:
-        named = {quote["context"] for entry in reply.get("sentences", ()) for quote in entry["evidence"]}
+        named = {
+            quote["context"] for entry in reply.get("sentences", ()) for quote in entry["evidence"]
+        }
         quotes = {
             _id_of(quote["context"]): quote["quote"]
             for unit in item["units"]

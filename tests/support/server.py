@@ -222,7 +222,9 @@ class FakeOpenAIServer:
         try:
             http = await read_request(reader, writer)
         except BadRequestError as error:
-            await send(writer, rejection(400, str(error), kind="invalid_request_error"), keep_alive=False)
+            await send(
+                writer, rejection(400, str(error), kind="invalid_request_error"), keep_alive=False
+            )
             return False
         if http is None:
             return False

@@ -212,7 +212,9 @@ def _read_gemini(body: Body) -> Asked:
     )
     if wanted.get("responseSchema") or wanted.get("responseJsonSchema"):
         return Asked(body, JSON_SCHEMA, tools)
-    return Asked(body, JSON_MODE if wanted.get("responseMimeType") == "application/json" else TEXT, tools)
+    return Asked(
+        body, JSON_MODE if wanted.get("responseMimeType") == "application/json" else TEXT, tools
+    )
 
 
 def _say_gemini(asked: Asked, text: str, sent: int, received: int) -> Body:
@@ -313,7 +315,12 @@ FORMATS = (
         "OpenAI chat", r".*/chat/completions", ("authorization", "api-key"), (), _read_chat, _say_chat
     ),
     Format(
-        "OpenAI Responses", r".*/responses", _BEARER, ("model", "input"), _read_responses, _say_responses
+        "OpenAI Responses",
+        r".*/responses",
+        _BEARER,
+        ("model", "input"),
+        _read_responses,
+        _say_responses,
     ),
     Format(
         "Anthropic Messages",
@@ -502,7 +509,9 @@ def _texts(value: object) -> Iterator[str]:
     """All texts of a body, in order."""
     if isinstance(value, str):
         yield value
-    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    children = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    )
     for child in children:
         yield from _texts(child)
 

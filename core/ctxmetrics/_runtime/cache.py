@@ -127,7 +127,9 @@ class VerdictCache:
 
     def get(self, key: str) -> str | None:
         """Return a value or None."""
-        row = self._do(lambda c: c.execute("SELECT value FROM verdicts WHERE key = ?", (key,)).fetchone())
+        row = self._do(
+            lambda c: c.execute("SELECT value FROM verdicts WHERE key = ?", (key,)).fetchone()
+        )
         return row[0] if row and isinstance(row[0], str) else None  # else it was changed from outside
 
     def put(self, key: str, value: str) -> None:
@@ -365,4 +367,6 @@ def _before_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_lock.release, after_in_child=_lock.release)
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_lock.release, after_in_child=_lock.release
+    )

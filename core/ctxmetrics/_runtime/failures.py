@@ -239,7 +239,9 @@ def _from_kind(error: BaseException) -> str | None:
     if isinstance(error, (ConnectionError, EOFError)) or names & _CONNECTION_KINDS:
         return "connection_error"
     if isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error)):
-        return "connection_error"  # a client kept a connection of another loop; it takes another one next
+        return (
+            "connection_error"  # a client kept a connection of another loop; it takes another one next
+        )
     if "JSONDecodeError" in names or "APIResponseValidationError" in names:
         return "server_error"
     if any("RateLimit" in name for name in names):

@@ -40,9 +40,9 @@ class Runner:
 
     name: str
     score: Callable[[Metric, Sequence[Sample]], Sequence[float | None]]
-    score_all: Callable[[Sequence[Metric], Sequence[Sample]], Sequence[Sequence[float | None]]] | None = (
-        None
-    )
+    score_all: (
+        Callable[[Sequence[Metric], Sequence[Sample]], Sequence[Sequence[float | None]]] | None
+    ) = None
 
 
 def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:

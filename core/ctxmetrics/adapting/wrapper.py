@@ -161,7 +161,9 @@ class Wrapper:
     keys: Mapping[str, Any] = field(default=FrozenDict({}))
 
     @classmethod
-    def of(cls, metric: Metric, judge: Judge | None, keys: Mapping[str, Any], schema: Schema) -> Wrapper:
+    def of(
+        cls, metric: Metric, judge: Judge | None, keys: Mapping[str, Any], schema: Schema
+    ) -> Wrapper:
         """Wrap a metric.
 
         Args:

@@ -271,7 +271,11 @@ def _judged(
     unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
     metrics: dict[str, Metric] = {name: KINDS[name][1](convention=convention, **unit) for name in kinds}
     found = evaluate(samples, list(dict.fromkeys(metrics.values())), judge=judge, **options)
-    return found, metrics, {name: [row[metric.name] for row in found] for name, metric in metrics.items()}
+    return (
+        found,
+        metrics,
+        {name: [row[metric.name] for row in found] for name, metric in metrics.items()},
+    )
 
 
 def _groups(samples: Sequence[Sample], path: str | None) -> list[str] | None:
@@ -332,7 +336,12 @@ class _Column:
     def _beside(self, place: int) -> Compared:
         group = None if self.groups is None else self.groups[place]
         return compared(
-            self.label, place + 1, self.samples[place], self.scores[place], self.said[place], group=group
+            self.label,
+            place + 1,
+            self.samples[place],
+            self.scores[place],
+            self.said[place],
+            group=group,
         )
 
     def _values(self, place: int) -> tuple[float | None, float | None]:

@@ -273,7 +273,9 @@ def bar_of(
     if not rows:
         return None
     _, groups = np.unique([place for place, *_ in rows], return_inverse=True)
-    measured, judge, human = (np.array(column) for column in zip(*(row[1:] for row in rows), strict=True))
+    measured, judge, human = (
+        np.array(column) for column in zip(*(row[1:] for row in rows), strict=True)
+    )
     if human.all() or not human.any() or groups.max() < 1:
         return None
     says = measured[:, None] >= _BARS - 1e-9

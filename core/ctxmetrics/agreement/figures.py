@@ -128,7 +128,9 @@ class Agreement:
             words: dict[float | None, str] = {None: "nothing", 1.0: "only yes", 0.0: "only no"}
             only = words.get(self.people_rate)
             return (
-                f"people said {only}: label samples of both kinds" if only else "agreement is not defined"
+                f"people said {only}: label samples of both kinds"
+                if only
+                else "agreement is not defined"
             )
         low, _ = (self.intervals or {}).get("balanced_accuracy") or (0.0, 1.0)
         if self.balanced_accuracy <= CHANCE:
@@ -136,9 +138,7 @@ class Agreement:
         if low <= CHANCE:
             return "not shown to be better than chance"
         word = next(word for least, word in _STRENGTHS if self.kappa >= least)
-        return (
-            f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes {self.bias:+.2f} off"
-        )
+        return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes {self.bias:+.2f} off"
 
     def cell(self, name: str, sign: str = "") -> str:
         """Return a figure and its interval as they are shown."""
@@ -154,7 +154,9 @@ class Agreement:
         return {
             **{name: getattr(self, name) for name in names},
             "conclusion": self.conclusion,
-            "intervals": {name: found and list(found) for name, found in (self.intervals or {}).items()},
+            "intervals": {
+                name: found and list(found) for name, found in (self.intervals or {}).items()
+            },
         }
 
 
@@ -404,7 +406,10 @@ class PeopleAgreement(Plain):
     def __str__(self) -> str:
         listed = ", ".join(
             f"{name} {shown(value)}"
-            for name, value in (("Krippendorff's alpha", self.alpha), ("mean kappa of pairs", self.kappa))
+            for name, value in (
+                ("Krippendorff's alpha", self.alpha),
+                ("mean kappa of pairs", self.kappa),
+            )
         )
         return f"{self.label}: {self.annotators} people among themselves: {listed}, on {self.questions} questions"
 

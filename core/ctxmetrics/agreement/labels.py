@@ -79,7 +79,10 @@ class Compared:
         wrong = self.disputed
         head = f"sample {visible(self.sample_id)}, {self.label}: {len(wrong)} of {len(self.pairs)} answers differ"
         return "\n".join(
-            [head, *[f"{line(item)}\n      people say {'no' if item.value else 'yes'}" for item in wrong]]
+            [
+                head,
+                *[f"{line(item)}\n      people say {'no' if item.value else 'yes'}" for item in wrong],
+            ]
         )
 
 
@@ -96,7 +99,9 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
     values = (given,) if label == REFERENCE else given
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise SampleError(f"{who}: labels.{label} must be a list: true or false for each {thing}.")
-    if not all(value is None or (isinstance(value, (bool, int)) and value in (0, 1)) for value in values):
+    if not all(
+        value is None or (isinstance(value, (bool, int)) and value in (0, 1)) for value in values
+    ):
         raise SampleError(f"{who}: labels.{label} must say true, false or null, and nothing else.")
     reference = sample.reference or ""
     counts = {

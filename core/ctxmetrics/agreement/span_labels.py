@@ -151,7 +151,9 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
         useful = [item for item in answers if item.answer == YES and majority[item.question]]
         who = sample.called(f"Sample {number}")
         bare = [
-            item for item in useful if not item.spans and (item.contexts or item.question.item[0] == "c")
+            item
+            for item in useful
+            if not item.spans and (item.contexts or item.question.item[0] == "c")
         ]
         if bare:
             problems.append(
@@ -226,7 +228,9 @@ def _located(
     return replace(sample, **complete), count, problems
 
 
-def _ids(sample: Sample, found: Mapping[str, Mapping[int, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _ids(
+    sample: Sample, found: Mapping[str, Mapping[int, str]]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the lists of ids that are complete: what was found, and what was there already."""
     for ids, spans_ in found.items():
         texts: Sequence[str] = getattr(sample, TEXTS_OF[ids])

@@ -197,7 +197,9 @@ def calibrated(
 
     age = re.fullmatch(r"(\d{1,5})d", given.max_age or "")
     if given.max_age is not None and (age is None or given.calibration is None):
-        raise ParameterError("--max-age: write a number of days, such as 90d, beside --calibration CARD.")
+        raise ParameterError(
+            "--max-age: write a number of days, such as 90d, beside --calibration CARD."
+        )
     if given.calibration is None:
         return "", "no --calibration CARD is given"
     try:

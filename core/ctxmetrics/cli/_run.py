@@ -145,7 +145,9 @@ def _own_judge(name: str, module: str, attribute: str) -> Judge:
     from importlib import import_module
 
     if not all(part.isidentifier() for part in (*module.split("."), attribute)):
-        raise ParameterError(f"--judge {name!r} is unknown. Write MODULE:NAME, such as my_judges:judge.")
+        raise ParameterError(
+            f"--judge {name!r} is unknown. Write MODULE:NAME, such as my_judges:judge."
+        )
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)  # at the end: a file here takes the place of no installed module
@@ -270,4 +272,6 @@ def to_map(samples: Sequence[Sample], unread: Sequence[str]) -> str:
         if len(unread) == 1
         else "COLUMN=retrieved_contexts"
     )
-    return f" Lists of texts stand in: {', '.join(unread)}. If that is what was retrieved: --map {option}"
+    return (
+        f" Lists of texts stand in: {', '.join(unread)}. If that is what was retrieved: --map {option}"
+    )

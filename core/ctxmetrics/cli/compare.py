@@ -39,7 +39,9 @@ class Verdict:
     ] = None
     not_worse: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=MARGIN: exit 1 unless the interval shows at most that loss. Repeatable."),
+        typer.Option(
+            help="NAME=MARGIN: exit 1 unless the interval shows at most that loss. Repeatable."
+        ),
     ] = None
     junit: JUnitFile = None
 
@@ -103,16 +105,8 @@ def compare(
         for outcome in _outcomes(one, gates, f"{name}: " if len(runs) > 1 else "")
     ]
     if format == "json":
-        print_result(
-            json.dumps(
-                {
-                    **found.to_dict(),
-                    "gates": [{"gate": outcome.gate, "problem": outcome.problem} for outcome in outcomes],
-                },
-                ensure_ascii=True,
-                indent=1,
-            )
-        )
+        told = [{"gate": outcome.gate, "problem": outcome.problem} for outcome in outcomes]
+        print_result(json.dumps({**found.to_dict(), "gates": told}, indent=1))
     else:
         print_result(found.markdown() if format == "markdown" else str(found))
     if report is not None:
@@ -121,7 +115,9 @@ def compare(
         raise typer.Exit(GATE_FAILED)
 
 
-def _outcomes(found: Comparison, gates: Sequence[tuple[str, str, float]], run: str) -> Iterator[Outcome]:
+def _outcomes(
+    found: Comparison, gates: Sequence[tuple[str, str, float]], run: str
+) -> Iterator[Outcome]:
     """Yield what becomes of each gate; the samples that lost most stand behind a problem."""
     from ctxmetrics.cli._gates import Outcome
     from ctxmetrics.comparison.compare import gated, max_drop_problem, not_worse_problem

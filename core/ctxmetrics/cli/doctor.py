@@ -56,7 +56,12 @@ def doctor(
     if file is not None:
         source = Input(file=file, **vars(columns))
         _print_cost(
-            source, asked, judge, pace, prices, (seconds, "as measured now, with the start of the client")
+            source,
+            asked,
+            judge,
+            pace,
+            prices,
+            (seconds, "as measured now, with the start of the client"),
         )
 
 
@@ -88,8 +93,8 @@ def estimate(
     from ctxmetrics.evaluation.estimate import samples_for
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
-    scored = None if detect is None else _results_in(source.file)
     if detect is not None:
+        scored = _results_in(source.file)
         if scored is None:
             samples, metrics, _ = task_of(source, asked, LexicalJudge())
             scored = evaluate(samples, metrics, judge=LexicalJudge(), progress=False)

@@ -34,11 +34,9 @@ def inspect(source: Input) -> None:
         for one in filter(None, (file, file.references)):
             print_result("\n".join(_lines(one)))
         notes.clear()  # they say the same
-    samples: list[Sample] = []
     problem = ""
     try:
-        samples = samples_of(file)
-        print_result("\n".join(_metrics(file, samples)))
+        print_result("\n".join(_metrics(file, samples_of(file))))
     except CtxMetricsError as error:
         problem = str(error)
     both = "" if source.references is None else f" --references {shlex.quote(str(source.references))}"

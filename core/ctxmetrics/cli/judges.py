@@ -11,7 +11,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from ctxmetrics.cli._options import BaseUrl, CacheDir, ConventionName, Input, LabelsPath, Pace, TimedPace
+from ctxmetrics.cli._options import (
+    BaseUrl,
+    CacheDir,
+    ConventionName,
+    Input,
+    LabelsPath,
+    Pace,
+    TimedPace,
+)
 from ctxmetrics.cli._terminal import STOPPED, collected_warnings, leave, message, print_result
 from ctxmetrics.errors import JudgeError, ParameterError
 
@@ -82,7 +90,8 @@ def agree(
     formulas = convention_of(source.schema, convention)
     with collected_warnings() as warnings:
         reports += [
-            measured(judge=judging, convention=formulas, cache=cache, **vars(pace)) for judging in judges
+            measured(judge=judging, convention=formulas, cache=cache, **vars(pace))
+            for judging in judges
         ]
         if any(report.results.stopped or report.results.unanswered for report in reports):
             warnings.clear()

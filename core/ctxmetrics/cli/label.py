@@ -107,7 +107,10 @@ def _drawn(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -
         seed = secrets.randbelow(_SEEDS) if given.seed is None else given.seed
         answers.begin(draw(samples, _MOST if n is None else n, seed=seed, by=given.by))
     else:
-        for option, asked, kept in (("--seed", given.seed, earlier.seed), ("--by", given.by, earlier.by)):
+        for option, asked, kept in (
+            ("--seed", given.seed, earlier.seed),
+            ("--by", given.by, earlier.by),
+        ):
             if asked not in (None, kept):
                 raise ParameterError(
                     f"{option} {asked}: {answers.path} was begun with {option} {kept}. Leave it out to go on, "

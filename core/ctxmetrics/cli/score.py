@@ -81,13 +81,12 @@ def score(
     from ctxmetrics.cli._run import judge_of, task_of
     from ctxmetrics.evaluation.engine import Evaluation
 
-    out = output.out
     cache = _cache_of(source.file, output, gates, judging.judge)
     judge = judge_of(judging.judge, judging.base_url)
-    if out is not None and out.suffix.lower() == ".parquet":
-        raise ParameterError(f"--out {out}: rows are JSON lines. Write --out FILE.jsonl.")
+    if output.out is not None and output.out.suffix.lower() == ".parquet":
+        raise ParameterError(f"--out {output.out}: rows are JSON lines. Write --out FILE.jsonl.")
     shown = (output.report, output.write_baseline, output.by, gates.calibration, show or None)
-    keep = out is None or any(item is not None for item in shown)
+    keep = output.out is None or any(item is not None for item in shown)
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
     _check_groups(samples, output.by)
     bars = gates_of(metrics, gates, None if asked.metric else payload)
@@ -102,22 +101,22 @@ def score(
         in_caller=True,
         keep=keep,
         resume=output.resume,
-        out=out,
+        out=output.out,
         cache=cache,
         keep_texts=output.keep_texts,
         **vars(budget),
     )
     results = _run(run, source.file)
     _show(results, output, show)
-    corrected, problem = calibrated(
-        gates, judge.name, metrics, results if results.stopped is None else None
-    )
+    corrected, problem = calibrated(gates, judge.name, metrics, None if results.stopped else results)
     if corrected:
         print_result(corrected)
     outcomes = list(outcomes_of(bars, gates, results, problem))
-    failed = tell_ci(outcomes, "ctxmetrics score", fenced(f"{results.summary()}{corrected}"), gates.junit)
-    leave(results, judge, out=out, failed_gates=failed)
-    if out is None and output.report is None and not show:
+    failed = tell_ci(
+        outcomes, "ctxmetrics score", fenced(f"{results.summary()}{corrected}"), gates.junit
+    )
+    leave(results, judge, out=output.out, failed_gates=failed)
+    if output.out is None and output.report is None and not show:
         message("next: --show 3 explains the lowest scores, --report FILE.html shows every sample")
 
 

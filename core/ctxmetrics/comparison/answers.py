@@ -262,7 +262,9 @@ def labels_by_key(
             kind: [answers.get(question) for question in questions if question.label == kind]
             for kind in ASKED
         }
-        labels[key] = {kind: found for kind, found in kinds.items() if {True, False}.intersection(found)}
+        labels[key] = {
+            kind: found for kind, found in kinds.items() if {True, False}.intersection(found)
+        }
         if not any(question.label == CONTEXTS for question in questions):
             bare.add(key)
     if not any(answer is not None for answers in said.values() for answer in answers.values()):
@@ -293,11 +295,10 @@ def label_of(metric: Metric | None) -> str | None:
     """Return the name of the labels that give a metric's scores; None where people cannot label what it counts."""
     if not isinstance(metric, JudgedMetric) or metric.counted_unit == "claim":
         return None
-    if getattr(metric, "partial", 0):  # a label is yes or no
-        return None
     if isinstance(metric, ContextPrecision) and metric.relevance == "useful":
         return CONTEXTS
-    return UNITS if isinstance(metric, ContextRecall) else None
+    # A label is yes or no: it cannot say that a part is stated.
+    return UNITS if isinstance(metric, ContextRecall) and not metric.partial else None
 
 
 def people_value(

@@ -14,7 +14,15 @@ from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import TEXT, clean, contradiction
 from ctxmetrics.comparison.answers import label_of, labelled_by, labels_in, people_value, weight_in
 from ctxmetrics.comparison.joining import Pair, Run, check_comparable, group_of, joined, unknown_models
-from ctxmetrics.comparison.means import EQUAL, FEWEST, LEVEL, corrected, holm, paired_mean, weighted_mean
+from ctxmetrics.comparison.means import (
+    EQUAL,
+    FEWEST,
+    LEVEL,
+    corrected,
+    holm,
+    paired_mean,
+    weighted_mean,
+)
 from ctxmetrics.comparison.view import (
     ChangedUnit,
     Comparison,
@@ -317,8 +325,7 @@ def _corrected(
         == getattr(other.sample, "labels", EMPTY).get(label)
         for one, other in pairs
     )
-    # One set of labels came with the samples: it is about one run's contexts.
-    if carried and any(differences):
+    if carried and any(differences):  # one set of labels, which is about one run's contexts
         return None
     said = [
         [
@@ -383,16 +390,23 @@ def changed_units(
         one_index: Whether the runs are over one index: else nothing is said about a context that one run alone retrieved.
     """
     recalls = [
-        name for name in names if (metric := metric_named(name)) is not None and metric.family == "recall"
+        name
+        for name in names
+        if (metric := metric_named(name)) is not None and metric.family == "recall"
     ]
     both = [
-        (_lost(one, other, recalls, one.name, one_index), _lost(other, one, recalls, one.name, one_index))
+        (
+            _lost(one, other, recalls, one.name, one_index),
+            _lost(other, one, recalls, one.name, one_index),
+        )
         for one, other in pairs
     ]
     return [unit for lost, _ in both for unit in lost], [unit for _, won in both for unit in won]
 
 
-def _lost(row: Row, other: Row, metrics: Iterable[str], name: str, one_index: bool) -> list[ChangedUnit]:
+def _lost(
+    row: Row, other: Row, metrics: Iterable[str], name: str, one_index: bool
+) -> list[ChangedUnit]:
     """Return the units of a sample that one run supports and the other does not."""
     found: dict[tuple[str, int], tuple[Verdict, str, list[str]]] = {}
     key_of = text_hash if _is_bare(row) or _is_bare(other) else str
@@ -454,7 +468,9 @@ def _numbered(units: Iterable[Verdict], key_of: Callable[[str], str]) -> dict[tu
 
 def _held(unit: Verdict, row: Row, other: Row, one_index: bool) -> Iterable[Held]:
     hashes, others = ((record_of(item) or {}).get("context_hashes") or () for item in (row, other))
-    ids, other_ids = ((item.sample and item.sample.retrieved_context_ids) or () for item in (row, other))
+    ids, other_ids = (
+        (item.sample and item.sample.retrieved_context_ids) or () for item in (row, other)
+    )
     texts = (row.sample.retrieved_contexts if row.sample else None) or ()
     for span in {span.context: span for span in reversed(unit.evidence)}.values():
         known = hashes[span.context] if span.context < len(hashes) else None

@@ -299,7 +299,11 @@ def _lines(runs: Mapping[str, Comparison], *, markdown: bool) -> list[str]:
     for run, found in runs.items():
         named = escaped(clean(run, TEXT)) if markdown else clean(run, TEXT)
         title = f"**{named}**\n" if markdown else f"{named}:"
-        lines += ["", *([title, heading(found), ""] if several else ()), *_said(found, markdown=markdown)]
+        lines += [
+            "",
+            *([title, heading(found), ""] if several else ()),
+            *_said(found, markdown=markdown),
+        ]
     return lines
 
 
@@ -318,7 +322,9 @@ def _said(found: Comparison, *, markdown: bool) -> list[str]:
     written = escaped if markdown else str
     item, under, title = ("- ", "  - ", "**{}**\n") if markdown else ("  ", "      ", "{}")
     end = "" if markdown else ":"
-    said = map(conclusion, found.metrics) if markdown else map("\n    ".join, map(clauses, found.metrics))
+    said = (
+        map(conclusion, found.metrics) if markdown else map("\n    ".join, map(clauses, found.metrics))
+    )
     lines = [f"{'- ' if markdown else ''}{written(text)}" for text in (*said, *found.notes)]
     for group, items in found.groups.items():
         lines += ["", title.format(written(clean(group, TEXT)) + end)]

@@ -202,11 +202,10 @@ def _findings(score: Score, watched: _Watched, seconds: float) -> Iterator[Findi
     yield Finding(name="form", told=f"{how}; {came}", cause="reply_form" if unread else None)
     if unread:
         return
-    lost = cause == "echo"
-    told = (
-        "the code of the request is not in the reply" if lost else "the reply repeats its request's code"
-    )
-    yield Finding(name="echo", told=told, cause="echo" if lost else None)
+    if cause == "echo":
+        yield Finding(name="echo", told="the code of the request is not in the reply", cause="echo")
+    else:
+        yield Finding(name="echo", told="the reply repeats its request's code")
     if nothing:
         return
     told, wrong = "a sentence that is stated has its quote, another has none", None

@@ -73,9 +73,13 @@ def labelled_samples() -> tuple[LabelledSample, ...]:
 
 
 def _labelled(data: Mapping[str, Any]) -> LabelledSample:
-    names = ("id", "user_input", "reference", "retrieved_contexts")
     return LabelledSample(
-        sample=Sample(**{name: data[name] for name in names}),
+        sample=Sample(
+            id=data["id"],
+            user_input=data["user_input"],
+            reference=data["reference"],
+            retrieved_contexts=data["retrieved_contexts"],
+        ),
         kind=data["kind"],
         language=data["language"],
         supported=tuple(unit["supported"] for unit in data["units"]),

@@ -206,11 +206,11 @@ class Evaluation:
         if out is not None:
             check_outputs({"out": out}, {"samples": path})
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
-        listed = isinstance(samples, (list, tuple))
-        self.source: Source = (CallerSource if in_caller and not listed else Source)(
-            samples, self.metrics
+        kind = CallerSource if in_caller and not isinstance(samples, (list, tuple)) else Source
+        self.source: Source = kind(samples, self.metrics)
+        self._controls = (
+            ControlRun(controls, self.metrics, self.source.total) if controls != 0 else None
         )
-        self._controls = ControlRun(controls, self.metrics, self.source.total) if controls != 0 else None
         most = every["max_concurrency"]
         requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
         self._run = Run(
@@ -269,7 +269,9 @@ class Evaluation:
             if (out := options["out"]) is not None:
                 file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])
                 stack.callback(file.close)
-            advance = stack.enter_context(counting_progress(options["progress"], self.source.total, run))
+            advance = stack.enter_context(
+                counting_progress(options["progress"], self.source.total, run)
+            )
             if (deadline := options["deadline"]) is not None:
                 why = f"the deadline of {deadline:g} s was reached"
                 stack.callback(asyncio.get_running_loop().call_later(deadline, self.stop, why).cancel)
@@ -318,7 +320,9 @@ class Evaluation:
             if self._controls:
                 await self._start_controls(self._controls, index - self._first, sample)
             known = None if file is None else file.known(sample, self.metrics)
-            await self._start(_Job(index, sample, self.metrics, known or (), known is not None), advance)
+            await self._start(
+                _Job(index, sample, self.metrics, known or (), known is not None), advance
+            )
             index += 1
         if self._controls:
             await self._start_controls(self._controls, math.inf)
@@ -387,7 +391,9 @@ class Evaluation:
             scores.append(found or metric.build(job.sample, None, reason_code="cancelled", message=why))
         return scores
 
-    async def _collect(self, reader: asyncio.Task[None], file: OutFile | None, results: Results) -> None:
+    async def _collect(
+        self, reader: asyncio.Task[None], file: OutFile | None, results: Results
+    ) -> None:
         """Hand the rows on in order."""
         while self._jobs or not reader.done():
             self._changed.clear()
@@ -450,7 +456,9 @@ def _raise_failure(row: Row) -> None:
     for score in row.scores:
         if score.reason_code in FAILURES:
             code = next((verdict.code for verdict in score.verdicts if verdict.code), None)
-            who = f"sample {row.index + 1}" if score.sample_id is None else f"sample {score.sample_id!r}"
+            who = (
+                f"sample {row.index + 1}" if score.sample_id is None else f"sample {score.sample_id!r}"
+            )
             raise JudgeError(
                 f"{who}: {score.metric}: {score.message}", reason_code=code or str(score.reason_code)
             )

@@ -153,7 +153,9 @@ class Needed(Plain):
 
     def __str__(self) -> str:
         if self.samples is None:
-            return f"{self.metric}: all values are equal, so their spread says nothing about a difference"
+            return (
+                f"{self.metric}: all values are equal, so their spread says nothing about a difference"
+            )
         return (
             f"{self.metric}: {found_in(f'{self.difference:g}')} comparisons of {self.samples} samples, where "
             f"{100 * self.changed:g} % of them change by as much as two samples differ (standard deviation {self.values:.3f})"

@@ -134,7 +134,9 @@ class Results(Sequence[Row]):
         Args:
             curves: With recall and precision over k, where metrics count units.
         """
-        return Report(self.summary(), worst_first(self._rows or ()), self._curves() if curves else EMPTY)
+        return Report(
+            self.summary(), worst_first(self._rows or ()), self._curves() if curves else EMPTY
+        )
 
     def summary(self) -> Summary:
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
@@ -193,7 +195,10 @@ class Results(Sequence[Row]):
         """
         rows = list(read_rows(path))
         results = cls(
-            {score.metric: get_convention(score.provenance.convention).scale for score in rows[0].scores},
+            {
+                score.metric: get_convention(score.provenance.convention).scale
+                for score in rows[0].scores
+            },
             keep=True,
             source=str(path),
         )
@@ -464,7 +469,9 @@ def _spans(sample: Sample, score: Score) -> Iterator[Span]:
         for quote in verdict.evidence:
             where = f"reference_spans: sample {sample.id!r}, context {quote.context + 1}"
             if len(ids) != len(texts):
-                raise ParameterError(f"{where}: it has no id. Give retrieved_context_ids, one a context.")
+                raise ParameterError(
+                    f"{where}: it has no id. Give retrieved_context_ids, one a context."
+                )
             source, start, end = read_span(ids[quote.context], where)
             if end - start != len(texts[quote.context]):
                 raise ParameterError(

@@ -36,7 +36,9 @@ class Source:
         MissingFieldError: No sample of the list has a field that a metric needs.
     """
 
-    def __init__(self, samples: Iterable[Sample | Mapping[str, Any]], metrics: Sequence[Metric]) -> None:
+    def __init__(
+        self, samples: Iterable[Sample | Mapping[str, Any]], metrics: Sequence[Metric]
+    ) -> None:
         if isinstance(samples, (Sample, Mapping, str, bytes)):
             raise ParameterError(
                 "evaluate: samples must be several samples. Write [sample] for a single one."
@@ -165,7 +167,9 @@ class CallerSource(Source):
     Arguments, attributes and errors are those of `Source`.
     """
 
-    def __init__(self, samples: Iterable[Sample | Mapping[str, Any]], metrics: Sequence[Metric]) -> None:
+    def __init__(
+        self, samples: Iterable[Sample | Mapping[str, Any]], metrics: Sequence[Metric]
+    ) -> None:
         super().__init__(samples, metrics)
         self._permits = threading.Semaphore(0)
         self._asked = 0

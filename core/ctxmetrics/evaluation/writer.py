@@ -323,7 +323,8 @@ def _read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> 
                 return None
             if is_outdated(prompt := row["provenance"]["prompt"] or ""):
                 _log.warning(
-                    "The file that is resumed was judged with the prompt %s: that is asked again.", prompt
+                    "The file that is resumed was judged with the prompt %s: that is asked again.",
+                    prompt,
                 )
                 return None
             scores.append(replace(score_of(row), usage=Usage()))  # this run pays nothing for it

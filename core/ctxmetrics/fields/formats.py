@@ -109,7 +109,9 @@ def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
                     )
                 yield where, {key: value for key, value in row.items() if value != ""}
         except csv.Error as error:
-            raise InputFileError(f"{file}, line {reader.line_num + 1}: not valid CSV: {error}.") from None
+            raise InputFileError(
+                f"{file}, line {reader.line_num + 1}: not valid CSV: {error}."
+            ) from None
 
 
 # --- JSON ---
@@ -291,7 +293,9 @@ def _dataset_files(folder: Path) -> list[Path]:
 def _shards(folder: Path, file: Path) -> list[Path]:
     """Return the files that ``save_to_disk`` lists as those of a dataset; what they are called is untrusted."""
     try:
-        names = [item["filename"] for item in json.loads(file.read_text(encoding="utf-8"))["_data_files"]]
+        names = [
+            item["filename"] for item in json.loads(file.read_text(encoding="utf-8"))["_data_files"]
+        ]
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         names = []
     _check(

@@ -90,13 +90,17 @@ def rankings_in(data: Any) -> dict[str, dict[str, float]] | None:
     """Return what ``{query: {document: number}}`` holds, as BEIR and pytrec_eval write it in JSON; None for anything else."""
     each = data.values() if isinstance(data, dict) else ()
     right = all(
-        isinstance(scores, dict) and scores and all(isinstance(score, Real) for score in scores.values())
+        isinstance(scores, dict)
+        and scores
+        and all(isinstance(score, Real) for score in scores.values())
         for scores in each
     )
     return data if each and right else None
 
 
-def rows_of(rankings: Mapping[str, Mapping[str, float]], *, expected: bool) -> Iterator[tuple[str, Any]]:
+def rows_of(
+    rankings: Mapping[str, Mapping[str, float]], *, expected: bool
+) -> Iterator[tuple[str, Any]]:
     """Return each query with its documents: those that are expected, or those that were retrieved."""
     for query, scores in rankings.items():
         graded = {document: score for document, score in scores.items() if score > 0}

@@ -179,7 +179,9 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
         if lacks_sides or [path for meant, path in spots.items() if path != meant] == ["context"]:
             continue
         # A second column for a field counts as one that is not read.
-        rest = rest_of(opened, {found[0][0] for meant in FIELDS if (found := tried.spots(opened, meant))})
+        rest = rest_of(
+            opened, {found[0][0] for meant in FIELDS if (found := tried.spots(opened, meant))}
+        )
         fits.append(((len(spots), -len(rest)), tried, spots, rest))
     best = max(score for score, *_ in fits)
     chosen, *others = [(tried, spots, rest) for score, tried, spots, rest in fits if score == best]

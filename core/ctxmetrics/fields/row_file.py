@@ -29,7 +29,14 @@ from ctxmetrics.fields.formats import (
     rows_in,
 )
 from ctxmetrics.fields.joining import Partners
-from ctxmetrics.fields.rankings import beir_rows, is_beir, is_ranking, ranking_rows, rankings_in, rows_of
+from ctxmetrics.fields.rankings import (
+    beir_rows,
+    is_beir,
+    is_ranking,
+    ranking_rows,
+    rankings_in,
+    rows_of,
+)
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
 from ctxmetrics.fields.traces import holds_spans, trace_rows
@@ -123,7 +130,11 @@ class RowFile(Iterator[T], Generic[T]):
         self._rows = chain(first, self._rows)
         rows = self._first = [fields for _, fields in first if isinstance(fields, dict)]
         elsewhere = (
-            self._columns if self.expected else self.references.reading.columns if self.references else ()
+            self._columns
+            if self.expected
+            else self.references.reading.columns
+            if self.references
+            else ()
         )
         columns = {
             column: name

@@ -246,13 +246,17 @@ class Reading:
         """Refuse names that are close to a field that is absent, and ``context`` where it is not known what it means."""
         known, heads = self.schema.known_keys, self.schema.heads
         mapped = {column.partition(".")[0] for column in self.columns}
-        unknown = [key for key in row if key not in known | mapped and key.partition(".")[0] not in heads]
+        unknown = [
+            key for key in row if key not in known | mapped and key.partition(".")[0] not in heads
+        ]
         unfilled = frozenset(name for name in FIELDS if not spots[name])
         absent = unfilled if self.absent is None else self.absent
         for key in unknown:
             check_document(key, who)
             if key == "context" and is_ambiguous(opened[key], absent):
-                raise ambiguous(who, next((old for old, new in self.renamed.items() if new == key), key))
+                raise ambiguous(
+                    who, next((old for old, new in self.renamed.items() if new == key), key)
+                )
             if meant := self.misspelt(str(key), absent):
                 shown = str(key)[:80]
                 raise UnknownFieldError(

@@ -311,7 +311,9 @@ class Schema:
         counts = wanted if callable(wanted) else lambda name: wanted in ("all", name)
         chosen = found[-1:] if wanted == "last" else [item for item in found if counts(item[0])]
         if not chosen:
-            raise SampleError(f"retriever={wanted!r} is none of: {', '.join(name for name, _ in found)}.")
+            raise SampleError(
+                f"retriever={wanted!r} is none of: {', '.join(name for name, _ in found)}."
+            )
         if hidden := [name for name, documents in chosen if documents is None]:
             raise SampleError(
                 f"The retriever run {hidden[0]!r} holds no documents: it failed, or hides its outputs."
@@ -440,7 +442,9 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
             places={
                 "user_input": Place.of("inputs", "question input query"),
                 "response": Place.of("outputs", "answer output result"),
-                "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
+                "retrieved_contexts": Place.of(
+                    "outputs", "documents contexts context source_documents"
+                ),
                 "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
                 "reference": Place.of("reference_outputs", "ground_truth answer output"),
                 "references": Place.of("reference_outputs", ""),

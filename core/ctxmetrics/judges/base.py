@@ -175,7 +175,9 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     ):
         problem = "the verdict's evidence must be a tuple of ctxmetrics.Evidence"
     if problem:
-        return Verdict(id=verdict.id, value=None, text=verdict.text, code="invalid_reply", reason=problem)
+        return Verdict(
+            id=verdict.id, value=None, text=verdict.text, code="invalid_reply", reason=problem
+        )
     real = tuple(
         span
         for span in verdict.evidence

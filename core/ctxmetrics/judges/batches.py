@@ -81,7 +81,9 @@ class Queue:
         Returns:
             The scores that are remembered, and those to come.
         """
-        if self._process != os.getpid():  # a forked child has no threads, and may have copied a held lock
+        if (
+            self._process != os.getpid()
+        ):  # a forked child has no threads, and may have copied a held lock
             self._start_empty()
         known: dict[Pair, Score] = {}
         coming: dict[Pair, Future[Score]] = {}

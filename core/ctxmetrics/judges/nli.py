@@ -226,7 +226,8 @@ class NLIJudge:
         parts: dict[int, tuple[Pair, tuple[Evidence, ...]]] = {}
         for place, (unit, found) in enumerate(chosen):
             cells = [
-                _likeliest(_cell(scores[one.span.quote, unit], one.span) for one in row) for row in found
+                _likeliest(_cell(scores[one.span.quote, unit], one.span) for one in row)
+                for row in found
             ]
             rows.append(_Row(tuple(cells)))
             no = place < len(units) and all(

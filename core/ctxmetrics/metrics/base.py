@@ -87,7 +87,9 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         check_choice("convention", self.convention, tuple(CONVENTIONS))
-        if formula := getattr(self, "formula", None):  # the one that was chosen, where there is a choice
+        if formula := getattr(
+            self, "formula", None
+        ):  # the one that was chosen, where there is a choice
             object.__setattr__(self, "formula_name", str(formula))
         needed = bool(type(self).top_k)
         check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not needed)
@@ -237,7 +239,9 @@ class Metric(ABC):
         if retrieved and reference:
             return None
         sides = self.rules.empty[self.family]
-        worth = sides.no_reference if retrieved else sides.nothing_retrieved if reference else sides.both
+        worth = (
+            sides.no_reference if retrieved else sides.nothing_retrieved if reference else sides.both
+        )
         code, side = "no_reference", "the reference side is empty"
         if reference:
             code, side = "no_retrieved_contexts", "nothing was retrieved"
@@ -247,7 +251,9 @@ class Metric(ABC):
             return None
         if not reference and "response" in self.requires:
             code, side = "no_response", "the response is empty"
-        message = f"{side}: under the convention '{self.convention}' {self.base_name} is undefined then."
+        message = (
+            f"{side}: under the convention '{self.convention}' {self.base_name} is undefined then."
+        )
         return self.build(sample, None, reason_code=code, message=message, **provenance)
 
 

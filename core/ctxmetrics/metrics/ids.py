@@ -173,7 +173,9 @@ class IDBasedNDCG(IDMetric):
         grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
         _, hits = super().compare(retrieved, grades)
         return ndcg(
-            [grades.get(id_, 0.0) for id_ in dict.fromkeys(retrieved)], list(grades.values()), self.top_k
+            [grades.get(id_, 0.0) for id_ in dict.fromkeys(retrieved)],
+            list(grades.values()),
+            self.top_k,
         ), hits
 
 

@@ -225,7 +225,9 @@ class JudgedMetric(Metric):
         supports = getattr(self, "relevance", None) == "supports"
         about_units = self.counts_units or supports
         ids, texts = (
-            (request.unit_ids, request.units) if about_units else (request.context_ids, request.contexts)
+            (request.unit_ids, request.units)
+            if about_units
+            else (request.context_ids, request.contexts)
         )
         missing = _MISSING
         try:
@@ -301,18 +303,15 @@ class ContextRecall(JudgedMetric):
         weighting = self.weighting or self.rules.weighting
         if weighting is None or self.counted_unit != "fact":
             return super().weights(sample)
-        weights = []
-        for number, fact in enumerate(sample.reference_facts or (), 1):
-            if fact.importance is None:
-                raise MissingFieldError(
-                    f"{sample.called()}: field 'reference_facts', item {number} has no importance, which "
-                    f"{self.name} needs. Write {{'text': .., 'importance': 'vital'}}, 'okay' or a number above 0."
-                )
-            if weighting == "vital":
-                weights.append(float(fact.importance == "vital"))
-            else:
-                weights.append(_WORTH.get(fact.importance) or float(fact.importance))
-        return weights
+        given = [fact.importance for fact in sample.reference_facts or ()]
+        if None in given:
+            raise MissingFieldError(
+                f"{sample.called()}: field 'reference_facts', item {given.index(None) + 1} has no importance, which "
+                f"{self.name} needs. Write {{'text': .., 'importance': 'vital'}}, 'okay' or a number above 0."
+            )
+        if weighting == "vital":
+            return [float(worth == "vital") for worth in given]
+        return [float(_WORTH.get(worth, worth)) for worth in given]  # type: ignore[arg-type]  # none is None
 
 
 @dataclass(frozen=True, kw_only=True)

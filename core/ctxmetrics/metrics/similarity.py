@@ -239,7 +239,9 @@ def _best(
     return best
 
 
-def _asked(measure: Callable[..., Any], rows: Sequence[str], columns: Sequence[str]) -> list[list[float]]:
+def _asked(
+    measure: Callable[..., Any], rows: Sequence[str], columns: Sequence[str]
+) -> list[list[float]]:
     """Ask a function about each pair, or about all at once if it needs a single argument."""
     if not _takes_all(measure):
         return [[_checked(measure, row, column) for column in columns] for row in rows]

@@ -327,7 +327,9 @@ def _between(span: Span, parts: Sequence[Span]) -> list[Span]:
     source, start, end = span
     edges = [start, *(edge for part in parts for edge in part[1:]), end]
     return [
-        (source, left, right) for left, right in zip(edges[::2], edges[1::2], strict=True) if left < right
+        (source, left, right)
+        for left, right in zip(edges[::2], edges[1::2], strict=True)
+        if left < right
     ]
 
 

@@ -77,7 +77,9 @@ class StringMetric(ListMetric):
     ) -> list[Verdict]:
         """Return a verdict a text that is counted, with the one that it is most like."""
         counted = reference if self.counts_reference else retrieved
-        kind, others = ("r", "retrieved context") if self.counts_reference else ("c", "reference context")
+        kind, others = (
+            ("r", "retrieved context") if self.counts_reference else ("c", "reference context")
+        )
         verdicts = []
         for number, ((match, hit), text) in enumerate(zip(found, counted, strict=True), 1):
             evidence: tuple[Evidence, ...] = ()

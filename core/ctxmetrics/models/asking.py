@@ -31,7 +31,9 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
         RequestError: No request to the model could be built.
     """
     tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
-    reply: Reply = await run.call(model.identity, partial(_ask_once, run, model, prompt, schema), tokens)
+    reply: Reply = await run.call(
+        model.identity, partial(_ask_once, run, model, prompt, schema), tokens
+    )
     return reply
 
 

@@ -119,10 +119,14 @@ def check_finished(finish_reason: object, refusal: object = None, usage: Usage =
     if refusal or reason == "content_filter":
         said = f": {safe_text(refusal)}" if isinstance(refusal, str) else ""
         raise UnusableReplyError(
-            f"the model, or a content filter, refused to answer{said}", reason_code="refused", usage=usage
+            f"the model, or a content filter, refused to answer{said}",
+            reason_code="refused",
+            usage=usage,
         )
     if reason in _CUT_OFF:
-        raise UnusableReplyError("a length limit cut the reply off", reason_code="truncated", usage=usage)
+        raise UnusableReplyError(
+            "a length limit cut the reply off", reason_code="truncated", usage=usage
+        )
 
 
 def message_text(content: object) -> str:

@@ -273,7 +273,9 @@ def _is_plain(value: object) -> bool:
 
 def _address(layer: object) -> str:
     """Return where the requests go, without user names, passwords and queries."""
-    client = next((found for name in _CLIENTS if (found := getattr(layer, name, None)) is not None), None)
+    client = next(
+        (found for name in _CLIENTS if (found := getattr(layer, name, None)) is not None), None
+    )
     for holder in (client, getattr(client, "client", None), layer):
         parts = urlsplit(str(getattr(holder, "base_url", None) or ""))
         if parts.hostname:

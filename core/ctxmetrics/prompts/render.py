@@ -28,7 +28,9 @@ _INVISIBLE = re.compile(
     "\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
 # Joiners belong into Persian and Indic words and into emoji; beside ASCII or each other they only hide something.
-_JOINER = re.compile(r"[\u200c\u200d](?=[\0-\x7f\u200c\u200d])|(?<=[\0-\x7f\u200c\u200d])[\u200c\u200d]")
+_JOINER = re.compile(
+    r"[\u200c\u200d](?=[\0-\x7f\u200c\u200d])|(?<=[\0-\x7f\u200c\u200d])[\u200c\u200d]"
+)
 # Tokens of chat templates that are plain words; all others have a bar or an underscore in them.
 _NAMES = (
     r"assistant|audio|bot|bos|cls|developer|eod|eop|eos|eot|function|human|image|img|inst|mask|model|pad|reasoning|s|sep|sop"

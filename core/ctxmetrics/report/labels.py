@@ -102,19 +102,17 @@ class Labels:
 
     def never(self) -> Iterator[str]:
         """Yield that reference ids were never retrieved, and what would make them match, where they are many."""
-        if len(self.wanted) < _FEW:
-            return
         every = dict.fromkeys(chain(*self.wanted))
         never = {id_: None for id_ in every if id_ not in self.retrieved}
-        if len(never) <= _NEVER * len(every):
+        if len(self.wanted) < _FEW or len(never) <= _NEVER * len(every):
             return
-        text = f"no reference id was ever retrieved, in {len(self.wanted)} samples"
-        if len(never) < len(every):
-            concerned = sum(not never.keys().isdisjoint(ids) for ids in self.wanted)
-            text = (
-                f"{len(never)} of {len(every)} reference ids were retrieved for no sample; "
-                f"{concerned} of {len(self.wanted)} samples have such labels"
-            )
+        concerned = sum(not never.keys().isdisjoint(ids) for ids in self.wanted)
+        text = (
+            f"no reference id was ever retrieved, in {len(self.wanted)} samples"
+            if len(never) == len(every)
+            else f"{len(never)} of {len(every)} reference ids were retrieved for no sample; "
+            f"{concerned} of {len(self.wanted)} samples have such labels"
+        )
         yield f"{text}; {self._way(never)}"
 
     def _way(self, never: Iterable[str]) -> str:
@@ -124,7 +122,9 @@ class Labels:
             known = {form: id_ for id_ in retrieved for form in of_found(id_)}
             pairs = [(id_, known[form]) for id_ in ids for form in of_label(id_) if form in known]
             if len({found for _, found in pairs}) >= max(_SHOWN, _MATCHED * len(ids)):
-                shown = [f"{clean(one, TEXT)} and {clean(other, TEXT)}" for one, other in pairs[:_SHOWN]]
+                shown = [
+                    f"{clean(one, TEXT)} and {clean(other, TEXT)}" for one, other in pairs[:_SHOWN]
+                ]
                 return f"{how} they would match: {', '.join(shown)}"
         return "no cut, case or form of a number would match them: are these labels of this index?"
 

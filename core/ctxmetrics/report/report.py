@@ -124,7 +124,12 @@ def is_missed(verdict: Verdict, score: Score) -> bool:
 
 def _rank(scores: Iterable[Score], share: float | None, index: int) -> tuple[bool, bool, float, int]:
     """Return the key that sorts the worst first: what failed, then low shares, then what has no value."""
-    return not any(score.reason_code in NOT_FINAL for score in scores), share is None, share or 0.0, index
+    return (
+        not any(score.reason_code in NOT_FINAL for score in scores),
+        share is None,
+        share or 0.0,
+        index,
+    )
 
 
 def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: int = WIDTH) -> str:
@@ -160,7 +165,9 @@ def _missed_in(score: Score, language: str, width: int, *, color: bool) -> Itera
         named = verdict.text == verdict.id
         text = clean(verdict.id if named else f"{verdict.id} {verdict.text}", width - 6)
         why = "; ".join(
-            filter(None, (why_missed(verdict, score.counted, score.language), why_of(verdict, language)))
+            filter(
+                None, (why_missed(verdict, score.counted, score.language), why_of(verdict, language))
+            )
         )
         if named and len(text) + len(why) <= width - 9:
             yield f"    {mark_of(verdict, color=color)} {text}: {why}"
@@ -273,7 +280,9 @@ def _samples(report: Report) -> tuple[list[Any], int]:
 
 def _line(report: Report, row: Row) -> Any:
     question = (row.sample.user_input if row.sample else None) or ""
-    return macro("line.html", "line_of")(row, report.name_of(row), question[:_QUESTION], report.language)
+    return macro("line.html", "line_of")(
+        row, report.name_of(row), question[:_QUESTION], report.language
+    )
 
 
 def _flags(row: Row) -> str:

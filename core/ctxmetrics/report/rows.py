@@ -266,7 +266,9 @@ def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
             if span.end - span.start != len(span.quote):
                 raise InputFileError(f"{where} is not as long as its quote.")
             known = score.context_lengths or (hashes and [span.end] * len(hashes))
-            if known is not None and not (span.context < len(known) and span.end <= known[span.context]):
+            if known is not None and not (
+                span.context < len(known) and span.end <= known[span.context]
+            ):
                 raise InputFileError(f"{where} is not inside the {len(known)} contexts.")
             if texts is not None and texts[span.context][span.start : span.end] != span.quote:
                 raise InputFileError(f"{where} is not its quote.")

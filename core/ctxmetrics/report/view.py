@@ -218,7 +218,9 @@ class Controls(Plain):
             f"{say('controls', language)}: {self.right} {of} {self.verdicts} {say('verdicts right', language)} "
             f"({low:.2f} {to} {high:.2f})"
         )
-        wrong = f"; {say('wrong', language)}: {listed(self.wrong)}" if self.right < self.verdicts else ""
+        wrong = (
+            f"; {say('wrong', language)}: {listed(self.wrong)}" if self.right < self.verdicts else ""
+        )
         paid = f"; {spent(self.usage, language)}" if self.usage.calls or self.usage.reused else ""
         return text + wrong + paid
 
@@ -239,7 +241,9 @@ class Origin:
 
     def each(self, name: str) -> tuple[str, ...]:
         """Return the values of a field of the provenances, each once: ``judge``, ``served_model``, ``prompt`` .."""
-        return tuple(dict.fromkeys(value for item in self.provenances if (value := getattr(item, name))))
+        return tuple(
+            dict.fromkeys(value for item in self.provenances if (value := getattr(item, name)))
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -301,7 +305,9 @@ class Summary(Mapping[str, MetricSummary]):
         lines = _table(tuple(self.values()), language)
         for item in self.values():
             lines += [
-                wrapped for note in _notes(item, language) for wrapped in folded(f"{item.metric}: {note}")
+                wrapped
+                for note in _notes(item, language)
+                for wrapped in folded(f"{item.metric}: {note}")
             ]
         lines += [
             wrapped for note in self.notes for wrapped in folded(f"{say('labels', language)}: {note}")
@@ -477,7 +483,9 @@ def sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str,
     fits = cells and 0 < len(cells[0]) * len(cells) <= _MOST_CELLS
     return {
         "units": units,
-        "texts": [(name, text) for name, text in texts if text and not (name == "reference" and counted)],
+        "texts": [
+            (name, text) for name, text in texts if text and not (name == "reference" and counted)
+        ],
         "rated": rated,
         "matrix": cells if fits else (),
         "contexts": [

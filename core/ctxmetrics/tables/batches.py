@@ -122,7 +122,10 @@ class BatchScorer:
         space = nw.get_native_namespace(frame)
         added = [
             nw.new_series(
-                name, scored[name], nw.Float64() if kind is float else nw.String(), native_namespace=space
+                name,
+                scored[name],
+                nw.Float64() if kind is float else nw.String(),
+                native_namespace=space,
             )
             for name, kind in self.columns.items()
         ]
@@ -209,7 +212,9 @@ class BatchScorer:
             results = run_in_caller(run)
             for metric in able:
                 found = results.column(metric.name)
-                scored[metric.name][:] = [None if math.isnan(value) else value for value in found.values]
+                scored[metric.name][:] = [
+                    None if math.isnan(value) else value for value in found.values
+                ]
                 scored[metric.name + REASON][:] = found.reasons()
         return present
 

@@ -36,7 +36,9 @@ def score_dataset(dataset: Any, metrics: Sequence[Metric], **options: Any) -> An
             f"score_table: these are several datasets. Give one, such as dataset[{next(iter(dataset), '')!r}]."
         )
     if not hasattr(dataset, "add_column"):
-        raise ParameterError(f"score_table: {type(dataset).__name__} is a stream. Give it to evaluate().")
+        raise ParameterError(
+            f"score_table: {type(dataset).__name__} is a stream. Give it to evaluate()."
+        )
     before = dataset.with_format("arrow")[:]
     scored = score_table(before, metrics, **options)
     for name in scored.column_names:
@@ -86,11 +88,14 @@ def score_table(
     """
     if type(table).__module__.partition(".")[0] == "datasets":
         return cast(
-            "Table", score_dataset(table, metrics, schema=schema, columns=columns, judge=judge, **options)
+            "Table",
+            score_dataset(table, metrics, schema=schema, columns=columns, judge=judge, **options),
         )
     distributed = is_distributed(table)
     frame: Any = () if distributed else frame_of(table)
-    rows = rows_like(columns_of(table), columns or ()) if distributed else plain_rows(frame.head(PEEKED))
+    rows = (
+        rows_like(columns_of(table), columns or ()) if distributed else plain_rows(frame.head(PEEKED))
+    )
     reading = recognise(rows, schema, columns)
     for note in reading.notes:
         logging.getLogger("ctxmetrics").warning("score_table: %s", note)

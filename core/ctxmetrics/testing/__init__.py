@@ -3,6 +3,16 @@
 See docs/comparing.md and docs/own-adapter.md.
 """
 
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from ctxmetrics.comparison.compare import compare, gated, not_worse_problem
+from ctxmetrics.comparison.view import Comparison
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.results import Results
 from ctxmetrics.testing.golden import (
     Batch,
     Case,
@@ -14,7 +24,6 @@ from ctxmetrics.testing.golden import (
     make_sample,
     run,
 )
-from ctxmetrics.testing.regression import assert_not_worse
 
 __all__ = [
     "Batch",
@@ -28,3 +37,55 @@ __all__ = [
     "make_sample",
     "run",
 ]
+
+
+def assert_not_worse(
+    results: Results,
+    baseline: Results | str | os.PathLike[str],
+    *,
+    margin: float | Mapping[str, float] = 0.02,
+    cluster: str | None = None,
+    accept: Collection[str] = (),
+) -> Comparison:
+    """Fail unless the results are at most ``margin`` worse than the baseline, with 95 % confidence.
+
+    Equal results pass. Otherwise the interval of the paired difference decides, as with ``compare --not-worse``: with
+    few samples it is wide, so that a small margin needs many.
+
+    Args:
+        results: The results of the new system.
+        baseline: Those of the old one on the same samples, or the file that `Results.to_jsonl` wrote.
+        margin: The largest loss of the mean that passes, as a share of a metric's scale; or by the metric's name, on its
+            own scale: the other metrics are not looked at then.
+        cluster: As for `ctxmetrics.compare`.
+        accept: As for `ctxmetrics.compare`.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        AssertionError: A metric may have fallen by more; the message names the figures, and the units that were lost.
+        ParameterError: The runs cannot be compared.
+        InputFileError: There is no baseline; the message says how to write one.
+    """
+    if isinstance(baseline, (str, os.PathLike)) and not Path(baseline).exists():
+        raise InputFileError(
+            f"{baseline}: there is no baseline. Write one with: results.to_jsonl({str(baseline)!r})."
+        )
+    found = compare(
+        baseline,
+        results,
+        metrics=list(margin) if isinstance(margin, Mapping) else (),
+        cluster=cluster,
+        accept=accept,
+    )
+    if isinstance(margin, Mapping):
+        margins = [(gated(found, name, value, "margin"), value) for name, value in margin.items()]
+    else:
+        margins = [(item, margin * item.scale) for item in found.metrics]
+    problems = [
+        problem for item, value in margins if (problem := not_worse_problem(found, item, value))
+    ]
+    if problems:
+        raise AssertionError("\n".join([*problems, "", str(found)]))
+    return found

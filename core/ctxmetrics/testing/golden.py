@@ -89,7 +89,10 @@ class Case:
         return self.id
 
 
-_SHIPPED = (Path(__file__).parent / "cases" / "v1", Path(__file__).parents[3] / "tests" / "golden" / "v1")
+_SHIPPED = (
+    Path(__file__).parent / "cases" / "v1",
+    Path(__file__).parents[3] / "tests" / "golden" / "v1",
+)
 """Where the library's own cases are: in an installed wheel, in a checkout."""
 
 

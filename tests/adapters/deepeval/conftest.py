@@ -48,7 +48,10 @@ def make_case() -> Callable[..., LLMTestCase]:
             "actual_output": "It stands in Paris.",
             "expected_output": "The Eiffel Tower stands in Paris. It was finished in 1889.",
             "retrieval_context": ["The Eiffel Tower stands in Paris, France.", "Bananas are yellow."],
-            "context": ["The Eiffel Tower stands in Paris, France.", "Construction ended in March 1889."],
+            "context": [
+                "The Eiffel Tower stands in Paris, France.",
+                "Construction ended in March 1889.",
+            ],
             "metadata": {
                 "retrieved_context_ids": ["a", "x", 2, "y"],
                 "reference_context_ids": ["a", "2", "b"],

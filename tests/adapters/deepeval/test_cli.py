@@ -92,7 +92,9 @@ def test_fails():
     )
     assert outcome(run) == "2 failed, 4 passed"
     assert run.returncode == 1
-    assert "id_based_context_recall (score: 0.0, threshold: 0.5, strict: False, error: None" in run.stdout
+    assert (
+        "id_based_context_recall (score: 0.0, threshold: 0.5, strict: False, error: None" in run.stdout
+    )
     assert "0 of 2 reference ids retrieved." in run.stdout
     assert "MarkupError" not in run.stdout + run.stderr
 

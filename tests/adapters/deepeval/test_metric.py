@@ -149,7 +149,8 @@ def test_retrieved_context_data_source_is_the_id_and_only_the_text_is_judged(
 def test_ids_in_metadata_win_over_sources(make_case: Callable[..., LLMTestCase]) -> None:
     items = [RetrievedContextData(context="text", source="chunk-7")]
     case = make_case(
-        retrieval_context=items, metadata={"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}
+        retrieval_context=items,
+        metadata={"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]},
     )
     assert IDBasedContextRecallMetric().measure(case) == 1.0
 
@@ -157,7 +158,10 @@ def test_ids_in_metadata_win_over_sources(make_case: Callable[..., LLMTestCase])
 def test_ids_in_metadata_and_sources_for_a_judged_metric(make_case: Callable[..., LLMTestCase]) -> None:
     items = [RetrievedContextData(context="The Eiffel Tower stands in Paris, France.", source="x")]
     case = make_case(retrieval_context=items)
-    assert [ContextRecallMetric().measure(case), NonLLMContextRecallMetric().measure(case)] == [0.5, 0.5]
+    assert [ContextRecallMetric().measure(case), NonLLMContextRecallMetric().measure(case)] == [
+        0.5,
+        0.5,
+    ]
     assert IDBasedContextRecallMetric().measure(case) == 2 / 3
 
 
@@ -245,7 +249,9 @@ def test_required_params_are_a_list_and_not_the_typing_object(
     assert metric._required_params == [SingleTurnParams(name) for name in params]
     check_llm_test_case_params(make_case(), metric._required_params, None, None, metric())
     with pytest.raises(MissingTestCaseParamsError):
-        check_llm_test_case_params(LLMTestCase(input="q"), metric._required_params, None, None, metric())
+        check_llm_test_case_params(
+            LLMTestCase(input="q"), metric._required_params, None, None, metric()
+        )
 
 
 # ---- threshold, strict, success ----
@@ -364,7 +370,9 @@ def test_success_of_a_state_that_somebody_set(
         (ContextRecallMetric, {"core": ContextRecall(), "judge": LexicalJudge()}, "alone"),
     ],
 )
-def test_misuse_raises_when_the_metric_is_made(metric: Any, params: dict[str, Any], message: str) -> None:
+def test_misuse_raises_when_the_metric_is_made(
+    metric: Any, params: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ParameterError, match=message):
         metric(**params)
 
@@ -545,7 +553,9 @@ def test_a_value_that_cannot_be_computed_is_an_error_text_and_no_score(
     assert metric.result.reason_code == "no_reference"
 
 
-def test_a_judge_that_fails_is_an_error_text_and_no_score(make_case: Callable[..., LLMTestCase]) -> None:
+def test_a_judge_that_fails_is_an_error_text_and_no_score(
+    make_case: Callable[..., LLMTestCase],
+) -> None:
     metric = ContextPrecisionMetric(judge=SlowJudge())
     assert metric.measure(make_case()) is None
     assert metric.error.startswith("not_judged: 2 of 2 not judged (judge_error): c1, c2")
@@ -669,7 +679,9 @@ def test_the_runners_keywords_are_taken(make_case: Callable[..., LLMTestCase]) -
     metric = ContextRecallMetric()
     assert metric.measure(make_case(), _show_indicator=False, _in_component=True, _anything=1) == 0.5
     assert (
-        asyncio.run(metric.a_measure(make_case(), _show_indicator=False, _log_metric_to_confident=False))
+        asyncio.run(
+            metric.a_measure(make_case(), _show_indicator=False, _log_metric_to_confident=False)
+        )
         == 0.5
     )
 

@@ -284,7 +284,9 @@ def test_context_variables_reach_the_llm(cases: list[LLMTestCase]) -> None:
     assert seen == ["acme", "acme"]
 
 
-def test_a_blocking_llm_does_not_hold_up_the_others_when_measured_sync(cases: list[LLMTestCase]) -> None:
+def test_a_blocking_llm_does_not_hold_up_the_others_when_measured_sync(
+    cases: list[LLMTestCase],
+) -> None:
     """A sync call runs on a loop that all threads share: there the LLM gets a thread."""
     import threading
 
@@ -385,7 +387,9 @@ def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
             "contexts": [{"id": "c1", "useful": True}],
         })  # fmt: skip
 
-    sample = Sample(user_input="q", reference="The valve is closed by hand.", retrieved_contexts=[chunk])
+    sample = Sample(
+        user_input="q", reference="The valve is closed by hand.", retrieved_contexts=[chunk]
+    )
     with FakeOpenAIServer(respond) as server:
         model = DeepEvalModel(local(server) if own == "local" else openai(server))
         score = ContextRecall(judge=LLMJudge(model)).score(sample)

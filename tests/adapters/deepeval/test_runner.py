@@ -175,7 +175,10 @@ def test_only_the_sync_runner_fills_the_object_that_was_passed(
 def test_a_metric_without_a_threshold_next_to_one_with(run: Callable[..., list[Any]]) -> None:
     metrics = [IDBasedContextRecallMetric(threshold=None), IDBasedContextPrecisionMetric()]
     (result,) = run([ids(["a"], ["a", "b", "c"])], metrics)
-    assert [(data.threshold, data.success) for data in result.metrics_data] == [(None, None), (0.5, True)]
+    assert [(data.threshold, data.success) for data in result.metrics_data] == [
+        (None, None),
+        (0.5, True),
+    ]
     assert result.metrics_data[0].score == 1 / 3
     assert result.success is True
     with pytest.raises(ValueError, match="at least one"):
@@ -477,7 +480,9 @@ def test_assert_test_of_a_flaky_test_case_warns(make_case: Callable[..., LLMTest
         assert_test(make_case(flaky=True), [ContextRecallMetric(threshold=0.9)])
 
 
-def test_goldens_keep_ids_and_sources_through_json(run: Callable[..., list[Any]], tmp_path: Path) -> None:
+def test_goldens_keep_ids_and_sources_through_json(
+    run: Callable[..., list[Any]], tmp_path: Path
+) -> None:
     """A golden has ``additional_metadata``, a test case ``metadata``."""
     golden = Golden(
         input="q",

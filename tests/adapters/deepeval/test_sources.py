@@ -39,7 +39,8 @@ REFERENCE = "The bag holds 20 litres."
 
 def retrieved(items: list[tuple[str | None, int]]) -> list[Any]:
     texts = [
-        f"{REFERENCE} Copy {n}." if good else f"Shop {n} is closed." for n, (_, good) in enumerate(items)
+        f"{REFERENCE} Copy {n}." if good else f"Shop {n} is closed."
+        for n, (_, good) in enumerate(items)
     ]
     return [
         text if source is None else RetrievedContextData(context=text, source=source)
@@ -83,7 +84,9 @@ def of_deepeval(test_case: LLMTestCase) -> float:
 
 def judge_of(items: list[tuple[str | None, int]]) -> ScriptedJudge:
     contexts = [
-        {"id": f"c{n}", "quote": REFERENCE, "useful": True} if good else {"id": f"c{n}", "useful": False}
+        {"id": f"c{n}", "quote": REFERENCE, "useful": True}
+        if good
+        else {"id": f"c{n}", "useful": False}
         for n, (_, good) in enumerate(items, 1)
     ]
     found = next((n for n, (_, good) in enumerate(items, 1) if good), None)

@@ -53,7 +53,12 @@ class OfflineClient(Client):
         self.feedback: list[dict[str, Any]] = []
 
     def create_run(self, name: str, inputs: dict[str, Any], run_type: str, **kwargs: Any) -> None:
-        self.traced[str(kwargs["id"])] = {"name": name, "inputs": inputs, "run_type": run_type, **kwargs}
+        self.traced[str(kwargs["id"])] = {
+            "name": name,
+            "inputs": inputs,
+            "run_type": run_type,
+            **kwargs,
+        }
 
     def update_run(self, run_id: Any, **kwargs: Any) -> None:
         self.traced.setdefault(str(run_id), {}).update(

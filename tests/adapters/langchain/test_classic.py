@@ -51,7 +51,9 @@ BOTH = pytest.mark.parametrize("call", [sync, asynchronous])
 def test_scores_with_nothing_but_score_and_value(call, shape, case):
     evaluator = ContextRecallEvaluator(judge=case.judge, threshold=0.5).as_string_evaluator()
     assert isinstance(evaluator, StringEvaluator)
-    prediction = case.documents if shape == "documents" else {"documents": case.documents, "answer": "x"}
+    prediction = (
+        case.documents if shape == "documents" else {"documents": case.documents, "answer": "x"}
+    )
     grade = call(evaluator, prediction=prediction, reference=case.reference, input=case.question)
     assert grade == {"score": 0.5, "value": "passed"}
     assert "no context gives the year" in grade.reasoning
@@ -97,15 +99,19 @@ def test_neither_warns_nor_demands_what_it_can_do_without(case):
 def test_all_fields_as_mappings_or_keywords(case):
     strings = NonLLMContextRecallEvaluator().as_string_evaluator()
     assert (
-        strings.evaluate_strings(prediction=case.documents, reference=[case.contexts[1]])["score"] == 1.0
+        strings.evaluate_strings(prediction=case.documents, reference=[case.contexts[1]])["score"]
+        == 1.0
     )
     utilization = ContextUtilizationEvaluator().as_string_evaluator()
     answer = "The tower was built by Gustave Eiffel."
     assert (
-        utilization.evaluate_strings(prediction=answer, retrieved_contexts=case.documents)["score"] == 0.5
+        utilization.evaluate_strings(prediction=answer, retrieved_contexts=case.documents)["score"]
+        == 0.5
     )
     assert (
-        utilization.evaluate_strings(prediction={"answer": answer, "documents": case.documents})["score"]
+        utilization.evaluate_strings(prediction={"answer": answer, "documents": case.documents})[
+            "score"
+        ]
         == 0.5
     )
 

@@ -129,7 +129,8 @@ def test_a_retriever_run_that_failed_is_no_empty_result(make_run):
 def test_a_target_that_failed_is_named_as_such(make_run):
     run = make_run(None, error="ValueError: index is gone, api_key=sk-abcdef123456")
     with pytest.raises(
-        MissingFieldError, match=r"has no retrieved_contexts: the run failed \(ValueError: index is gone"
+        MissingFieldError,
+        match=r"has no retrieved_contexts: the run failed \(ValueError: index is gone",
     ) as caught:
         contexts_of(to_record(run, None))
     assert "sk-abcdef" not in str(caught.value)
@@ -243,7 +244,9 @@ def test_usual_names_of_the_reference(key):
 
 
 def test_every_key_can_be_named(make_run, case):
-    run = make_run({"gen": {"text": "Eiffel built it."}, "hits": ["Eiffel built it."], "hit_ids": ["a"]})
+    run = make_run(
+        {"gen": {"text": "Eiffel built it."}, "hits": ["Eiffel built it."], "hit_ids": ["a"]}
+    )
     example = case.example_with(
         inputs={"q": "who?"},
         outputs={"gold": "Eiffel built it.", "gold_docs": ["Eiffel built it."], "gold_ids": ["a"]},
@@ -359,7 +362,9 @@ def test_documents_without_an_id_have_no_source_and_each_counts() -> None:
         "outputs": {"documents": [Document("Shop 1 is closed."), Document("The bag is red.")]},
         "reference_outputs": {"answer": "The bag is red."},
     }
-    wrapper = Wrapper.of(ContextPrecision(judge=LexicalJudge(), convention="deepeval"), None, {}, SCHEMA)
+    wrapper = Wrapper.of(
+        ContextPrecision(judge=LexicalJudge(), convention="deepeval"), None, {}, SCHEMA
+    )
     assert wrapper.score(record).value == 0.5
     for document in record["outputs"]["documents"]:
         document.id = "a"

@@ -76,7 +76,12 @@ def run_async(evaluators: Any, examples: Any, target: Any, client: Any, **option
 
     async def go() -> Any:
         results = await aevaluate(
-            atarget, data=examples, evaluators=evaluators, upload_results=False, client=client, **options
+            atarget,
+            data=examples,
+            evaluators=evaluators,
+            upload_results=False,
+            client=client,
+            **options,
         )
         await results.wait()
         return results
@@ -213,7 +218,9 @@ def test_a_retriever_as_the_target(case, client):
             return case.documents
 
     target = RunnableLambda(lambda inputs: inputs["question"]) | Store()
-    found = feedback(run_sync([ContextRecallEvaluator(judge=case.judge)], [case.example], target, client))
+    found = feedback(
+        run_sync([ContextRecallEvaluator(judge=case.judge)], [case.example], target, client)
+    )
     assert found["context_recall"].score == 0.5
 
 
@@ -306,7 +313,10 @@ def test_trap_not_computable_is_none_with_a_comment_and_never_zero_or_nan(runner
         assert found[key].extra is None, "nobody's error"
     half = feedback(
         runner(
-            [ContextRecallEvaluator(judge=refusing)], [case.example], lambda inputs: case.outputs, client
+            [ContextRecallEvaluator(judge=refusing)],
+            [case.example],
+            lambda inputs: case.outputs,
+            client,
         )
     )
     assert half["context_recall"].score is None
@@ -544,7 +554,9 @@ def test_under_aegis_80_passes_and_79_9_fails(runner, case, client):
     ids = [str(number) for number in range(1000)]
     example = case.example_with(outputs={"answer": reference, "reference_context_ids": ids})
     evaluators = [
-        ContextRecallEvaluator(judge=ScriptedJudge({"joint": [reply]}), convention="aegis", key="aegis"),
+        ContextRecallEvaluator(
+            judge=ScriptedJudge({"joint": [reply]}), convention="aegis", key="aegis"
+        ),
         IDBasedContextRecallEvaluator(convention="aegis"),
         IDBasedContextRecallEvaluator(convention="aegis", threshold=79.9, key="lower"),
     ]
@@ -581,7 +593,9 @@ def test_a_mapping_names_the_keys_and_compares_judges(case, make_run):
     several = RetrievalEvaluator(
         {"scripted": ContextRecall(judge=case.judge), "embedded": ContextRecall()}
     )
-    rows = {row.key: row for row in several.evaluate_run(make_run(case.outputs), case.example)["results"]}
+    rows = {
+        row.key: row for row in several.evaluate_run(make_run(case.outputs), case.example)["results"]
+    }
     assert several.feedback_keys == ["scripted", "embedded"]
     assert rows["scripted"].evaluator_info["judge"] == case.judge.name
     assert rows["embedded"].evaluator_info["judge"] == "lexical"
@@ -651,7 +665,9 @@ def test_many_rows_keep_their_own_scores_under_concurrency(runner, case, client)
     )
     assert len(results) == 20
     for index, row in enumerate(results._results):
-        assert feedback(results, index)["id_based_context_recall"].score == 1 / row["example"].inputs["n"]
+        assert (
+            feedback(results, index)["id_based_context_recall"].score == 1 / row["example"].inputs["n"]
+        )
 
 
 # ---- summary evaluators ----
@@ -717,7 +733,10 @@ def test_as_function_with_plain_arguments(case):
     recall = ContextRecallEvaluator(judge=case.judge).as_function()
     assert recall.__name__ == "context_recall"
     row = recall(
-        inputs=case.question, outputs="Eiffel.", reference_outputs=case.reference, context=case.documents
+        inputs=case.question,
+        outputs="Eiffel.",
+        reference_outputs=case.reference,
+        context=case.documents,
     )
     assert (row["key"], row["score"]) == ("context_recall", 0.5)
     assert (

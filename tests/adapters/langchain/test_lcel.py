@@ -16,7 +16,11 @@ from langchain_core.tracers.evaluation import EvaluatorCallbackHandler
 
 from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError
-from ctxmetrics_langchain import ContextRecallEvaluator, IDBasedContextRecallEvaluator, RetrievalEvaluator
+from ctxmetrics_langchain import (
+    ContextRecallEvaluator,
+    IDBasedContextRecallEvaluator,
+    RetrievalEvaluator,
+)
 
 
 def invoked(runnable: Any, fields: Any, **options: Any) -> Any:
@@ -60,7 +64,9 @@ class Recorder(BaseCallbackHandler):
         self.chains[run_id] = kwargs.get("name")
 
     def on_chat_model_start(self, serialized, messages, *, parent_run_id, tags, metadata, **kwargs):
-        self.models.append({"parent": self.chains.get(parent_run_id), "tags": tags, "metadata": metadata})
+        self.models.append(
+            {"parent": self.chains.get(parent_run_id), "tags": tags, "metadata": metadata}
+        )
 
 
 @BOTH
@@ -100,7 +106,9 @@ def test_in_a_chain_behind_a_retriever(call, case, retriever, fields):
     assert answer["evaluation"]["score"] == 0.5
     assert answer["question"] == case.question
     bound = (
-        retriever | (lambda documents: {"documents": documents, "reference": case.reference}) | evaluator
+        retriever
+        | (lambda documents: {"documents": documents, "reference": case.reference})
+        | evaluator
     )
     assert call(bound, case.question)["score"] == 0.5
 
@@ -217,7 +225,9 @@ def test_evaluator_callback_handler_without_an_example(case, client):
     """What needs no reference works on live traffic; the question is the run's own."""
     from ctxmetrics_langchain import ContextUtilizationEvaluator
 
-    handler = EvaluatorCallbackHandler([ContextUtilizationEvaluator()], client=client, max_concurrency=0)
+    handler = EvaluatorCallbackHandler(
+        [ContextUtilizationEvaluator()], client=client, max_concurrency=0
+    )
     chain = RunnableLambda(
         lambda given: {"answer": "The tower was built by Gustave Eiffel.", "documents": case.documents}
     )

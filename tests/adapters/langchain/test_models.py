@@ -52,7 +52,9 @@ class ToolCaller(BaseChatModel):
         return "tool-caller"
 
     def bind_tools(self, tools: Any, *, tool_choice: Any = None, **kwargs: Any) -> Any:
-        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], tool_choice=tool_choice)
+        return self.bind(
+            tools=[convert_to_openai_tool(tool) for tool in tools], tool_choice=tool_choice
+        )
 
     def _generate(
         self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
@@ -175,7 +177,9 @@ def test_two_calls_that_disagree_decide_nothing(case, record):
     [
         (AIMessage("I cannot.", additional_kwargs={"refusal": "I cannot."}), "refused"),
         (
-            AIMessage('{"data": "$data", "sentences": [', response_metadata={"finish_reason": "length"}),
+            AIMessage(
+                '{"data": "$data", "sentences": [', response_metadata={"finish_reason": "length"}
+            ),
             "truncated",
         ),
         (
@@ -232,7 +236,8 @@ def test_judge_may_be_a_judge_a_model_or_a_chat_model(case, make_run):
 def test_a_metric_s_own_judge_wins(case, make_run):
     evaluator = RetrievalEvaluator([ContextRecall(judge=LexicalJudge())], judge=case.judge)
     assert (
-        evaluator.evaluate_run(make_run(case.outputs), case.example).evaluator_info["judge"] == "lexical"
+        evaluator.evaluate_run(make_run(case.outputs), case.example).evaluator_info["judge"]
+        == "lexical"
     )
 
 
@@ -375,7 +380,9 @@ def test_recall_and_precision_cost_one_request_a_sample(kind, mode, case, client
 def test_two_chat_models_of_equal_parameters_share_a_judgement(case, server, make_run):
     run = make_run(case.outputs)
     for evaluator in (ContextRecallEvaluator, ContextPrecisionEvaluator):
-        assert evaluator(judge=chat_openai(server.base_url)).evaluate_run(run, case.example).score == 0.5
+        assert (
+            evaluator(judge=chat_openai(server.base_url)).evaluate_run(run, case.example).score == 0.5
+        )
     assert server.count == 1
 
 

@@ -22,7 +22,11 @@ def run(code: str) -> str:
     paths = [str(PACKAGE.parents[1] / "core"), str(PACKAGE.parent)]
     prologue = f"import sys; sys.path[:0] = {paths!r}\n"
     done = subprocess.run(
-        [sys.executable, "-c", prologue + code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", prologue + code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -65,13 +65,18 @@ def touching(splitter: str) -> list[Document]:
 
 def sample(splitter: str) -> Sample:
     return Sample(
-        user_input="q", response="r", retrieved_contexts=touching(splitter), reference_context_ids=LABELS
+        user_input="q",
+        response="r",
+        retrieved_contexts=touching(splitter),
+        reference_context_ids=LABELS,
     )
 
 
 def test_the_same_labels_hold_for_every_chunking() -> None:
     recalls = {name: SpanBasedContextRecall().score(sample(name)).value or 0 for name in SPLITTERS}
-    precisions = {name: SpanBasedContextPrecision().score(sample(name)).value or 0 for name in SPLITTERS}
+    precisions = {
+        name: SpanBasedContextPrecision().score(sample(name)).value or 0 for name in SPLITTERS
+    }
     assert recalls["whole"] == 1.0
     # A splitter takes white space off the ends of chunks; a label that is cut in two loses nothing else.
     assert min(recalls.values()) > 0.97

@@ -207,7 +207,9 @@ def test_a_model_s_judgement_is_llm_judge_and_one_serves_both_metrics(
     )
 
 
-def test_a_judge_that_fails_costs_no_other_row(run: Callable[..., Any], row: Callable[..., Any]) -> None:
+def test_a_judge_that_fails_costs_no_other_row(
+    run: Callable[..., Any], row: Callable[..., Any]
+) -> None:
     def reply(prompt: Any) -> str:
         return (
             "no json"
@@ -388,7 +390,10 @@ def test_what_should_have_been_retrieved_is_never_what_was(
     """MLflow's bridge to Ragas gives the retrieved contexts as the reference contexts."""
     _, rows = run(
         [row()],
-        [NonLLMContextRecallScorer(), IDBasedContextRecallScorer(retrieved_ids_key=lambda record: ["a"])],
+        [
+            NonLLMContextRecallScorer(),
+            IDBasedContextRecallScorer(retrieved_ids_key=lambda record: ["a"]),
+        ],
     )
     assert values(rows, "non_llm_context_recall") == [None]
     assert rows[0]["non_llm_context_recall"]["feedback"]["error"]["error_code"] == "missing_field"
@@ -400,8 +405,14 @@ def test_expected_retrieved_context_in_databricks_words(run: Callable[..., Any])
         {"doc_uri": "tower.md", "content": "The Eiffel Tower stands in Paris."},
         {"doc_uri": "a.md", "content": "z"},
     ]
-    data = [{"inputs": {"question": "Where?"}, "expectations": {"expected_retrieved_context": expected}}]
-    scorers = [NonLLMContextRecallScorer(), IDBasedContextRecallScorer(), IDBasedContextPrecisionScorer()]
+    data = [
+        {"inputs": {"question": "Where?"}, "expectations": {"expected_retrieved_context": expected}}
+    ]
+    scorers = [
+        NonLLMContextRecallScorer(),
+        IDBasedContextRecallScorer(),
+        IDBasedContextPrecisionScorer(),
+    ]
     found, _ = run(data, scorers, predict_fn=answer)
     assert found.metrics == {
         "non_llm_context_recall/mean": 0.5,
@@ -456,7 +467,10 @@ def traces() -> list[Any]:
 
 def test_traces_as_data(run: Callable[..., Any], traces: list[Any]) -> None:
     _, rows = run(traces, [ContextRecallScorer(), ContextPrecisionScorer()])
-    assert (values(rows, "context_recall"), values(rows, "context_precision")) == ([1.0, 1.0], [0.5, 0.5])
+    assert (values(rows, "context_recall"), values(rows, "context_precision")) == (
+        [1.0, 1.0],
+        [0.5, 0.5],
+    )
 
 
 def test_a_frame_of_searched_traces(run: Callable[..., Any], traces: list[Any]) -> None:
@@ -472,10 +486,14 @@ def test_a_trace_by_itself(traces: list[Any]) -> None:
     assert (
         ContextRecallScorer()(trace=traces[0], expectations={}).value == 1.0
     )  # what the runner has for "none"
-    assert ContextRecallScorer()(trace=traces[0], expectations={"reference": "Rome is old."}).value == 0.0
+    assert (
+        ContextRecallScorer()(trace=traces[0], expectations={"reference": "Rome is old."}).value == 0.0
+    )
 
 
-def test_a_data_frame_with_cells_that_are_empty(run: Callable[..., Any], row: Callable[..., Any]) -> None:
+def test_a_data_frame_with_cells_that_are_empty(
+    run: Callable[..., Any], row: Callable[..., Any]
+) -> None:
     frame = pd.DataFrame([row(), {"inputs": {"question": "q"}, "outputs": {"documents": ["x"]}}])
     _, rows = run(frame, [ContextRecallScorer()])
     assert values(rows, "context_recall") == [0.5, None]

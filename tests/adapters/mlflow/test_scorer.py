@@ -50,7 +50,10 @@ def test_lack_of_data_raises_nothing() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ContextRecallScorer(treshold=0.5), "no parameter 'treshold'. Did you mean 'threshold'?"),
+        (
+            lambda: ContextRecallScorer(treshold=0.5),
+            "no parameter 'treshold'. Did you mean 'threshold'?",
+        ),
         (lambda: ContextRecallScorer(min_similarity=0.5), "no parameter 'min_similarity'"),
         (lambda: ContextRecallScorer(context_key="x"), "Did you mean 'contexts_key'?"),
         (lambda: ContextRecallScorer(contexts_key=3), "contexts_key=3 must be a string or a function"),

@@ -44,7 +44,9 @@ REPLY = {
 }
 
 
-def evaluate(cases: list[Any], evaluators: list[Any], task: Callable[[Any], Any], **options: Any) -> Any:
+def evaluate(
+    cases: list[Any], evaluators: list[Any], task: Callable[[Any], Any], **options: Any
+) -> Any:
     dataset: Dataset[Any, Any, Any] = Dataset(name="test", cases=cases, evaluators=evaluators)
     return dataset.evaluate_sync(task, progress=False, **options)
 
@@ -88,7 +90,10 @@ def test_what_reaches_the_report() -> None:
         "context_recall_pass": True
     }
     assert found.evaluator_failures == []
-    assert (recall.source.name, recall.source.arguments) == ("ContextRecallEvaluator", {"threshold": 0.5})
+    assert (recall.source.name, recall.source.arguments) == (
+        "ContextRecallEvaluator",
+        {"threshold": 0.5},
+    )
 
 
 def test_all_seven() -> None:
@@ -124,7 +129,9 @@ def test_a_pass_mark_is_an_assertion(mark: float, passed: bool) -> None:
     assert scores(report) == {"recall": 0.5}
 
 
-def test_a_score_that_cannot_be_computed_is_a_failure_with_its_reason_and_counts_in_no_average() -> None:
+def test_a_score_that_cannot_be_computed_is_a_failure_with_its_reason_and_counts_in_no_average() -> (
+    None
+):
     cases = [case(), case(name="nothing", expected_output="?!")]
     report = evaluate(cases, [ContextRecallEvaluator(threshold=0.1), EqualsExpected()], retrieve)
     assert (scores(report, 0), scores(report, 1)) == ({"context_recall": 0.5}, {})
@@ -165,7 +172,10 @@ def test_a_judge_that_fails_costs_no_other_evaluator_and_no_other_case() -> None
     assert failures(report, 0)["context_recall"].startswith(
         "NoScoreError: not_judged: 2 of 2 not judged (invalid_reply)"
     )
-    assert (scores(report, 0), scores(report, 1)["context_recall"]) == ({"context_utilization": 0.5}, 0.5)
+    assert (scores(report, 0), scores(report, 1)["context_recall"]) == (
+        {"context_utilization": 0.5},
+        0.5,
+    )
 
 
 def test_recall_and_precision_ask_once_and_the_question_reaches_the_judge() -> None:
@@ -177,7 +187,9 @@ def test_recall_and_precision_ask_once_and_the_question_reaches_the_judge() -> N
 
     judge = ScriptedJudge(reply, name="counting")
     report = evaluate(
-        [case()], [ContextRecallEvaluator(judge=judge), ContextPrecisionEvaluator(judge=judge)], retrieve
+        [case()],
+        [ContextRecallEvaluator(judge=judge), ContextPrecisionEvaluator(judge=judge)],
+        retrieve,
     )
     assert (scores(report), asked) == (
         {"context_recall": 0.5, "context_precision": 0.5},
@@ -228,7 +240,9 @@ def test_markup_in_a_chunk_does_not_end_the_report() -> None:
 def test_no_value_is_a_bool_or_an_int() -> None:
     """pydantic-evals counts 1 as a score and True as an assertion."""
     report = evaluate(
-        [case(expected_output="The Eiffel Tower stands in Paris.")], [ContextRecallEvaluator()], retrieve
+        [case(expected_output="The Eiffel Tower stands in Paris.")],
+        [ContextRecallEvaluator()],
+        retrieve,
     )
     assert repr(scores(report)["context_recall"]) == "1.0"
     assert report.cases[0].assertions == {}
@@ -360,12 +374,16 @@ def test_metadata_of_other_meaning_is_left_alone() -> None:
     metadata = {"error": "none known", "id": {"not": "an id"}, "output": "x", "inputs": "y", "run": 3}
     report = evaluate([case(metadata=metadata)], [ContextRecallEvaluator()], retrieve)
     assert scores(report) == {"context_recall": 0.5}
-    missing = evaluate([case(metadata=metadata)], [ContextRecallEvaluator()], lambda inputs: "In Paris.")
+    missing = evaluate(
+        [case(metadata=metadata)], [ContextRecallEvaluator()], lambda inputs: "In Paris."
+    )
     assert "no retrieved_contexts / documents" in failures(missing)["context_recall"]
 
 
 def test_other_keys() -> None:
-    cases = [case(inputs={"ask": "?", "found": CONTEXTS}, expected_output={"gold": {"text": REFERENCE}})]
+    cases = [
+        case(inputs={"ask": "?", "found": CONTEXTS}, expected_output={"gold": {"text": REFERENCE}})
+    ]
     keys: Any = {
         "question_key": "ask",
         "contexts_key": "inputs.found",

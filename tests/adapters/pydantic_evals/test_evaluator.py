@@ -52,7 +52,10 @@ def dataset(*evaluators: Any) -> AnyDataset:
         (lambda: ContextRecallEvaluator(context_key="x"), "Did you mean 'contexts_key'"),
         (lambda: ContextRecallEvaluator(retriever="x"), "has no parameter 'retriever'"),
         (lambda: ContextRecallEvaluator(key="x"), "has no parameter 'key'"),
-        (lambda: ContextRecallEvaluator(contexts_key=3), "contexts_key=3 must be a string or a function"),
+        (
+            lambda: ContextRecallEvaluator(contexts_key=3),
+            "contexts_key=3 must be a string or a function",
+        ),
         (lambda: ContextRecallEvaluator(threshold=2), "threshold=2 must be a number from 0 to 1"),
         (lambda: ContextRecallEvaluator(judge=3), "judge=int is no judge"),
         (lambda: IDBasedContextRecallEvaluator(judge=LexicalJudge()), "has no parameter 'judge'"),
@@ -233,7 +236,9 @@ MESSAGE = (
 
 
 @pytest.mark.parametrize("package", ["pydantic_evals", "pydantic_ai"])
-def test_without_it_the_error_names_the_install_command(package: str, python: Callable[..., str]) -> None:
+def test_without_it_the_error_names_the_install_command(
+    package: str, python: Callable[..., str]
+) -> None:
     assert python(f"import sys; sys.modules[{package!r}] = None" + IMPORT) == MESSAGE
 
 

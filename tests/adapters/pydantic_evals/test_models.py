@@ -80,7 +80,9 @@ def test_what_cannot_be_read_is_not_judged(parts: list[Any], code: str) -> None:
 
 
 def test_a_reply_that_was_cut_off_is_known_as_such() -> None:
-    found = score(LLMJudge(PydanticAIModel(model(ToolCallPart("reply", REPLY), finish_reason="length"))))
+    found = score(
+        LLMJudge(PydanticAIModel(model(ToolCallPart("reply", REPLY), finish_reason="length")))
+    )
     assert {verdict.code for verdict in found.verdicts} == {"truncated"}
 
 
@@ -131,7 +133,11 @@ def test_a_real_client_against_a_server_and_its_token_counts() -> None:
         )
         asked = PydanticAIModel(chat)
         found = score(LLMJudge(asked))
-        assert (found.value is None, found.usage.calls, found.usage.prompt_tokens > 0) == (False, 1, True)
+        assert (found.value is None, found.usage.calls, found.usage.prompt_tokens > 0) == (
+            False,
+            1,
+            True,
+        )
         assert "sk-fake" not in asked.identity
         assert server.base_url.split("//")[1].rstrip("/") in asked.identity
 

@@ -89,7 +89,9 @@ def instructor_tools(server: FakeOpenAIServer, **options: Any) -> Any:
 
     client = AsyncOpenAI(base_url=server.base_url, api_key="sk-not-a-key-4", **options)
     return InstructorLLM(
-        instructor.from_openai(client, mode=instructor.Mode.TOOLS), model="fake-judge", provider="openai"
+        instructor.from_openai(client, mode=instructor.Mode.TOOLS),
+        model="fake-judge",
+        provider="openai",
     )
 
 

@@ -49,7 +49,11 @@ def test_nothing_in_nothing_out() -> None:
     ("inputs", "error", "words"),
     [
         ([{"x": 1}, {"y": 1}], SampleError, "Sample 1: unknown field 'x'"),
-        ([{"retrieved_context_ids": [1]}] * 2, MissingFieldError, "No sample has reference_context_ids"),
+        (
+            [{"retrieved_context_ids": [1]}] * 2,
+            MissingFieldError,
+            "No sample has reference_context_ids",
+        ),
     ],
 )
 def test_wrong_as_a_whole_raises(inputs: list[Any], error: type[CtxMetricsError], words: str) -> None:

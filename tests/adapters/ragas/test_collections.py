@@ -125,7 +125,9 @@ def test_experiment_with_a_result_in_its_rows(
     recall = ours.ContextRecall()
     dataset = Dataset(name="rows", backend="inmemory")
     for number in range(5):
-        dataset.append({**row, "row_id": number, "reference": "The tower is in Paris." if number else ""})
+        dataset.append(
+            {**row, "row_id": number, "reference": "The tower is in Paris." if number else ""}
+        )
 
     @experiment(Scored)
     async def run(item: dict[str, Any]) -> Scored:
@@ -400,6 +402,8 @@ def test_documented_precision_of_two_contexts(
             for n, text in enumerate(fields["retrieved_contexts"], 1)
         ],
     }
-    judge = ScriptedJudge({"usefulness": [useful], "joint": [{"sentences": [], **useful}]}, max_repairs=0)
+    judge = ScriptedJudge(
+        {"usefulness": [useful], "joint": [{"sentences": [], **useful}]}, max_repairs=0
+    )
     for convention, value in (("default", default), ("ragas", ragas)):
         assert kind(judge=judge, convention=convention).score(**fields).value == value

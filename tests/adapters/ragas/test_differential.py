@@ -17,7 +17,10 @@ from collections import Counter
 
 import pytest
 from ragas import SingleTurnSample
-from ragas.metrics._context_precision import IDBasedContextPrecision, NonLLMContextPrecisionWithReference
+from ragas.metrics._context_precision import (
+    IDBasedContextPrecision,
+    NonLLMContextPrecisionWithReference,
+)
 from ragas.metrics._context_recall import IDBasedContextRecall, NonLLMContextRecall
 from ragas.metrics._string import DistanceMeasure, NonLLMStringSimilarity
 

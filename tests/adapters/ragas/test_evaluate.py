@@ -103,7 +103,9 @@ def test_multi_turn_samples_are_refused_by_name() -> None:
 def test_required_columns_incl_id_columns() -> None:
     """The public setter refuses id columns, so they are set directly."""
     metric = ours.IDBasedContextRecall()
-    assert metric.required_columns == {"SINGLE_TURN": {"retrieved_context_ids", "reference_context_ids"}}
+    assert metric.required_columns == {
+        "SINGLE_TURN": {"retrieved_context_ids", "reference_context_ids"}
+    }
     with pytest.raises(ValueError, match="Invalid column"):
         metric.required_columns = metric._required_columns
 
@@ -375,6 +377,7 @@ def test_unlimited_workers(evaluate: Any, row: Row, llms: Any, labels: Any) -> N
     with FakeOpenAIServer(labels, latency=0.2) as server:
         metric = ours.ContextRecall(llm=llms.instructor_async(server))
         assert (
-            evaluate(rows, [metric], run_config=RunConfig(max_workers=-1))["context_recall"] == [0.5] * 20
+            evaluate(rows, [metric], run_config=RunConfig(max_workers=-1))["context_recall"]
+            == [0.5] * 20
         )
         assert server.max_in_flight == 20

@@ -254,7 +254,10 @@ def test_recall_and_precision_cost_one_request_a_sample(
     evaluate: Any, server: FakeOpenAIServer, llms: Any, k: int, workers: int
 ) -> None:
     """Ragas' own: one for recall and one a context for precision, one after the other."""
-    contexts = ["The tower is in Paris, France.", *(f"Noise number {number}." for number in range(1, k))]
+    contexts = [
+        "The tower is in Paris, France.",
+        *(f"Noise number {number}." for number in range(1, k)),
+    ]
     rows = [
         {
             "user_input": f"Question {number}?",
@@ -356,7 +359,9 @@ def test_run_config_longer_than_our_own_timeout_is_waited_for(row: Row, llms: An
     assert set(timeouts) == {600}
 
 
-def test_run_config_max_retries_is_how_often_an_llm_is_asked(row: Row, llms: Any, evaluate: Any) -> None:
+def test_run_config_max_retries_is_how_often_an_llm_is_asked(
+    row: Row, llms: Any, evaluate: Any
+) -> None:
     """Ragas retries a ``BaseRagasLLM`` itself; what it has given up is not tried all over again."""
     with FakeOpenAIServer(answer_from(), faults=[Fault("429")]) as server:
         llm = llms.langchain_wrapper(server, max_retries=0)
@@ -388,7 +393,9 @@ def test_a_judge_that_is_down_is_not_asked_for_every_sample(evaluate: Any, row: 
         result = evaluate(rows, [ContextRecall(llm=llms.langchain(server))], run_config=config)
         assert all(map(math.isnan, result["context_recall"]))
         assert server.count == 0  # refused before they count as requests
-    codes = [trace["context_recall"]["score"]["output"]["verdicts"][0]["code"] for trace in result.traces]
+    codes = [
+        trace["context_recall"]["score"]["output"]["verdicts"][0]["code"] for trace in result.traces
+    ]
     assert codes[0] == "client_error"
     assert codes[-1] == "judge_down"
 
@@ -446,7 +453,14 @@ def test_keys_never_appear(
         failed = evaluate([row], [ContextRecall(llm=make_llm(refusing))])
     assert math.isnan(failed["context_recall"][0])
     saved = (tmp_path / "recall.json").read_text()
-    shown = [repr(metric), repr(metric.core), str(result.traces), str(failed.traces), caplog.text, saved]
+    shown = [
+        repr(metric),
+        repr(metric.core),
+        str(result.traces),
+        str(failed.traces),
+        caplog.text,
+        saved,
+    ]
     assert "sk-not-a-key" not in "".join(shown)
 
 

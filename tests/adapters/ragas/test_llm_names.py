@@ -249,7 +249,9 @@ def test_one_instance_in_two_runs_at_once(row: Row, llms: Any, labels: Any) -> N
 
         async def run(server: FakeOpenAIServer) -> Any:
             llm, dataset = llms.instructor_async(server), EvaluationDataset.from_list(rows)
-            found = await aevaluate(dataset, metrics=[ours.context_recall], llm=llm, show_progress=False)
+            found = await aevaluate(
+                dataset, metrics=[ours.context_recall], llm=llm, show_progress=False
+            )
             return found["context_recall"]
 
         async def both() -> Any:

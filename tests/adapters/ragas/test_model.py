@@ -68,7 +68,9 @@ def test_reply_and_usage(make_llm: Any) -> None:
     with FakeOpenAIServer(lambda request: YES) as server:
         reply = _generate(make_llm(server))
         (request,) = server.requests
-    content = json.loads(reply.content) if isinstance(reply.content, str) else reply.content.model_dump()
+    content = (
+        json.loads(reply.content) if isinstance(reply.content, str) else reply.content.model_dump()
+    )
     assert content == json.loads(YES)
     sent = sum(len(message["content"]) for message in request.messages)
     assert reply.usage.calls == 1
@@ -190,7 +192,9 @@ def test_failures_of_the_server_pass_with_a_code(make_llm: Any, fault: str, code
     problem = classify(caught.value)
     assert isinstance(problem, JudgeError)
     assert problem.reason_code == code
-    assert "failed_attempts" not in str(caught.value)  # Instructor's own text repeats the whole exchange
+    assert "failed_attempts" not in str(
+        caught.value
+    )  # Instructor's own text repeats the whole exchange
 
 
 def test_wrong_key_is_a_client_error_at_once(make_llm: Any) -> None:
@@ -438,7 +442,9 @@ def test_is_a_model_and_goes_into_a_judge(
     assert repr(model) == f"RagasModel({model.identity!r})"
 
 
-def test_copies_share_the_llm_and_pickling_says_why_not(server: FakeOpenAIServer, make_llm: Any) -> None:
+def test_copies_share_the_llm_and_pickling_says_why_not(
+    server: FakeOpenAIServer, make_llm: Any
+) -> None:
     model = RagasModel(make_llm(server))
     assert copy.deepcopy(model) is model
     with pytest.raises(

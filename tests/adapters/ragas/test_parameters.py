@@ -203,7 +203,8 @@ def test_what_is_no_saved_metric_is_refused(tmp_path: Path, text: str) -> None:
 def test_another_class_or_no_file_is_named(tmp_path: Path) -> None:
     ours.ContextRecall().save(tmp_path / "metric.json")
     with pytest.raises(
-        InputFileError, match=r"holds a ContextRecall, not a ContextPrecision\. Write ContextRecall\.load"
+        InputFileError,
+        match=r"holds a ContextRecall, not a ContextPrecision\. Write ContextRecall\.load",
     ):
         ours.ContextPrecision.load(tmp_path / "metric.json")
     with pytest.raises(InputFileError, match=r"absent\.json is no saved metric \(FileNotFoundError"):

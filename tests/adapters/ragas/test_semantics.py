@@ -29,7 +29,9 @@ def _shown(values: list[float]) -> list[float | str]:
     return [NAN if math.isnan(value) else value for value in values]
 
 
-def _judged(evaluate: Any, replies: list[Any], metric: type = ours.ContextRecall, **options: Any) -> Any:
+def _judged(
+    evaluate: Any, replies: list[Any], metric: type = ours.ContextRecall, **options: Any
+) -> Any:
     judge = ScriptedJudge({"joint": replies}, **options)
     (value,) = _shown(evaluate([FOUR], [metric(judge=judge, name="it")])["it"])
     return value
@@ -45,7 +47,9 @@ def _reply(supported: list[Any], useful: list[Any]) -> dict[str, Any]:
     return {
         "data": "$data",
         "sentences": [_sentence(number, verdict) for number, verdict in enumerate(supported, 1)],
-        "contexts": [{"id": f"c{number}", "useful": verdict} for number, verdict in enumerate(useful, 1)],
+        "contexts": [
+            {"id": f"c{number}", "useful": verdict} for number, verdict in enumerate(useful, 1)
+        ],
     }
 
 
@@ -206,7 +210,9 @@ def test_cuts_are_checked(cut: Any) -> None:
 # ---- ids ----
 
 
-def _ids(evaluate: Any, retrieved: list[Any], reference: list[Any], **options: Any) -> list[float | str]:
+def _ids(
+    evaluate: Any, retrieved: list[Any], reference: list[Any], **options: Any
+) -> list[float | str]:
     rows = [{"retrieved_context_ids": retrieved, "reference_context_ids": reference}]
     metrics = [
         ours.IDBasedContextRecall(name="r", **options),

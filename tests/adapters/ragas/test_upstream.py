@@ -96,7 +96,9 @@ def test_string_similarity_is_that_of_ragas(
     measure: DistanceMeasure, retrieved: str, reference: str
 ) -> None:
     sample = SingleTurnSample(reference=retrieved, response=reference)
-    theirs = asyncio.run(NonLLMStringSimilarity(distance_measure=measure)._single_turn_ascore(sample, []))
+    theirs = asyncio.run(
+        NonLLMStringSimilarity(distance_measure=measure)._single_turn_ascore(sample, [])
+    )
     metric = ours.NonLLMContextRecall(similarity=measure.value, min_similarity=0.0)
     (verdict,) = metric.score(
         retrieved_contexts=[retrieved], reference_contexts=[reference]
@@ -130,7 +132,11 @@ def test_only_required_and_optional_columns_are_shown_to_the_metric(row: dict[st
         ({"reference": "a"}, ours.ContextRecall, False),
         ({"retrieved_contexts": ["a"], "reference_contexts": ["b"]}, ours.NonLLMContextRecall, True),
         ({"retrieved_contexts": ["a"]}, ours.NonLLMContextPrecision, False),
-        ({"retrieved_context_ids": ["a"], "reference_context_ids": [1]}, ours.IDBasedContextRecall, True),
+        (
+            {"retrieved_context_ids": ["a"], "reference_context_ids": [1]},
+            ours.IDBasedContextRecall,
+            True,
+        ),
         ({"retrieved_context_ids": ["a"]}, ours.IDBasedContextPrecision, False),
     ],
 )

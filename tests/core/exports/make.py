@@ -84,20 +84,32 @@ def ask_llama_index():
 def haystack_result():
     store = InMemoryDocumentStore()
     store.write_documents(
-        [HaystackDocument(content=text, meta={"file_path": f"{n}.md"}) for n, text in enumerate(CONTEXTS)]
+        [
+            HaystackDocument(content=text, meta={"file_path": f"{n}.md"})
+            for n, text in enumerate(CONTEXTS)
+        ]
     )
     pipeline = Pipeline()
     pipeline.add_component("retriever", InMemoryBM25Retriever(store))
     pipeline.add_component("answer_builder", AnswerBuilder())
     pipeline.connect("retriever.documents", "answer_builder.documents")
-    asked = {"retriever": {"query": QUESTION}, "answer_builder": {"query": QUESTION, "replies": [ANSWER]}}
+    asked = {
+        "retriever": {"query": QUESTION},
+        "answer_builder": {"query": QUESTION, "replies": [ANSWER]},
+    }
     return pipeline.run(asked, include_outputs_from={"retriever"})
 
 
 def langfuse_observations():
     """Observations in the form in which Langfuse's own client returns them."""
     now = datetime(2026, 11, 23, tzinfo=UTC)
-    common = {"trace_id": "t1", "start_time": now, "end_time": now, "project_id": "p", "level": "DEFAULT"}
+    common = {
+        "trace_id": "t1",
+        "start_time": now,
+        "end_time": now,
+        "project_id": "p",
+        "level": "DEFAULT",
+    }
     return [
         ObservationV2(id="o1", parent_observation_id=None, type="CHAIN", name="rag", input={"question": QUESTION}, output={"answer": ANSWER}, **common),
         ObservationV2(id="o2", parent_observation_id="o1", type="RETRIEVER", name="search", input=QUESTION, output=[{"page_content": text, "metadata": {}} for text in CONTEXTS], **common),

@@ -146,7 +146,9 @@ def questions_of(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> l
     return [question for question in asked if question.label in labels]
 
 
-def read_labelled(samples: Iterable[Sample], path: Path, *, annotator: str | None = None) -> list[Sample]:
+def read_labelled(
+    samples: Iterable[Sample], path: Path, *, annotator: str | None = None
+) -> list[Sample]:
     """Return the samples with the labels of a file, in place of those that they have.
 
     Args:

@@ -93,7 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
         session = self.server.session
         if path in _PAGE:
             name, kind = _PAGE[path]
-            self._send(HTTPStatus.OK, (files("ctxmetrics.agreement.labelling") / name).read_bytes(), kind)
+            self._send(
+                HTTPStatus.OK, (files("ctxmetrics.agreement.labelling") / name).read_bytes(), kind
+            )
         elif path == "question":
             number = session.next_after(-1) if query is None else query
             self._json(lambda: session.show(number))

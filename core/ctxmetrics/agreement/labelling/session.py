@@ -131,7 +131,9 @@ class Session:
         """
         order: list[int] = [*range(number + 1, len(self.questions)), *range(number + 1)]
         said = [(self._said(self.questions[place]), place) for place in order]
-        return next((place for wanted in (None, SKIPPED) for word, place in said if word == wanted), None)
+        return next(
+            (place for wanted in (None, SKIPPED) for word, place in said if word == wanted), None
+        )
 
     def show(self, number: int | None) -> dict[str, Any]:
         """Return what is shown of a question, as plain data; None: that there is none any more.

@@ -13,7 +13,15 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ctxmetrics.judges.evidence.words import LISTS, Token, base_language, keys, listed, stop_words, tokens
+from ctxmetrics.judges.evidence.words import (
+    LISTS,
+    Token,
+    base_language,
+    keys,
+    listed,
+    stop_words,
+    tokens,
+)
 
 # Words after a denial among which the word it denies is looked for; words on either side of a word of the evidence, and
 # before one of the unit, within which something may deny it.
@@ -108,7 +116,9 @@ class _Text:
 
     def spelled(self, first: int, last: int) -> str:
         """Return the text from one word to another, both included."""
-        return " ".join(token.spelling for token in self.tokens[min(first, last) : max(first, last) + 1])
+        return " ".join(
+            token.spelling for token in self.tokens[min(first, last) : max(first, last) + 1]
+        )
 
 
 def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:

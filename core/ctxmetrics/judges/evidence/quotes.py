@@ -21,7 +21,15 @@ DENIED = "denied"
 # Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial; what
 # `Unit.shares_little` and `Unit.denial` say.
 DOUBTS = frozenset(
-    {"fragment", "whole_context", "unrelated", "heading", "another_context", "broken_quote", "few_words"}
+    {
+        "fragment",
+        "whole_context",
+        "unrelated",
+        "heading",
+        "another_context",
+        "broken_quote",
+        "few_words",
+    }
 ) | {DENIED}
 # Characters of a span, and of a unit, that are searched for telling words.
 _LONGEST_COMPARED = 1_000

@@ -190,7 +190,9 @@ class _Row:
 def fullest(keys: Iterable[str], index: Index, context: int, limit: int) -> tuple[int, ...]:
     """Return the sentences of one context that hold most of some words, chosen one by one."""
     inside = range(index.first[context], index.first[context + 1])
-    masks = {sentence: mask for sentence, mask in sorted(index.masks(keys).items()) if sentence in inside}
+    masks = {
+        sentence: mask for sentence, mask in sorted(index.masks(keys).items()) if sentence in inside
+    }
     return tuple(sentence for sentence, _ in islice(_greedy(masks), limit))
 
 

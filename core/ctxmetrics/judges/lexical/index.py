@@ -40,7 +40,9 @@ def _pieces(text: str, span: Span) -> Iterator[Span]:
     """Cut a sentence that is too long: at a line, a space, or anywhere."""
     start, last = span
     while last - start > MAX_SENTENCE:
-        marks = (text.rfind(mark, start + MAX_SENTENCE // 2, start + MAX_SENTENCE) + 1 for mark in "\n ")
+        marks = (
+            text.rfind(mark, start + MAX_SENTENCE // 2, start + MAX_SENTENCE) + 1 for mark in "\n "
+        )
         end = next((place for place in marks if place), start + MAX_SENTENCE)
         yield Span(start, start + len(text[start:end].rstrip()))
         start = end

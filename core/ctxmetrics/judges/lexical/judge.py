@@ -22,7 +22,14 @@ VERSION = "lexical-ce9b7dbddccf"
 """Its version: a hash of its verdicts on the labelled samples that ship with the library; a test computes it again."""
 
 _MAX_AT_ONCE = 200_000
-_NUMBERS = ("min_coverage", "search_weight", "number_weight", "name_weight", "min_share", "min_relative")
+_NUMBERS = (
+    "min_coverage",
+    "search_weight",
+    "number_weight",
+    "name_weight",
+    "min_share",
+    "min_relative",
+)
 
 Contradicted = Literal["flag", "no"]
 

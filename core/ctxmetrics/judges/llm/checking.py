@@ -117,8 +117,12 @@ class _Quotes:
         if key not in self._found:
             context = self.part.contexts[id_]
             pieces = find_quote(quote, context, self.effort)
-            change = change_of_denial(quote, context, pieces, self.part.language) if pieces else "changed"
-            place = None if change == "changed" else (pieces[0].start, pieces[-1].end, change == "hidden")
+            change = (
+                change_of_denial(quote, context, pieces, self.part.language) if pieces else "changed"
+            )
+            place = (
+                None if change == "changed" else (pieces[0].start, pieces[-1].end, change == "hidden")
+            )
             self._found[key] = place
         return self._found[key]
 
@@ -242,7 +246,9 @@ def _unit(
         doubts = {*doubts, common}
         hits = [hit._replace(doubt=common) for hit in hits]
     if denial:
-        verdict = replace(verdict, reason=f"called supported, and its evidence says otherwise: {denial}")
+        verdict = replace(
+            verdict, reason=f"called supported, and its evidence says otherwise: {denial}"
+        )
     details = {"quotes_left_out": left_out} if left_out else {}
     return Decision(_with_doubts(verdict, doubts, details)), hits
 

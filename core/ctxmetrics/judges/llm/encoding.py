@@ -93,7 +93,10 @@ def decode(stored: str, key: str, ids: Collection[str], part: Part, pack: Pack) 
         data = json.loads(text)
         verdicts = data["verdicts"]
         notes = [item[name] for item in verdicts.values() for name in ("reason", "code", "missing")]
-        notes += [data["served_model"], *(doubt for item in verdicts.values() for doubt in item["weak"])]
+        notes += [
+            data["served_model"],
+            *(doubt for item in verdicts.values() for doubt in item["weak"]),
+        ]
         texts = [*data["claims"], *data["raw"], *(note for note in notes if note is not None)]
         if data["format"] != FORMAT or not all(isinstance(text, str) for text in texts):
             return None
@@ -133,7 +136,10 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         for id_, item in stored.items()
     }
     units, contexts = ([id_ for id_ in stored if id_ in shown] for shown in (part.units, part.contexts))
-    reply = {"sentences": [entries[id_] for id_ in units], "contexts": [entries[id_] for id_ in contexts]}
+    reply = {
+        "sentences": [entries[id_] for id_ in units],
+        "contexts": [entries[id_] for id_ in contexts],
+    }
     decided = check(reply, part, units, contexts, pack)
     found = {id_: one.verdict for id_, one in decided.items() if one.verdict and not one.problem}
     if any(found[id_].value is not item["value"] for id_, item in stored.items()):

@@ -100,7 +100,9 @@ class LLMJudge:
     @property
     def name(self) -> str:
         """``llm:`` and the model's identity, and how evidence is taken where that is not the default."""
-        return f"{self._kind}{self.model.identity}{'' if self.evidence == 'flag' else ' evidence=strict'}"
+        return (
+            f"{self._kind}{self.model.identity}{'' if self.evidence == 'flag' else ' evidence=strict'}"
+        )
 
     def asking(self, model: Model, **changed: Any) -> LLMJudge:
         """Return a judge that asks the same of another model."""
@@ -140,7 +142,9 @@ class LLMJudge:
         texts = request.units if about_units else request.contexts
         parts = len(questions) // self.votes
         given = [(item.part, answer.verdicts) for item, answer in zip(questions, answers, strict=True)]
-        votes = [merge(ids, texts, given[first : first + parts]) for first in range(0, len(given), parts)]
+        votes = [
+            merge(ids, texts, given[first : first + parts]) for first in range(0, len(given), parts)
+        ]
         if self.evidence == "strict":
             votes = [tuple(map(_strict, vote)) for vote in votes]
         verdicts, stability = (votes[0], None) if len(votes) == 1 else _majority(votes)

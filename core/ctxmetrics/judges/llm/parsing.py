@@ -21,9 +21,7 @@ _LONGEST_REPLY = 2_000_000
 # Characters that json-repair may see: on some texts its time grows with their square.
 _LONGEST_MENDED = 16_000
 _MOST_FAILURES, _MOST_TRIES = 200, 1000
-_NOT_JSON = (
-    "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
-)
+_NOT_JSON = "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
 
 
 class UnreadableReplyError(JudgeError):

@@ -79,7 +79,9 @@ def parts_of(
             Part(
                 units={id_: piece.text for id_, piece in sentences.items()},
                 contexts={id_: piece.text for id_, piece in contexts.items()},
-                places={id_: (piece.rank, piece.start) for id_, piece in (sentences | contexts).items()},
+                places={
+                    id_: (piece.rank, piece.start) for id_, piece in (sentences | contexts).items()
+                },
                 answer=request.answer,
                 language=request.language,
             )

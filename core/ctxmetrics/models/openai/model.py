@@ -21,7 +21,14 @@ from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer, classif
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.models.base import Prompt, Reply, check_finished, checked_usage, message_text, served_name
+from ctxmetrics.models.base import (
+    Prompt,
+    Reply,
+    check_finished,
+    checked_usage,
+    message_text,
+    served_name,
+)
 from ctxmetrics.models.openai.capabilities import (
     FORMS,
     Capabilities,
@@ -173,7 +180,9 @@ class OpenAIModel:
         """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
         extra = None
         if self.extra:
-            extra = hashlib.sha256(json.dumps(dict(self.extra), sort_keys=True).encode()).hexdigest()[:12]
+            extra = hashlib.sha256(json.dumps(dict(self.extra), sort_keys=True).encode()).hexdigest()[
+                :12
+            ]
         return _identity(
             self.model,
             str(self.base_url),

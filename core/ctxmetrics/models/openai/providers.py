@@ -78,7 +78,10 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             first="ollama pull MODEL",
         ),
         "vllm": Provider(
-            base_url="http://localhost:8000/v1", key="VLLM_API_KEY", local=True, first="vllm serve MODEL"
+            base_url="http://localhost:8000/v1",
+            key="VLLM_API_KEY",
+            local=True,
+            first="vllm serve MODEL",
         ),
         "lmstudio": Provider(
             base_url="http://localhost:1234/v1",
