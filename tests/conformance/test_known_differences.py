@@ -152,7 +152,8 @@ def test_ragas():
         of_ragas = case.params.get("convention", "ragas") == "ragas" and not case.metric.startswith(
             "span_"
         )
-        return of_ragas and set(case.params) <= {"convention", "min_similarity", "similarity"}
+        plain = "references" not in case.sample
+        return of_ragas and plain and set(case.params) <= {"convention", "min_similarity", "similarity"}
 
     run_all("ragas", can_express, native)
 
@@ -207,7 +208,7 @@ def test_deepeval():
         return float(metric.score), metric.is_successful() if under_deepeval else None
 
     def can_express(case: Case) -> bool:
-        mine = case.metric in {"context_recall", "context_precision"}
+        mine = case.metric in {"context_recall", "context_precision"} and "reference" in case.sample
         name = case.params.get("convention", "default")
         return mine and (
             (name == "deepeval" and set(case.params) <= {"convention", "threshold", "strict"})

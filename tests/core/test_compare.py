@@ -10,7 +10,6 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from statsmodels.stats.multitest import multipletests
 
 from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
 from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, questions_of, samples_by_key
@@ -635,10 +634,11 @@ def several(tmp_path):
 
 
 def test_several_runs_are_each_compared_with_the_first_and_adjusted_together(tmp_path):
+    tests = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is not installed")
     runs, files = several(tmp_path)
     found = compare_all(runs["a"], {"b": files["b"], "c": runs["c"], "same": runs["a"]})
     alone = [compare(runs["a"], runs[name])["context_recall"] for name in "bca"]
-    adjusted = multipletests([item.p for item in alone], method="holm")[1]
+    adjusted = tests.multipletests([item.p for item in alone], method="holm")[1]
     shown = [one["context_recall"] for one in found.runs.values()]
     assert [item.p_adjusted for item in shown] == pytest.approx(adjusted, rel=1e-9)
     assert [item.difference for item in shown] == [item.difference for item in alone]

@@ -145,7 +145,7 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
     facts = [fact for fact in report.facts if fact[0] != say("cost", report.language)]
     for name, (_, text) in zip(aligned([(name,) for name, _ in facts]), facts, strict=True):
         room = max(len(known) for known, _ in facts)
-        lines += folded(f"{name:<{room}}  {clean(text, 4 * WIDTH)}", rest=" " * (room + 2))
+        lines += folded(clean(text, 4 * WIDTH), f"{name:<{room}}  ", "")
     for label in report.summary.origin.labels:
         lines += folded(clean(label, 4 * WIDTH))
     shown = report.lowest(lowest) if lowest > 0 else []

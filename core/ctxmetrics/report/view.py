@@ -396,7 +396,11 @@ def bar(share: float | None, width: int = _BAR) -> str:
 def folded(text: str, indent: str = "", rest: str = "  ") -> list[str]:
     """Return a text as lines of at most `WIDTH` characters; those after the first are indented further."""
     return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent + rest, break_on_hyphens=False
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=" " * len(indent) + rest,
+        break_on_hyphens=False,
     )
 
 
