@@ -102,33 +102,21 @@ def _named(metric: type[core.Metric]) -> ByParameters:
     return scorer(metrics=[mean(), stderr()], name=metric.base_name)(by_parameters)
 
 
-context_recall, context_precision, context_utilization = (
-    _named(core.ContextRecall),
-    _named(core.ContextPrecision),
-    _named(core.ContextUtilization),
-)
-non_llm_context_recall, non_llm_context_precision = (
-    _named(core.NonLLMContextRecall),
-    _named(core.NonLLMContextPrecision),
-)
-id_based_context_recall, id_based_context_precision = (
-    _named(core.IDBasedContextRecall),
-    _named(core.IDBasedContextPrecision),
-)
-id_based_ndcg, id_based_reciprocal_rank, id_based_hit_rate = (
-    _named(core.IDBasedNDCG),
-    _named(core.IDBasedReciprocalRank),
-    _named(core.IDBasedHitRate),
-)
-id_based_precision_at_k, id_based_recall_at_k, id_based_average_precision = (
-    _named(core.IDBasedPrecisionAtK),
-    _named(core.IDBasedRecallAtK),
-    _named(core.IDBasedAveragePrecision),
-)
-span_based_context_recall, span_based_context_precision = (
-    _named(core.SpanBasedContextRecall),
-    _named(core.SpanBasedContextPrecision),
-)
+context_recall: ByParameters = _named(core.ContextRecall)
+context_precision: ByParameters = _named(core.ContextPrecision)
+context_utilization: ByParameters = _named(core.ContextUtilization)
+non_llm_context_recall: ByParameters = _named(core.NonLLMContextRecall)
+non_llm_context_precision: ByParameters = _named(core.NonLLMContextPrecision)
+id_based_context_recall: ByParameters = _named(core.IDBasedContextRecall)
+id_based_context_precision: ByParameters = _named(core.IDBasedContextPrecision)
+id_based_ndcg: ByParameters = _named(core.IDBasedNDCG)
+id_based_reciprocal_rank: ByParameters = _named(core.IDBasedReciprocalRank)
+id_based_hit_rate: ByParameters = _named(core.IDBasedHitRate)
+id_based_precision_at_k: ByParameters = _named(core.IDBasedPrecisionAtK)
+id_based_recall_at_k: ByParameters = _named(core.IDBasedRecallAtK)
+id_based_average_precision: ByParameters = _named(core.IDBasedAveragePrecision)
+span_based_context_recall: ByParameters = _named(core.SpanBasedContextRecall)
+span_based_context_precision: ByParameters = _named(core.SpanBasedContextPrecision)
 
 
 @scorer(metrics=[mean()])

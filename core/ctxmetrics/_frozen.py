@@ -9,17 +9,10 @@ def _refuse(*_: object, **__: object) -> NoReturn:
     raise TypeError("This mapping cannot be changed.")
 
 
-# What every method of a dict that would change it becomes.
-_REFUSED: Any = _refuse
-
-
 class FrozenDict(dict[str, Any]):
     """A dict that cannot be changed and, unlike a mapping proxy, can be pickled, copied, hashed and be a default."""
 
     __slots__ = ()
-
-    __setitem__ = __delitem__ = __ior__ = _REFUSED
-    clear = pop = popitem = setdefault = update = _REFUSED
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         return hash(frozenset(self))
@@ -27,6 +20,18 @@ class FrozenDict(dict[str, Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenDict, (dict(self),)
 
+
+for _changing in (
+    "__setitem__",
+    "__delitem__",
+    "__ior__",
+    "clear",
+    "pop",
+    "popitem",
+    "setdefault",
+    "update",
+):
+    setattr(FrozenDict, _changing, _refuse)
 
 EMPTY = FrozenDict({})
 # What is plain as it is.

@@ -180,8 +180,15 @@ def _moved(item: Calibrated, values: Sequence[float], scale: float) -> Correctio
     bias = corrected(off, [0.0] * len(off), (), weights=weights)
     error = (bias.error**2 + variance(values) / len(values)) ** 0.5
     moved = CorrectedMean(fmean(values) + bias.mean, error, bias.size, trust=1.0)
-    means = fmean(values), fmean(people, weights), *bounded(moved, scale=scale), fmean(judge, weights)
-    return Correction(item.metric, len(values), item.labels, *means)
+    return Correction(
+        item.metric,
+        len(values),
+        item.labels,
+        fmean(values),
+        fmean(people, weights),
+        *bounded(moved, scale=scale),
+        fmean(judge, weights),
+    )
 
 
 def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) -> None:
@@ -223,8 +230,9 @@ def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) ->
         draw={} if draw is None else {"seed": draw.seed, "by": draw.by, "samples": draw.samples},
         metrics=tuple(metrics),
     )
-    card = card.model_copy(update={"digest": card.digested()})
-    write_whole(path, (card.model_dump_json(indent=1), "\n"))
+    write_whole(
+        path, (card.model_copy(update={"digest": card.digested()}).model_dump_json(indent=1), "\n")
+    )
 
 
 def read_card(path: Path) -> Card:

@@ -193,8 +193,10 @@ def _findings(score: Score, watched: _Watched, seconds: float) -> Iterator[Findi
         told = stated.reason or safe_text(problem)
         yield Finding(name="answer", told=told, cause=_cause(problem, cause))
         return
-    by = f" by {reply.served_model}" if reply.served_model else ""
-    yield Finding(name="answer", told=f"in {seconds:.1f} s{by}")
+    yield Finding(
+        name="answer",
+        told=f"in {seconds:.1f} s" + (f" by {reply.served_model}" if reply.served_model else ""),
+    )
     nothing = stated.value is None and unstated.value is None
     unread = nothing and cause == "reply_form"
     how = _FORMS.get(getattr(watched.model, "form", ""), "asked for as its client does")
@@ -218,8 +220,8 @@ def _findings(score: Score, watched: _Watched, seconds: float) -> Iterator[Findi
         told, wrong = "of two sentences, the one that is stated was not told from the other", "verdict"
     yield Finding(name="verdicts", told=told, cause=wrong)
     usage = score.usage
-    count = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
-    told = f"{count}, which the server did not count" if usage.estimated else count
+    told = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
+    told += ", which the server did not count" if usage.estimated else ""
     yield Finding(name="usage", told=told, cause="usage" if usage.estimated else None)
 
 

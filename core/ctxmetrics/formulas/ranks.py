@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TypeVar
@@ -68,10 +67,10 @@ def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | 
     """
     if len(parts) != len(weights):
         raise ParameterError(f"{len(parts)} parts and {len(weights)} weights: give one weight a unit")
-    for name, values, most in (("parts", parts, 1.0), ("weights", weights, sys.float_info.max)):
-        wrong = [value for value in values if not 0 <= value <= most]
-        if wrong:
-            raise ParameterError(f"{name} holds {wrong[0]!r}: write numbers from 0 to {most:g}")
+    if not all(0 <= part <= 1 for part in parts) or not all(
+        0 <= weight < math.inf for weight in weights
+    ):
+        raise ParameterError("write parts from 0 to 1, and finite weights of at least 0")
     got = math.fsum(part * weight for part, weight in zip(parts, weights, strict=True))
     return got / total if (total := math.fsum(weights)) else None
 

@@ -9,10 +9,13 @@ from importlib.metadata import EntryPoint
 
 from ctxmetrics.testing.golden import differences, load_cases, taken_by
 
-parser = ArgumentParser(prog="python -m ctxmetrics.testing", description=__doc__)
-parser.add_argument("runners", metavar="MODULE:RUNNERS", help="a list of runners, and where it stands")
-found = [(one, differences(one)) for one in EntryPoint("", parser.parse_args().runners, "").load()]
-for runner, lines in found:
-    count = len(taken_by(runner, load_cases()))
-    print(*lines, f"{runner.name}: {len(lines)} differences in {count} cases", sep="\n")  # noqa: T201 - a command
-sys.exit(any(lines for _, lines in found))
+_parser = ArgumentParser(prog="python -m ctxmetrics.testing", description=__doc__)
+_parser.add_argument("runners", metavar="MODULE:RUNNERS", help="a list of runners, and where it stands")
+_found = [(one, differences(one)) for one in EntryPoint("", _parser.parse_args().runners, "").load()]
+for _runner, _lines in _found:
+    print(  # noqa: T201 - a command
+        *_lines,
+        f"{_runner.name}: {len(_lines)} differences in {len(taken_by(_runner, load_cases()))} cases",
+        sep="\n",
+    )
+sys.exit(any(lines for _, lines in _found))
