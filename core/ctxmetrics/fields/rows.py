@@ -198,7 +198,7 @@ class Reading:
                         f"{who}: field '{texts}' is a list that is written as a text. Read it with json.loads first."
                     )
                 values[texts] = listed(values[texts])
-            for number, item in enumerate(values.get(texts) or (), 1):
+            for number, item in enumerate(listed(values.get(texts) or ()), 1):
                 if isinstance(item, str) and _PRINTED_NODE.match(item):
                     raise SampleError(
                         f"{who}: field '{texts}', item {number} is a node that was printed, and may be cut off. Write "
