@@ -29,10 +29,10 @@ def is_list_text(value: object) -> bool:
     return isinstance(value, str) and value.lstrip().startswith("[") and value.rstrip().endswith("]")
 
 
-def list_in(text: str) -> list[Any] | None:
-    """Return the list that a text holds, or None where it holds none."""
-    found = _json_in(text)
-    found = _printed(text.strip()) if found is None else found
+def list_in(value: Any) -> list[Any] | None:
+    """Return a list, or the one that a text holds; None for anything else."""
+    found = object_in(value.strip()) if is_list_text(value) else value
+    found = _printed(found) if is_list_text(found) else found
     return found if isinstance(found, list) else None
 
 

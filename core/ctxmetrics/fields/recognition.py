@@ -268,15 +268,16 @@ def _passages_in(row: Mapping[str, Any], path: str = "", depth: int = 4) -> Iter
     """Yield the paths of lists of documents, or of texts of more than a word."""
     for key, value in row.items():
         here = f"{path}{key}"
-        inner: Any = list_in(value) if is_list_text(value) else value
-        if hasattr(inner, "items") and depth:
-            yield from _passages_in(inner, f"{here}.", depth - 1)
-        elif isinstance(inner, (list, tuple)) and inner:
-            texts = [item if isinstance(item, str) else text_of(item) for item in inner]
-            if all(
-                isinstance(text, str) and (" " in text.strip() or not text.isascii()) for text in texts
-            ):
-                yield here
+        if hasattr(value, "items") and depth:
+            yield from _passages_in(value, f"{here}.", depth - 1)
+            continue
+        texts = [
+            text_of(item) for item in (value if isinstance(value, tuple) else list_in(value) or ())
+        ]
+        if texts and all(
+            isinstance(text, str) and (" " in text.strip() or not text.isascii()) for text in texts
+        ):
+            yield here
 
 
 def _listed(names: Iterable[str]) -> str:

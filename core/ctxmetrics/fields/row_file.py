@@ -39,7 +39,7 @@ from ctxmetrics.fields.rankings import (
 )
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
-from ctxmetrics.fields.traces import holds_spans, trace_rows
+from ctxmetrics.fields.traces import is_trace, trace_rows
 
 _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
     ".parquet": arrow_rows,
@@ -90,7 +90,7 @@ class RowFile(Iterator[T], Generic[T]):
         self._first: list[dict[str, Any]] = []
         self._named: set[str] = set()
         self._place = "the first row"
-        self._rows = trace_rows(self._placed())
+        self._rows = self._placed()
         self._made = self._read()
 
     def __next__(self) -> T:
@@ -125,6 +125,9 @@ class RowFile(Iterator[T], Generic[T]):
             ParameterError: There is no such schema, field or column.
         """
         first = list(islice(self._rows, PEEKED))
+        if any(is_trace(row) for _, row in first):
+            self._rows = trace_rows(chain(first, self._rows))
+            first = list(islice(self._rows, PEEKED))
         if not first:
             raise InputFileError(f"{self.path}: the file is empty. It should hold one sample a line.")
         self._rows = chain(first, self._rows)
@@ -208,7 +211,7 @@ class RowFile(Iterator[T], Generic[T]):
             if rankings := rankings_in(data):
                 yield from rows_of(rankings, expected=self.expected)
                 return
-            rows, found = ([data], "") if holds_spans(data) else rows_in(data, self.path)
+            rows, found = ([data], "") if is_trace(data) else rows_in(data, self.path)
             if found:
                 self._tell(f"the samples are those in '{found}'")
             yield from ((f"sample {number}", item) for number, item in enumerate(rows, 1))

@@ -213,9 +213,9 @@ class Reading:
 
     def _list(self, text: str, name: str, who: str) -> Any:
         """Return the list that a text stands for; a text that is no list stays one, and is refused."""
-        is_list = is_list_text(text)
-        if is_list and (found := list_in(text)) is not None:
+        if (found := list_in(text)) is not None:
             return found
+        is_list = is_list_text(text)
         if not is_list and self.schema.separator and self.schema.separator in text:
             return self._split(text, self.schema.separator, name, who)
         if is_list or (name in TEXTS_OF and re.search(r"[,;|\s]", text.strip())):

@@ -8,31 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
-from ctxmetrics.fields.cells import is_list_text, list_in, object_in
+from ctxmetrics.fields.cells import list_in, object_in
 from ctxmetrics.fields.documents import first_of, look_up
-from ctxmetrics.fields.recognition import PEEKED
 from ctxmetrics.fields.rows import rest_of
 
-# Where a span says what it is: in OpenTelemetry's JSON, data frames of Phoenix, LangSmith, Langfuse.
-_TRACE = ("context.trace_id", "trace_id", "traceId")
-_SPAN = ("context.span_id", "span_id", "id")
-_PARENT = ("parent_id", "parent_run_id", "parentObservationId", "parent_observation_id")
-_KIND = (
-    "attributes.openinference.span.kind", "span_kind", "attributes.gen_ai.operation.name", "run_type", "type",
-)  # fmt: skip
-_BEGUN = ("start_time", "startTime")
+# Where a span says what it is, what went in, what came out and what was found: in OpenTelemetry's JSON, data frames of
+# Phoenix, LangSmith, Langfuse.
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "trace": ("context.trace_id", "trace_id", "traceId"),
+    "name": ("context.span_id", "span_id", "id"),
+    "parent": ("parent_id", "parent_run_id", "parentObservationId", "parent_observation_id"),
+    "kind": (
+        "attributes.openinference.span.kind", "span_kind", "attributes.gen_ai.operation.name", "run_type", "type",
+    ),
+    "begun": ("start_time", "startTime"),
+    "below": ("child_runs", "observations"),
+    "asked": ("attributes.gen_ai.retrieval.query.text", "attributes.input.value", "inputs", "input"),
+    "given": ("attributes.output.value", "outputs", "output"),
+    "found": (
+        "attributes.retrieval.documents", "attributes.gen_ai.retrieval.documents", "outputs.documents",
+        "outputs.output", "output.documents", "output", "attributes.output.value.documents",
+    ),
+}  # fmt: skip
+_SIDES = ("inputs", "outputs", "input", "output", "metadata")
 _RETRIEVERS = frozenset({"retriever", "retrieval"})
-_BELOW = ("child_runs", "observations")
-# What went in, what came out, and what was found.
-_ASKED = ("attributes.gen_ai.retrieval.query.text", "attributes.input.value", "inputs", "input")
-_GIVEN = ("attributes.output.value", "outputs", "output")
-_FOUND = (
-    "attributes.retrieval.documents", "attributes.gen_ai.retrieval.documents", "outputs.documents", "outputs.output",
-    "output.documents", "output", "attributes.output.value.documents",
-)  # fmt: skip
 # In what went in, and in what came out.
 _QUESTIONS = ("question", "query", "input", "user_input")
 _ANSWERS = ("answer", "result", "response", "output", "content")
@@ -41,79 +43,77 @@ _EXPECTED = ("reference", "reference_outputs", "expected_output", "expectedOutpu
 _NUMBERED = re.compile(r"(?:attributes\.)?retrieval\.documents\.(\d+)\.(.+)")
 
 
+def is_trace(row: Any) -> bool:
+    """Whether a row is a span of a trace, or holds spans."""
+    below = _at(row, "below")
+    holds = isinstance(below, list) and any(_at(span, "kind") is not None for span in below)
+    return holds or all(_at(row, what) for what in ("trace", "kind"))
+
+
 def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Return one row a trace, where the first rows are spans; else the rows as they are. Each has its place."""
-    rows = iter(rows)
-    first = list(islice(rows, PEEKED))
-    if not any(
-        holds_spans(row) or all(first_of(row, keys) for keys in (_TRACE, _KIND)) for _, row in first
-    ):
-        yield from chain(first, rows)
-        return
+    """Return one row a trace, with its place. Where no span is a retriever's, it is the first span of the trace."""
     traces: dict[str, list[tuple[str, Any]]] = {}
-    for place, row in chain(first, rows):
-        traces.setdefault(str(first_of(row, _TRACE) or place), []).extend(
-            (place, span) for span in _tree(row)
-        )
+    for place, row in rows:
+        spans = traces.setdefault(str(_at(row, "trace") or place), [])
+        spans += [(place, span) for span in _tree(row)]
     retrieved = any(_retrieves(span) for spans in traces.values() for _, span in spans)
-    yield from map(_of_trace if retrieved else _root_of, traces.values())
+    for spans in traces.values():
+        named = {str(_at(span, "name")): span for _, span in spans}
+        roots = ((place, span) for place, span in spans if str(_at(span, "parent")) not in named)
+        place, root = next(roots, spans[0])
+        yield place, _of_trace(root, named) if retrieved else root
 
 
-def holds_spans(row: Any) -> bool:
-    """Whether there are spans in a row."""
-    below = first_of(row, _BELOW)
-    return isinstance(below, list) and any(first_of(span, _KIND) is not None for span in below)
+def _at(span: Any, what: str) -> Any:
+    return first_of(span, _KEYS[what])
 
 
 def _retrieves(span: Any) -> bool:
-    return str(first_of(span, _KIND)).lower() in _RETRIEVERS
+    return str(_at(span, "kind")).lower() in _RETRIEVERS
 
 
 def _tree(row: Any) -> Iterator[Any]:
     """Yield a span and those below it; of a retriever it alone."""
     yield row
-    for child in (first_of(row, _BELOW) or ()) if not _retrieves(row) else ():
+    for child in (_at(row, "below") or ()) if not _retrieves(row) else ():
         yield from _tree(child)
 
 
-def _root_of(spans: list[tuple[str, Any]]) -> tuple[str, Any]:
-    """Return the span that is below no other, with its place."""
-    named = {str(first_of(span, _SPAN)) for _, span in spans}
-    return next((one for one in spans if str(first_of(one[1], _PARENT)) not in named), spans[0])
+def _above(span: Any, named: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the spans above one, then None; a circle of them ends."""
+    for _ in named:
+        span = named.get(str(_at(span, "parent")))
+        yield span
 
 
-def _of_trace(spans: list[tuple[str, Any]]) -> tuple[str, Any]:
-    """Return the row of a trace: its first span, with what its retrievers found; without any, what that span holds."""
-    named = {str(first_of(span, _SPAN)): span for _, span in spans}
-    above = {name: str(first_of(span, _PARENT)) for name, span in named.items()}
-    place, root = _root_of(spans)
-    retrievers = [
+def _of_trace(root: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a trace: its first span, with what its retrievers found; without any, what that span holds.
+
+    Args:
+        root: The first span.
+        named: All spans by their names.
+    """
+    outermost = [
         span
-        for name, span in named.items()
-        if _retrieves(span) and not any(_retrieves(named.get(up)) for up in _path(name, above))
-    ] or [root]
-    retrievers.sort(key=lambda span: str(first_of(span, _BEGUN)))
+        for span in named.values()
+        if _retrieves(span) and not any(map(_retrieves, _above(span, named)))
+    ]
+    retrievers = sorted(outermost, key=lambda span: str(_at(span, "begun"))) or [root]
     found = [_documents(span) for span in retrievers]
-    sides = {side: look_up(root, side) for side in ("inputs", "outputs", "input", "output", "metadata")}
+    sides = {side: look_up(root, side) for side in _SIDES}
     kept = {side: value for side, value in sides.items() if hasattr(value, "items")}
     carried = kept.pop("metadata", {})
-    rest = rest_of(root, {*_ASKED, *_GIVEN, *_FOUND, *_BELOW, *_EXPECTED, *sides})
+    read = {key for what in ("asked", "given", "found", "below") for key in _KEYS[what]}
+    rest = rest_of(root, {*read, *_EXPECTED, *_SIDES})
     row = {
-        "id": first_of(root, (*_TRACE, *_SPAN)),
-        "user_input": _text(root, _ASKED, _QUESTIONS) or _text(retrievers[0], _ASKED, _QUESTIONS),
-        "response": None if _retrieves(root) else _text(root, _GIVEN, _ANSWERS),
+        "id": first_of(root, (*_KEYS["trace"], *_KEYS["name"])),
+        "user_input": _text(root, "asked", _QUESTIONS) or _text(retrievers[0], "asked", _QUESTIONS),
+        "response": None if _retrieves(root) else _text(root, "given", _ANSWERS),
         "retrieved_contexts": None if None in found else [*chain.from_iterable(filter(None, found))],
         **{key: look_up(root, key) for key in _EXPECTED},
         "metadata": {**rest, **kept, **carried},
     }
-    return place, {key: value for key, value in row.items() if value is not None}
-
-
-def _path(name: str, above: Mapping[str, str]) -> Iterator[str]:
-    """Yield the names of the spans above one; a circle of them ends."""
-    for _ in above:
-        name = above.get(name, "")
-        yield name
+    return {key: value for key, value in row.items() if value is not None}
 
 
 def _documents(span: Any) -> list[Any] | None:
@@ -123,17 +123,14 @@ def _documents(span: Any) -> list[Any] | None:
     for key, value in chain(held.items(), getattr(held.get("attributes"), "items", list)()):
         if match := _NUMBERED.fullmatch(str(key)):
             numbered.setdefault(int(match[1]), {})[match[2]] = value
-    lists = (
-        list_in(value) if is_list_text(value) else value
-        for value in (look_up(held, path) for path in _FOUND)
+    in_lists = (list_in(look_up(held, path)) for path in _KEYS["found"])
+    return [numbered[number] for number in sorted(numbered)] or next(
+        (documents for documents in in_lists if documents is not None), None
     )
-    in_order = [numbered[number] for number in sorted(numbered)]
-    in_lists = [value for value in lists if isinstance(value, list)]
-    return in_order or (in_lists[0] if in_lists else None)
 
 
-def _text(span: Any, paths: tuple[str, ...], keys: tuple[str, ...]) -> str | None:
+def _text(span: Any, side: str, keys: tuple[str, ...]) -> str | None:
     """Return the text that went into a span or came out: by itself, or under a usual key."""
-    held = object_in(first_of(span, paths))
+    held = object_in(_at(span, side))
     text = first_of(held, keys) if hasattr(held, "items") else held
     return text if isinstance(text, str) else None
