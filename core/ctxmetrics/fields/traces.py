@@ -123,10 +123,9 @@ def _documents(span: Any) -> list[Any] | None:
     for key, value in chain(held.items(), getattr(held.get("attributes"), "items", list)()):
         if match := _NUMBERED.fullmatch(str(key)):
             numbered.setdefault(int(match[1]), {})[match[2]] = value
-    in_lists = (list_in(look_up(held, path)) for path in _KEYS["found"])
-    return [numbered[number] for number in sorted(numbered)] or next(
-        (documents for documents in in_lists if documents is not None), None
-    )
+    lists = (list_in(look_up(held, path)) for path in _KEYS["found"])
+    listed = next((documents for documents in lists if documents is not None), None)
+    return [numbered[number] for number in sorted(numbered)] or listed
 
 
 def _text(span: Any, side: str, keys: tuple[str, ...]) -> str | None:
