@@ -62,6 +62,9 @@ class Run:
         attempts: How often one request is sent at most, but at least once; without an answer in time,
             `TIMEOUT_ATTEMPTS` times at most. None: `ATTEMPTS`, not counting refusals for overload for as long as
             `OVERLOAD_PATIENCE`.
+
+    Attributes:
+        problem: How the last request that failed did so, in a run that ends.
     """
 
     max_concurrency: int = DEFAULT_CONCURRENCY
@@ -76,7 +79,7 @@ class Run:
     quota: Quota | None = None
     usage: Usage = field(default_factory=Usage)
     spent: str | None = None
-    failed: bool = False
+    problem: JudgeError | None = None
     _breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary
@@ -243,7 +246,7 @@ class Run:
     def _note_failure(
         self, problem: JudgeError, breaker: Breaker, limiter: Limiter, sent_at: float
     ) -> None:
-        self.failed = True
+        self.problem = problem if self.ends else None
         self.usage += spent_on(problem)
         if asks_for_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again

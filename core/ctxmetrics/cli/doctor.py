@@ -22,10 +22,7 @@ from ctxmetrics.cli._terminal import BAD_INPUT, print_result
 from ctxmetrics.errors import InputFileError
 
 if TYPE_CHECKING:
-    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Judge
-
-_ASSUMED = "assumed; give --request-seconds"
 
 
 def doctor(
@@ -44,25 +41,17 @@ def doctor(
     from ctxmetrics.judges.llm.judge import LLMJudge
 
     judge = judge_of(judging.judge, judging.base_url)
-    seconds = 0.0
+    each = 0.0, ""
     if isinstance(judge, LLMJudge):
         found = check_model(judge, timeout=pace.timeout)
         print_result(str(found))
         if not found.ok:
             raise typer.Exit(BAD_INPUT)
-        seconds = round(found.seconds, 1)
+        each = round(found.seconds, 1), " (as measured now, with the start of the client)"
     else:
         print_result(f"{judge.name} asks no model. How well it judges: ctxmetrics check-judge")
     if file is not None:
-        source = Input(file=file, **vars(columns))
-        _print_cost(
-            source,
-            asked,
-            judge,
-            pace,
-            prices,
-            (seconds, "as measured now, with the start of the client"),
-        )
+        _print_cost(Input(file=file, **vars(columns)), asked, judge, pace, prices, each)
 
 
 def estimate(
@@ -91,28 +80,21 @@ def estimate(
     from ctxmetrics.cli._run import judge_of, task_of
     from ctxmetrics.evaluation.engine import evaluate
     from ctxmetrics.evaluation.estimate import samples_for
+    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
     if detect is not None:
-        scored = _results_in(source.file)
-        if scored is None:
+        try:
+            scored = Results.from_jsonl(source.file)
+        except InputFileError:  # it holds samples
             samples, metrics, _ = task_of(source, asked, LexicalJudge())
             scored = evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
         print_result("\n".join(map(str, samples_for(scored, detect, changed=changed))))
         return
     judge = judge_of(judging.judge, judging.base_url)
-    each = (3.0, _ASSUMED) if request_seconds is None else (request_seconds, "")
+    assumed = 3.0, " (assumed; give --request-seconds)"
+    each = assumed if request_seconds is None else (request_seconds, "")
     _print_cost(source, asked, judge, pace, prices, each, cache, controls)
-
-
-def _results_in(file: Path) -> Results | None:
-    """Return the results of a file; None where it holds none."""
-    from ctxmetrics.evaluation.results import Results
-
-    try:
-        return Results.from_jsonl(file)
-    except InputFileError:
-        return None
 
 
 def _print_cost(
@@ -125,7 +107,7 @@ def _print_cost(
     cache: Path | None = None,
     controls: int = 0,
 ) -> None:
-    """Print what a run will cost; ``each``: the seconds of one request, and how they are known."""
+    """Print what a run will cost; ``each``: the seconds of one request, and how they are known, in words."""
     from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.cli._run import task_of
     from ctxmetrics.evaluation.estimate import estimate as count
@@ -136,12 +118,11 @@ def _print_cost(
     found = count(samples, metrics, judge=judge, cache=kept, controls=controls)
     lines = [str(found)]
     if found.calls:
-        known = f" ({each[1]})" if each[1] else ""
         seconds, most = found.seconds(pace.max_concurrency, each[0]), pace.max_concurrency
-        lines.append(f"about {seconds:,.0f} s: {most} requests at a time, {each[0]:g} s each{known}")
-        lines.append(
+        lines += [
+            f"about {seconds:,.0f} s: {most} requests at a time, {each[0]:g} s each{each[1]}",
             "dollars: give --price-in and --price-out, the prices of a million tokens"
             if prices.price_in is None or prices.price_out is None
-            else f"about ${found.cost(prices.price_in, prices.price_out):,.4f}"
-        )
+            else f"about ${found.cost(prices.price_in, prices.price_out):,.4f}",
+        ]
     print_result("\n".join(lines))

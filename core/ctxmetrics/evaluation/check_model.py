@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import BaseModel
 
 from ctxmetrics._frozen import Plain
-from ctxmetrics._runtime.failures import UnsentError, classify
+from ctxmetrics._runtime.failures import UnsentError
 from ctxmetrics._runtime.run import DEFAULT_TIMEOUT, Run, using
 from ctxmetrics._secrets import safe_text
 from ctxmetrics._wording import TEXT, clean
-from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.given import model_of
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics import ContextRecall
-from ctxmetrics.models.base import Model, Prompt, Reply
+from ctxmetrics.models.base import Model
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
-from ctxmetrics.verdicts import Usage
+from ctxmetrics.verdicts import Usage, Verdict
 
 # The first sentence stands in the first text; the second stands nowhere.
 _SAMPLE = Sample(
@@ -36,13 +33,39 @@ _FORMS = {
     "json_object": "asked for in JSON mode (response_format json_object)",
     "text": "asked for as plain text that is JSON",
 }
-_NAMES_FORM = re.compile(r"response_?format|json_schema|json_object|json mode|structured output")
-_NAMES_MODEL = re.compile(
-    r"\bmodel\b.{0,80}(not found|not exist|unknown|invalid)|(unknown|invalid|no such) model|model_not_found"
+# What is wrong where no reply came: of these statuses and words of the server the first that fit. 0: there is no status.
+_REFUSALS: Sequence[tuple[Collection[int], str, str]] = (
+    (range(600), "no json object|no choices|no chat completion|cannot be decompressed", "content_type"),
+    (range(300, 400), "", "redirect"),
+    (
+        range(400, 500),
+        "response_?format|json_schema|json_object|json mode|structured output",
+        "reply_form",
+    ),
+    (
+        range(400, 500),
+        r"\bmodel\b.{0,80}(not found|not exist|unknown|invalid)|(unknown|invalid|no such) model|model_not_found",
+        "model_name",
+    ),
+    ((401, 403), "", "key"),
+    ((402, 429), "", "overload"),
+    ((404, 405), "", "path"),
+    (range(400, 500), "", "refused_request"),
 )
-_NO_COMPLETION = re.compile(r"no json object|no choices|no chat completion|cannot be decompressed")
-# What an HTTP status says by itself.
-_STATUSES = {401: "key", 403: "key", 402: "overload", 429: "overload", 404: "path", 405: "path"}
+# What is looked at in a reply, and what is told of it: where all is right, and by cause.
+_LOOKS: Mapping[str, Mapping[str | None, str]] = {
+    "form": {None: "it came so", "reply_form": "what came cannot be read"},
+    "echo": {
+        None: "the reply repeats its request's code",
+        "echo": "the code of the request is not in the reply",
+    },
+    "verdicts": {
+        None: "a sentence that is stated has its quote, another has none",
+        "quotes": "the quote for a sentence that is stated is not in the text, or proves nothing",
+        "verdict": "of two sentences, the one that is stated was not told from the other",
+    },
+    "usage": {None: "", "usage": ", which the server did not count"},
+}
 # What to change, by cause.
 _FIX = {
     "key": "Give a valid key: the provider's variable (OPENAI_API_KEY), or api_key=.",
@@ -132,28 +155,6 @@ class ModelCheck(Plain):
         return "\n".join(lines)
 
 
-class _Watched:
-    """A model, and what came of the one request to it."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.identity = model.identity
-        self.reply: Reply | None = None
-        self.problem: CtxMetricsError | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
-
-    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        """Ask the model, and keep what it answers or raises."""
-        try:
-            self.reply = await self.model.generate(prompt, schema)
-        except Exception as error:
-            self.problem = classify(error)
-            raise
-        return self.reply
-
-
 def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT) -> ModelCheck:
     """Send one tiny request to a model on the path that a run takes, and say what works and what does not.
 
@@ -168,74 +169,58 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT) -> ModelChec
         ParameterError: It is no model, has no key, or needs a package that is not installed.
     """
     judge = model if isinstance(model, LLMJudge) else LLMJudge(model_of(model))
-    watched = _Watched(judge.model)
     asked = judge.asking(
-        watched, joint=True, per_context=False, votes=1, max_repairs=0, reuse=False, evidence="flag"
+        judge.model,
+        joint=True,
+        per_context=False,
+        votes=1,
+        max_repairs=0,
+        reuse=False,
+        evidence="flag",
+        keep_raw=True,
     )
     began = time.perf_counter()
     with using(Run(timeout=timeout, attempts=1, ends=True)) as run:
         score = ContextRecall(judge=asked).score(_SAMPLE)
     seconds = time.perf_counter() - began
-    return ModelCheck(
-        model=judge.model.identity,
-        findings=tuple(_findings(score, watched, seconds)),
-        seconds=seconds,
-        usage=run.usage,
-    )
-
-
-def _findings(score: Score, watched: _Watched, seconds: float) -> Iterator[Finding]:
-    """Yield what was found, until something makes the rest meaningless."""
-    stated, unstated = score.verdicts
-    cause, reply = _CODES.get(stated.code or "", "refused_request"), watched.reply
-    if reply is None:
-        problem = watched.problem
-        told = stated.reason or safe_text(problem)
-        yield Finding(name="answer", told=told, cause=_cause(problem, cause))
-        return
-    yield Finding(
-        name="answer",
-        told=f"in {seconds:.1f} s" + (f" by {reply.served_model}" if reply.served_model else ""),
-    )
-    nothing = stated.value is None and unstated.value is None
-    unread = nothing and cause == "reply_form"
-    how = _FORMS.get(getattr(watched.model, "form", ""), "asked for as its client does")
-    came = "what came cannot be read" if unread else "it came so"
-    yield Finding(name="form", told=f"{how}; {came}", cause="reply_form" if unread else None)
-    if unread:
-        return
-    if cause == "echo":
-        yield Finding(name="echo", told="the code of the request is not in the reply", cause="echo")
+    if score.metadata.get("raw_replies"):
+        findings = tuple(_looked_at(score, seconds, judge.model))
     else:
-        yield Finding(name="echo", told="the reply repeats its request's code")
-    if nothing:
-        return
-    told, wrong = "a sentence that is stated has its quote, another has none", None
-    if cause == "quotes" or stated.value is None:
-        told, wrong = (
-            "the quote for a sentence that is stated is not in the text, or proves nothing",
-            "quotes",
-        )
-    elif stated.value is False or unstated.value is not False:
-        told, wrong = "of two sentences, the one that is stated was not told from the other", "verdict"
-    yield Finding(name="verdicts", told=told, cause=wrong)
-    usage = score.usage
-    told = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
-    told += ", which the server did not count" if usage.estimated else ""
-    yield Finding(name="usage", told=told, cause="usage" if usage.estimated else None)
+        findings = (_no_answer(score.verdicts[0], run.problem),)
+    return ModelCheck(model=judge.model.identity, findings=findings, seconds=seconds, usage=run.usage)
 
 
-def _cause(problem: CtxMetricsError | None, otherwise: str) -> str:
-    """Return the cause of a request that brought no reply: the status decides, then what the server says."""
-    status, text = getattr(problem, "status", None), str(problem).lower()
+def _no_answer(verdict: Verdict, problem: JudgeError | None) -> Finding:
+    """Say why no reply came: the status decides, then what the server says."""
+    status, said = getattr(problem, "status", None) or 0, str(problem).lower()
+    fitting = (
+        cause for statuses, words, cause in _REFUSALS if status in statuses and re.search(words, said)
+    )
+    cause = next(fitting, _CODES.get(verdict.code or "", "refused_request"))
     if isinstance(problem, UnsentError):
-        return "request"
-    if _NO_COMPLETION.search(text):
-        return "content_type"
-    if status is None or status >= 500:  # noqa: PLR2004 - HTTP
-        return otherwise
-    if status < 400:  # noqa: PLR2004 - HTTP
-        return "redirect"
-    if _NAMES_FORM.search(text):
-        return "reply_form"
-    return "model_name" if _NAMES_MODEL.search(text) else _STATUSES.get(status, "refused_request")
+        cause = "request"
+    return Finding(name="answer", told=verdict.reason or safe_text(problem), cause=cause)
+
+
+def _looked_at(score: Score, seconds: float, model: Model) -> Iterator[Finding]:
+    """Yield what a reply shows, until something makes the rest meaningless."""
+    (stated, unstated), usage, served = score.verdicts, score.usage, score.provenance.served_model
+    yield Finding(name="answer", told=f"in {seconds:.1f} s" + (f" by {served}" if served else ""))
+    form = _FORMS.get(getattr(model, "form", ""), "asked for as its client does")
+    beginnings = {
+        "form": f"{form}; ",
+        "usage": f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
+    }
+    code, nothing = _CODES.get(stated.code or ""), stated.value is unstated.value is None
+    wrong: Mapping[str | None, bool] = {
+        "reply_form": code == "reply_form" and nothing,
+        "echo": code == "echo",
+        "quotes": code == "quotes" or stated.value is None,
+        "verdict": stated.value is not True or unstated.value is not False,
+        "usage": usage.estimated,
+    }
+    for name, words in _LOOKS.items():
+        cause = next((cause for cause in words if wrong.get(cause)), None)
+        yield Finding(name=name, told=beginnings.get(name, "") + words[cause], cause=cause)
+        if cause and nothing:
+            return

@@ -419,7 +419,7 @@ class Evaluation:
             if self._options["on_error"] == "raise":
                 _raise_failure(row)
         reader.result()
-        if self._stopped is None and self._run.failed:
+        if self._stopped is None:
             self._run.check_sent()
 
 
