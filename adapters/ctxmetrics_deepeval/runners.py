@@ -20,12 +20,13 @@ QUIET: dict[str, str | None] = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     cases = [_test_case(sample, str(index)) for index, sample in enumerate(samples)]
-    cache, display = (
-        CacheConfig(write_cache=False),
-        DisplayConfig(show_indicator=False, print_results=False),
-    )
     with aside(QUIET):
-        found = evaluate(cases, [_wrapped(metric)], cache_config=cache, display_config=display)
+        found = evaluate(
+            cases,
+            [_wrapped(metric)],
+            cache_config=CacheConfig(write_cache=False),
+            display_config=DisplayConfig(show_indicator=False, print_results=False),
+        )
     # They come as they finish.
     rows = {result.name: result.metrics_data or [] for result in found.test_results}
     return [rows[str(index)][0].score for index in range(len(samples))]
@@ -43,10 +44,8 @@ def _test_case(sample: Sample, name: str | None = None) -> LLMTestCase:
     fields = sample.to_dict()
     values: dict[str, Any] = {key: fields.get(own) for key, own in ctxmetrics_deepeval.FIELDS.items()}
     carried = ("retrieved_context_ids", "reference_context_ids", "reference_facts", "references")
-    metadata = {own: fields.get(own) for own in carried}
-    return LLMTestCase(
-        **{**values, "input": sample.user_input or "", "name": name, "metadata": metadata}
-    )
+    values["metadata"] = {own: fields.get(own) for own in carried}
+    return LLMTestCase(**{**values, "input": sample.user_input or "", "name": name})
 
 
 def _wrapped(metric: Metric) -> Any:

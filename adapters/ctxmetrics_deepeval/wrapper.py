@@ -44,8 +44,12 @@ FIELDS = {key: own for own, at in _PLACES for key in (own, *at.keys) if key in L
 # The fields of which one place is in the metadata, under their own name.
 _IN_METADATA = tuple(own for own, at in _PLACES if f"metadata.{own}" in at.keys)
 # Everything that a measurement leaves behind. It is set, and taken back, as a whole.
-_MEASURED = "score reason success evaluation_cost input_tokens output_tokens verbose_logs result"
-_NO_RESULT: dict[str, Any] = dict.fromkeys([*_MEASURED.split(), "_error", "_measuring"])
+_NO_RESULT: dict[str, Any] = dict.fromkeys(
+    [
+        *("score", "reason", "success", "result", "verbose_logs", "_error", "_measuring"),
+        *("evaluation_cost", "input_tokens", "output_tokens"),
+    ]
+)
 # What DeepEval takes for a picture in a text: it also loads a file or an address that stands in the id's place.
 _PICTURE = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
 
@@ -122,8 +126,13 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         self.__dict__.update(_NO_RESULT)
         self.core = core = _with_pass_mark(core, threshold, strict=strict_mode)
         self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
-        modes = {"async_mode": async_mode, "verbose_mode": verbose_mode, "flaky": flaky}
-        vars(self).update(modes, strict_mode=core.strict, include_reason=include_reason)
+        vars(self).update(
+            async_mode=async_mode,
+            verbose_mode=verbose_mode,
+            flaky=flaky,
+            strict_mode=core.strict,
+            include_reason=include_reason,
+        )
         judge = _TestCases(core, SCHEMA).judge
         self.evaluation_model: str | None = None
         if judge:  # with all its options: DeepEval's cache compares the label
@@ -133,8 +142,9 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         # computed sooner than looked up, and those with a judge that is not ours must never be taken from it. It compares
         # this attribute with the stored configuration, which has no field for it (deepeval/test_run/cache.py, lines 44 and
         # 378): with a value here they always differ.
-        ours = type(judge).__module__.startswith("ctxmetrics.")
-        self.language = None if ours else "not for the cache"
+        self.language = (
+            None if type(judge).__module__.startswith("ctxmetrics.") else "not for the cache"
+        )
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -157,8 +167,11 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         """Score a test case. Raises as `measure` does."""
         measuring = _begin(self)
         with part_of(self.core):
-            scoring = _TestCases(self.core, SCHEMA).ascore(self._with_ids(test_case))
-            return _end(self, measuring, await scoring)
+            return _end(
+                self,
+                measuring,
+                await _TestCases(self.core, SCHEMA).ascore(self._with_ids(test_case)),
+            )
 
     def _with_ids(self, test_case: LLMTestCase) -> LLMTestCase:
         if not self._ids:
@@ -313,8 +326,7 @@ class _TestCases(Wrapper):
         if "metadata" in places:
             found |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
         if "retrieved_context_ids" in metric.uses:  # contexts of one source count as one
-            ids = _sources(record) or metadata.get("retrieved_context_ids")
-            found["retrieved_context_ids"] = ids
+            found["retrieved_context_ids"] = _sources(record) or metadata.get("retrieved_context_ids")
         for place, value in given.items():
             name = FIELDS.get(place, place)
             if value is not None and found.setdefault(name, value) != value:

@@ -99,8 +99,9 @@ class RetrievalEvaluator(RunEvaluator):
             record: A mapping with sides, or with the fields themselves.
             strict: Raise the first failure when all fail.
         """
-        scoring = [wrapper.ascore(record) for wrapper in self.wrappers.values()]
-        outcomes = await asyncio.gather(*scoring, return_exceptions=True)
+        outcomes = await asyncio.gather(
+            *(wrapper.ascore(record) for wrapper in self.wrappers.values()), return_exceptions=True
+        )
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if strict and len(failures) == len(outcomes):
             raise failures[0]
@@ -130,9 +131,11 @@ class RetrievalEvaluator(RunEvaluator):
             return _ended(own, await self._ascores(record))
 
     def _trace(self, record: Mapping[str, Any], run_id: UUID | None) -> trace:
-        sides = {name: record[name] for name in ("inputs", "outputs", "reference_outputs")}
         return trace(
-            self._name, inputs=sides, run_id=run_id, metadata={"target_run_id": str(record["run"].id)}
+            self._name,
+            inputs={name: record[name] for name in ("inputs", "outputs", "reference_outputs")},
+            run_id=run_id,
+            metadata={"target_run_id": str(record["run"].id)},
         )
 
     def as_runnable(self) -> RunnableLambda[dict[str, Any], Any]:

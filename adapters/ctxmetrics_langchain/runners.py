@@ -31,21 +31,22 @@ class _Offline(Client):
 
 
 def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    records = [SCHEMA.record(sample.to_dict()) for sample in samples]
-    known = enumerate((record["inputs"], record["reference_outputs"]) for record in records)
+    records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     examples = [
-        Example(id=UUID(int=n), inputs={**asked, "n": n}, outputs=side) for n, (asked, side) in known
+        Example(
+            id=UUID(int=n),
+            inputs={**record["inputs"], "n": n},
+            outputs=record["reference_outputs"],
+        )
+        for n, record in enumerate(records)
     ]
-    options: Any = {
-        "upload_results": False,
-        "client": _Offline(api_key="none", auto_batch_tracing=False),
-    }
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         rows: Any = evaluate(
             lambda inputs: records[inputs["n"]]["outputs"],
             examples,
             [RetrievalEvaluator([metric])],
-            **options,
+            upload_results=False,
+            client=_Offline(api_key="none", auto_batch_tracing=False),
         )
     return [row["evaluation_results"]["results"][0].score for row in rows]
 

@@ -28,12 +28,12 @@ from ctxmetrics.adapting import (
 from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
+_KEYS = (*OPTIONS.values(), "id_key")
 # What a data set's file may say for a parameter. In code, ``judge``, ``similarity`` and keys may be objects.
 _IN_FILES: Mapping[str, Any] = {
     **get_type_hints(WrapperParams, localns={"Measure": str}),
-    "judge": str | None,
+    **dict.fromkeys((*_KEYS, "evaluation_name", "judge"), str | None),
 }
-_KEYS = (*OPTIONS.values(), "id_key")
 # What Rich takes for a tag. Before some 2.x, pydantic-evals prints reasons and failures as markup, and a chunk that says
 # ``[/INST]`` ends the report with an error; a word joiner, which shows nothing, breaks it.
 _TAG = re.compile(r"\[(?=[A-Za-z#/@])")
@@ -82,19 +82,18 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         """Make a dataclass of it: pydantic-evals asks each class for fields, annotations and signature of its own."""
         super().__init_subclass__(**kwargs)
         defaults = {item.name: item.default for item in fields(cls.core_class)}
-        types = {name: _IN_FILES[name] for name in defaults}
-        names = (*_KEYS, "evaluation_name")
-        annotations = {**types, **dict.fromkeys(names, str | None)}
-        own = {**defaults, **dict.fromkeys(names), "__annotations__": annotations}
-        for name, value in own.items():
+        defaults.update(dict.fromkeys((*_KEYS, "evaluation_name")))
+        for name, value in defaults.items():
             setattr(cls, name, value)
+        cls.__annotations__ = {name: _IN_FILES[name] for name in defaults}
         dataclass(init=False, repr=False, unsafe_hash=True)(cls)
-        parameters = [
-            Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
-            for item in fields(cls)
-        ]
         # pydantic_ai/_spec.py, line 299, takes the parameters that a file may hold from the signature.
-        cls.__signature__ = Signature(parameters)
+        cls.__signature__ = Signature(
+            [
+                Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
+                for item in fields(cls)
+            ]
+        )
 
     def __init__(
         self,
@@ -178,8 +177,15 @@ def _record(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
     metadata = (
         ctx.metadata if isinstance(ctx.metadata, Mapping) else getattr(ctx.metadata, "__dict__", {})
     )
-    sides = {"inputs": ctx.inputs, "output": ctx.output, "expected_output": ctx.expected_output}
-    return {**metadata, **ctx.attributes, **sides, "id": ctx.name, "error": None}
+    return {
+        **metadata,
+        **ctx.attributes,
+        "inputs": ctx.inputs,
+        "output": ctx.output,
+        "expected_output": ctx.expected_output,
+        "id": ctx.name,
+        "error": None,
+    }
 
 
 # Reads cases and what a task made of them.

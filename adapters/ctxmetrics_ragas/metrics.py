@@ -268,8 +268,9 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         judge, start = score.provenance.judge, getattr(callbacks, "on_chain_start", None)
         if start and (judge or score.value is None):
             # evaluate() keeps numbers only: the rest is in result.traces
-            output = {**score.to_dict(), "reason": score.reason}
-            start({"name": "score"}, {"data": judge}).on_chain_end({"output": output})
+            start({"name": "score"}, {"data": judge}).on_chain_end(
+                {"output": {**score.to_dict(), "reason": score.reason}}
+            )
         return _number(score)
 
     async def single_turn_ascore(
@@ -347,15 +348,13 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     batch_score: ClassVar[Callable[..., list[MetricResult]]] = _sync(abatch_score)
 
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
-        metric = self._judging()
-        if not metric.waits:
+        wrapper = SampleWrapper(self._judging(), SCHEMA)
+        if not wrapper.metric.waits:
             # No model looks for the callbacks, which a context variable would keep alive.
-            if isinstance(sample, Sample):
-                return metric.score(sample)
-            return SampleWrapper(metric, SCHEMA).score(sample)
+            return wrapper.score(sample)
         CALLBACKS.set(callbacks)
         with using(_run.get() or current_run()):
-            return await SampleWrapper(metric, SCHEMA).ascore(sample)
+            return await wrapper.ascore(sample)
 
     def _judging(self) -> Metric:
         return self.core

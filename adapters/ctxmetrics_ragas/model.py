@@ -82,7 +82,10 @@ class RagasModel(adapting.ForeignModel):
         except LLMDidNotFinishException as error:
             raise JudgeError(str(error), reason_code="truncated") from None
         except self.llm.run_config.exception_types as error:
-            raise _final(error) from None  # RunConfig says how often, and Ragas has tried as often
+            problem = adapting.classify(error)
+            if isinstance(problem, JudgeError):
+                problem.retryable = False  # RunConfig says how often, and Ragas has tried as often
+            raise problem from None
 
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
         from anyio import to_thread
@@ -124,12 +127,3 @@ class RagasModel(adapting.ForeignModel):
         )
         for run in started:
             run.on_llm_end(LLMResult(generations=[[Generation(text=reply)]], llm_output=output))
-
-
-def _final(error: BaseException) -> JudgeError:
-    """Return an error as a failure that is not tried again."""
-    problem = adapting.classify(error)
-    if isinstance(problem, JudgeError):
-        problem.retryable = False
-        return problem
-    return JudgeError(str(problem), reason_code=problem.code)

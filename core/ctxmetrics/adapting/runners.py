@@ -138,13 +138,12 @@ class Parity:
     values: tuple[tuple[str, str, float | None], ...] = ()
 
     def __str__(self) -> str:
-        rows = [("runner", "metrics", "values", "differ")]
         numbers = Counter(item.runner for item in self.differences)
-        rows += [
+        rows = [
             (runner, str(len(self.metrics)), str(len(self.values)), str(numbers[runner] or "equal"))
             for runner in self.runners[1:]
         ]
-        lines = aligned(rows)
+        lines = aligned([("runner", "metrics", "values", "differ"), *rows])
         lines += [
             f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
             for item in self.differences[:_SHOWN]
@@ -158,12 +157,11 @@ class Parity:
     def numbers(self) -> str:
         """Return every value of the core as a table, and in how many runners it is another."""
         other = Counter((item.metric, item.sample) for item in self.differences)
-        rows = [("metric", "sample", "core", "other value in")]
-        rows += [
+        rows = [
             (metric, sample, repr(value), f"{other[metric, sample]} of {len(self.runners) - 1} runners")
             for metric, sample, value in self.values
         ]
-        return "\n".join(aligned(rows))
+        return "\n".join(aligned([("metric", "sample", "core", "other value in"), *rows]))
 
 
 def compare(

@@ -245,10 +245,9 @@ class Wrapper:
         return evaluate(map(self._lenient, records), [self.metric], progress=False).summary()
 
     def _lenient(self, record: Any) -> Sample:
-        columns = (*self.metric.requires, *self.metric.uses)
-        try:
-            found = self.schema.read(record, self.keys, (), columns)
-            return Sample(**{**found, "id": None})  # one example may be run several times
+        wanted = (*self.metric.requires, *self.metric.uses)
+        try:  # one example may be run several times
+            return Sample(**{**self.schema.read(record, self.keys, (), wanted), "id": None})
         except CtxMetricsError:
             return Sample()
 
@@ -301,9 +300,8 @@ class FrameworkRun:
     def warn(self, wrapper: Wrapper, score: Score) -> None:
         """Warn, once, if the verdicts of a score are the embedded judge's although its metric names no judge."""
         metric, schema = wrapper.metric, wrapper.schema
-        if self.warned or score.provenance.judge is None or not score.verdicts:
-            return
-        if not isinstance(metric, JudgedMetric) or metric.judge is not None:
+        embedded = isinstance(metric, JudgedMetric) and metric.judge is None
+        if self.warned or not embedded or score.provenance.judge is None or not score.verdicts:
             return
         with _lock:
             warned, self.warned = self.warned, True

@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import TEXTS_OF, Reading, recognise
-from ctxmetrics.metrics.base import ListMetric
+from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.samples import Sample, plain_texts
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import narwhals.stable.v1 as nw
 
     from ctxmetrics.judges.base import Judge
-    from ctxmetrics.metrics.base import Metric
 
 Table = TypeVar("Table")
 # Rows whose lists are in memory at a time.
@@ -83,8 +82,7 @@ class BatchScorer:
             ParameterError: It is no table, or has a column of a metric's name.
             CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
         """
-        scored, _ = self.score_and_look(table, first_row)
-        return scored
+        return self.score_and_look(table, first_row)[0]
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise if a table has a column of a metric's name.
@@ -107,10 +105,11 @@ class BatchScorer:
         kinds: dict[tuple[str, ...], list[ListMetric]] = {}
         others: list[Metric] = []
         for metric in self.metrics:
-            whole = getattr(metric, "grouped", False) or not self._reads_lists(
-                metric.requires, frame.columns
-            )
-            if isinstance(metric, ListMetric) and not whole:
+            if (
+                isinstance(metric, ListMetric)
+                and not getattr(metric, "grouped", False)
+                and self._reads_lists(metric.requires, frame.columns)
+            ):
                 kinds.setdefault(metric.requires, []).append(metric)
             else:
                 others.append(metric)
@@ -119,23 +118,22 @@ class BatchScorer:
             present |= self._by_lists(frame, fields, metrics, scored, first_row)
         if others:
             present |= self._by_samples(frame, others, scored, first_row)
-        space = nw.get_native_namespace(frame)
         added = [
             nw.new_series(
                 name,
                 scored[name],
                 nw.Float64() if kind is float else nw.String(),
-                native_namespace=space,
+                native_namespace=nw.get_native_namespace(frame),
             )
             for name, kind in self.columns.items()
         ]
-        native: Table = frame.with_columns(*added).to_native()
-        return native, frozenset(present)
+        return frame.with_columns(*added).to_native(), frozenset(present)
 
     def _reads_lists(self, fields: Sequence[str], columns: Sequence[str]) -> bool:
         """Whether two columns hold all that a metric reads, and nothing asks for a run sample by sample."""
-        asked = ("out", "deadline", "progress")
-        each = any(self.options.get(name) for name in asked) or self.options.get("on_error") == "raise"
+        each = self.options.get("on_error") == "raise" or any(
+            self.options.get(name) for name in ("out", "deadline", "progress")
+        )
         labelled = self.reading.column_of("labels", columns) is not None  # they may hold grades
         return not (each or labelled) and all(self.reading.column_of(name, columns) for name in fields)
 
@@ -166,9 +164,11 @@ class BatchScorer:
                 else pair
                 for at, pair in enumerate(zip(*lists, strict=True), begin)
             ]
-            for name in fields:
-                if any(type(row) is tuple or getattr(row, name) is not None for row in rows):
-                    present.add(name)
+            present |= {
+                name
+                for name in fields
+                if any(type(row) is tuple or getattr(row, name) is not None for row in rows)
+            }
             full = all(isinstance(row, tuple) and all(row) for row in rows)
             # Two lists that are not empty must be all that a metric reads of a sample.
             if not all(
@@ -199,17 +199,22 @@ class BatchScorer:
     ) -> set[str]:
         """Score rows as samples, and return as `_by_lists` does; without a field in any sample there is no value."""
         samples = _samples(frame, self.reading, first_row)
-        fields = {name for metric in metrics for name in metric.requires}
-        present = {name for name in fields if any(sample.has(name) for sample in samples)}
+        present = {
+            name
+            for metric in metrics
+            for name in metric.requires
+            if any(sample.has(name) for sample in samples)
+        }
         able = [metric for metric in metrics if present.issuperset(metric.requires)]
         for metric in metrics:
             scored[metric.name].extend([None] * len(samples))
             scored[metric.name + REASON].extend(["missing_field"] * len(samples))
         if able:
-            run = Evaluation(
-                samples, able, judge=self.judge, keep=False, first=first_row - 1, **self.options
+            results = run_in_caller(
+                Evaluation(
+                    samples, able, judge=self.judge, keep=False, first=first_row - 1, **self.options
+                )
             )
-            results = run_in_caller(run)
             for metric in able:
                 found = results.column(metric.name)
                 scored[metric.name][:] = [
@@ -244,8 +249,10 @@ class BatchScorer:
 
 
 def _samples(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> list[Sample]:
-    rows = enumerate(plain_rows(frame), first_row)
-    return [Sample.read(row, reading, where=f"row {number}") for number, row in rows]
+    return [
+        Sample.read(row, reading, where=f"row {number}")
+        for number, row in enumerate(plain_rows(frame), first_row)
+    ]
 
 
 def _stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from ctxmetrics.errors import ParameterError
@@ -145,7 +146,7 @@ def score_distributed(table: Any, scorer: BatchScorer) -> Any:
     scorer.check_columns(table.columns)
     types = {float: DoubleType(), str: StringType()}
     return table.mapInArrow(
-        _Partition(scorer),
+        partial(_score_partition, scorer),
         StructType(
             [
                 *table.schema.fields,
@@ -155,17 +156,14 @@ def score_distributed(table: Any, scorer: BatchScorer) -> Any:
     )
 
 
-@dataclass(frozen=True)
-class _Partition:
-    """Scores the batches of a Spark partition."""
+def _score_partition(
+    scorer: BatchScorer, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Score the batches of a Spark partition."""
+    import pyarrow as pa
 
-    scorer: BatchScorer
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for batch in batches:
-            yield from self.scorer.score(pa.Table.from_batches([batch])).to_batches()
+    for batch in batches:
+        yield from scorer.score(pa.Table.from_batches([batch])).to_batches()
 
 
 def rows_like(columns: Mapping[str, Any], given: Iterable[str]) -> list[dict[str, Any]]:

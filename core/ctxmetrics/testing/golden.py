@@ -14,14 +14,13 @@ runner, many at once: how an adapter proves itself. One by one it goes like this
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NoReturn
 
-from ctxmetrics._frozen import plain
+from ctxmetrics._frozen import EMPTY, plain
 from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
@@ -34,8 +33,6 @@ from ctxmetrics.scores import Score
 
 TOLERANCE = 1e-12
 """How far a value may be from the decimal that is written in a case. Runners among themselves use ``==``."""
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +60,7 @@ class Case:
     sample: Mapping[str, Any]
     expected: Mapping[str, Any]
     source: str
-    params: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    params: Mapping[str, Any] = EMPTY
     judge: Mapping[str, Sequence[str | dict[str, Any]]] | None = None
     refused_by: tuple[str, ...] = ()
     comment: str | None = None
@@ -72,14 +69,12 @@ class Case:
     @property
     def error(self) -> str | None:
         """The code of the error that is expected, or None where a score is."""
-        code: str | None = self.expected.get("error")
-        return code
+        return self.expected.get("error")
 
     @property
     def score(self) -> float | None:
         """The value that is expected; None where it is undefined, or where an error is expected."""
-        value: float | None = self.expected.get("score")
-        return value
+        return self.expected.get("score")
 
     def is_refused_by(self, runner: str) -> bool:
         """Whether a runner (``"ragas.evaluate"``) or its framework (``"ragas"``) cannot take the sample in."""
@@ -122,10 +117,8 @@ def make_metric(case: Case) -> Metric:
     Raises:
         ParameterError: A parameter is refused, which may be what the case expects.
     """
-    params = dict(case.params)
-    if case.judge is not None:
-        params["judge"] = ScriptedJudge(case.judge)
-    return ALL_METRICS[case.metric](**params)
+    judging: dict[str, Any] = {} if case.judge is None else {"judge": ScriptedJudge(case.judge)}
+    return ALL_METRICS[case.metric](**case.params, **judging)
 
 
 def make_sample(case: Case) -> Sample:
@@ -233,9 +226,10 @@ def _read(path: Path) -> list[Case]:
 
 
 def _case(metric: str, entry: dict[str, Any]) -> Case:
-    fields: dict[str, Any] = {**entry, "metric": metric}
-    fields.update((name, tuple(entry[name])) for name in ("refused_by", "tags") if name in entry)
-    return Case(**fields)
+    several: dict[str, Any] = {
+        name: tuple(entry[name]) for name in ("refused_by", "tags") if name in entry
+    }
+    return Case(**{**entry, **several, "metric": metric})
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -313,14 +307,13 @@ def _apart(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
     """Keep apart what a judge cannot tell apart: claims are asked for by the text alone."""
     if metric.counted_unit != "claim":
         return [cases]
-    parts: list[dict[str, Case]] = []
+    parts: dict[int, list[Case]] = defaultdict(list)
+    seen: Counter[str] = Counter()
     for case in cases:
         text = case.sample[metric.answer_field]
-        part = next((part for part in parts if text not in part), None)
-        if part is None:
-            parts.append(part := {})
-        part[text] = case
-    return [[*part.values()] for part in parts]
+        parts[seen[text]].append(case)
+        seen[text] += 1
+    return [*parts.values()]
 
 
 def _batch(metric: Metric, cases: list[Case]) -> Batch:
@@ -362,20 +355,22 @@ class CaseJudge:
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
-        return await self._of(request).attribute(request)
+        return await self._script(request).attribute(request)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
-        return await self._of(request).rate(request)
+        return await self._script(request).rate(request)
 
     async def decompose(self, text: str, *, language: str) -> Claims:
         """Break a text into claims."""
         return await self._script(text).decompose(text, language=language)
 
-    def _of(self, request: JudgeRequest) -> ScriptedJudge:
-        return self._script((request.answer, request.contexts, request.user_input or None))
-
-    def _script(self, key: Any) -> ScriptedJudge:
+    def _script(self, asked: JudgeRequest | str) -> ScriptedJudge:
+        key = (
+            asked
+            if isinstance(asked, str)
+            else (asked.answer, asked.contexts, asked.user_input or None)
+        )
         if key not in self._scripts:
             raise JudgeError("no case asks this: the sample that arrived is not the one that was given")
         return self._scripts[key]
