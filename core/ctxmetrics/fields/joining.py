@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -34,8 +35,7 @@ class Partners:
         self._found: dict[tuple[str, str], list[tuple[Mapping[str, Any], str]]] = {}
         self._left: dict[str, str] = {}
         self._alone: list[str] = []
-        self._joined = 0
-        self._times: dict[str, int] = {}
+        self._ids: Counter[str] = Counter()  # of what was joined
         for row, where in rows:
             names = [*self._names(row)]
             self._left[where] = names[0][1] if names else where
@@ -60,14 +60,16 @@ class Partners:
                 f"{where}: two references have its key: {place} and {more[0][1]}. Remove one, or write --on COLUMN."
             )
         self._left.pop(place, None)
-        self._joined += 1
         asked = [side["user_input"] for side in (values, partner) if side.get("user_input")]
         if len({*map(_plain, asked)}) > 1 and self._keys[0] == "id":
             raise InputFileError(
                 f"{where}: its id is that of {place}, and the questions differ. If the ids are not of one source, write "
                 "--on user_input."
             )
-        expected = _expected(partner)
+        held = {name: value for name, value in partner.items() if value is not None}
+        expected = {name: held[name] for name in _EXPECTED if name in held} or {
+            meant: held[name] for name, meant in _MEANT.items() if name in held
+        }
         if both := [name for name in expected if values.get(name, expected[name]) != expected[name]]:
             raise SampleError(
                 f"{where}: field '{both[0]}' differs from that of {place}. Keep one of them, such as with --map "
@@ -79,7 +81,10 @@ class Partners:
             if partner.get(name)
         }
         joined = {"user_input": partner.get("user_input"), "id": partner.get("id"), **values}
-        return {**joined, **expected, **merged, "id": self._distinct(joined["id"])}
+        self._ids[name := str(joined["id"])] += 1
+        if joined["id"] is not None and self._ids[name] > 1:  # a reference may have several partners
+            joined["id"] = f"{name} ({self._ids[name]})"
+        return {**joined, **expected, **merged}
 
     def notes(self) -> Iterator[str]:
         """Say what has no partner.
@@ -87,7 +92,7 @@ class Partners:
         Raises:
             InputFileError: Nothing has one.
         """
-        if not self._joined:
+        if not self._ids:
             raise InputFileError(
                 f"no sample has a partner among the references: here {_some(self._alone)}; there "
                 f"{_some(self._left.values())}. Write --on COLUMN, a column of both files."
@@ -103,17 +108,6 @@ class Partners:
             for found in (look_up(values, key), look_up(values.get("metadata"), key)):
                 if isinstance(found, (str, int)) and _plain(found):
                     yield key, _plain(found)
-
-    def _distinct(self, name: Any) -> Any:
-        """Return an id as it is the first time, then with a number: a reference may have several partners."""
-        times = self._times[str(name)] = self._times.get(str(name), 0) + 1
-        return name if times == 1 or name is None else f"{name} ({times})"
-
-
-def _expected(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a row of the references says, under the names of what is expected."""
-    found = {name: row[name] for name in _EXPECTED if row.get(name) is not None}
-    return found or {meant: row[name] for name, meant in _MEANT.items() if row.get(name) is not None}
 
 
 def _plain(key: object) -> str:

@@ -37,22 +37,21 @@ def is_ranking(file: Path) -> bool:
     )
 
 
-def is_beir(folder: Path) -> bool:
-    """Whether a folder has BEIR's form."""
-    return (folder / "qrels").is_dir() or (folder / "queries.jsonl").is_file()
-
-
 def beir_rows(folder: Path) -> Iterator[tuple[str, Any]]:
     """Return each query of a folder in BEIR's form: ``queries.jsonl`` and ``qrels/SPLIT.tsv``.
 
     Raises:
         InputFileError: It has no qrels, or those of several splits.
     """
-    files = sorted((folder / "qrels").glob("*.tsv"))
+    files, asked = sorted((folder / "qrels").glob("*.tsv")), folder / "queries.jsonl"
     if len(files) != 1:
         several = f"qrels of several splits. Name one: {files[-1]}" if files else "no file in qrels/"
         raise InputFileError(f"{folder}: {several}.")
-    questions = dict(_questions(folder / "queries.jsonl"))
+    questions = {
+        str(row.get("_id")): row["text"]
+        for _, row in (line_rows(asked) if asked.is_file() else ())
+        if isinstance(row, dict) and isinstance(row.get("text"), str)
+    }
     for place, row in ranking_rows(files[0]):
         yield place, {**row, "user_input": questions.get(row["id"])}
 
@@ -108,12 +107,6 @@ def rows_of(
         retrieved = {"retrieved_context_ids": [document for _, document in pairs]}
         labelled = {"reference_context_ids": [*graded], "labels": {"relevance": graded}}
         yield f"query {query[:80]!r}", {"id": query, **(labelled if expected else retrieved)}
-
-
-def _questions(file: Path) -> Iterator[tuple[str, str]]:
-    for _, row in line_rows(file) if file.is_file() else ():
-        if isinstance(row, dict) and isinstance(row.get("text"), str):
-            yield str(row.get("_id")), row["text"]
 
 
 def _number(text: str) -> float | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.fields.cells import object_in
@@ -29,14 +29,7 @@ from ctxmetrics.fields.formats import (
     rows_in,
 )
 from ctxmetrics.fields.joining import Partners
-from ctxmetrics.fields.rankings import (
-    beir_rows,
-    is_beir,
-    is_ranking,
-    ranking_rows,
-    rankings_in,
-    rows_of,
-)
+from ctxmetrics.fields.rankings import beir_rows, is_ranking, ranking_rows, rankings_in, rows_of
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
 from ctxmetrics.fields.traces import is_trace, trace_rows
@@ -63,10 +56,8 @@ class RowFile(Iterator[T], Generic[T]):
         columns: Which column or path holds which field, where no schema is right.
         references: The file of what is expected, which is joined; see `ctxmetrics.fields.joining.Partners`.
         on: The key that both files have.
+        expected: Whether all that the file holds is expected. Of the columns that a caller maps, it has some or none.
     """
-
-    expected: ClassVar[bool] = False
-    """Whether all that the file holds is expected."""
 
     def __init__(
         self,
@@ -77,6 +68,7 @@ class RowFile(Iterator[T], Generic[T]):
         *,
         references: str | os.PathLike[str] | None = None,
         on: str | None = None,
+        expected: bool = False,
     ) -> None:
         self.path: Path = Path(path)
         self._make = make
@@ -84,9 +76,12 @@ class RowFile(Iterator[T], Generic[T]):
         self._columns = dict(columns or {})
         shared = {column: name for column, name in self._columns.items() if name != "metadata"}
         self.references: RowFile[Any] | None = (
-            None if references is None else _Gold(_placed_values, references, AUTO, shared)
+            None
+            if references is None
+            else RowFile(lambda *placed: placed, references, AUTO, shared, expected=True)
         )
         self._on = on
+        self._expected = expected
         self._first: list[dict[str, Any]] = []
         self._named: set[str] = set()
         self._place = "the first row"
@@ -134,7 +129,7 @@ class RowFile(Iterator[T], Generic[T]):
         rows = self._first = [fields for _, fields in first if isinstance(fields, dict)]
         elsewhere = (
             self._columns
-            if self.expected
+            if self._expected
             else self.references.reading.columns
             if self.references
             else ()
@@ -194,7 +189,8 @@ class RowFile(Iterator[T], Generic[T]):
         """Yield the rows with their places."""
         ending = ending_of(self.path)
         if self.path.is_dir():
-            yield from beir_rows(self.path) if is_beir(self.path) else arrow_rows(self.path)
+            is_beir = (self.path / "qrels").is_dir() or (self.path / "queries.jsonl").is_file()
+            yield from beir_rows(self.path) if is_beir else arrow_rows(self.path)
         elif ending not in _NEVER_RANKINGS and is_ranking(self.path):
             yield from ranking_rows(self.path)
         elif ending in _READERS:
@@ -209,7 +205,7 @@ class RowFile(Iterator[T], Generic[T]):
         else:
             data = content_of(self.path)
             if rankings := rankings_in(data):
-                yield from rows_of(rankings, expected=self.expected)
+                yield from rows_of(rankings, expected=self._expected)
                 return
             rows, found = ([data], "") if is_trace(data) else rows_in(data, self.path)
             if found:
@@ -227,16 +223,6 @@ class RowFile(Iterator[T], Generic[T]):
 
     def _tell(self, note: str) -> None:
         logging.getLogger("ctxmetrics").warning("%s: %s", self.path, note)
-
-
-class _Gold(RowFile[tuple[dict[str, Any], str]]):
-    """The file of what is expected. Of the columns that a caller maps, it has some or none."""
-
-    expected: ClassVar[bool] = True
-
-
-def _placed_values(values: dict[str, Any], where: str) -> tuple[dict[str, Any], str]:
-    return values, where
 
 
 def _explained(problem: str, where: str, reading: Reading, row: Mapping[str, Any]) -> str:
