@@ -244,14 +244,14 @@ def test_a_script_that_leaves_a_run_behind_ends_quietly():
     done = run_script("""
         import asyncio, threading, time
         from ctxmetrics import ContextRecall, Sample, evaluate
-        from ctxmetrics._runtime.background import start
+        from ctxmetrics._runtime.background import background_loop
         async def long():
             await asyncio.sleep(3600)
         async def block():
             time.sleep(3600)
-        start(long)
+        asyncio.run_coroutine_threadsafe(long(), background_loop())
         time.sleep(0.1)
-        start(block)
+        asyncio.run_coroutine_threadsafe(block(), background_loop())
         time.sleep(0.1)
         print("end")
     """)

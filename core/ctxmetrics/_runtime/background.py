@@ -54,49 +54,51 @@ def on_background_loop() -> bool:
         return False
 
 
-def start(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> Future[T]:
-    """Start a coroutine function on the library's loop, with the caller's context variables.
+def run_sync(
+    function: Callable[..., Coroutine[Any, Any, T]],
+    *args: Any,
+    meanwhile: Callable[[Future[Any], int], None] | None = None,
+    interrupted: Callable[[], object] | None = None,
+) -> T:
+    """Run a coroutine function to its end on the library's loop and return its result.
 
-    Cancelling the future cancels the coroutine.
+    It sees the caller's context variables. Ctrl-C gets through on every system, also within `asyncio.run`, and cancels it.
+
+    Args:
+        function: The coroutine function.
+        *args: Its arguments.
+        meanwhile: Called first in the waiting thread, with the future of the result, and the `cancellations` before the
+            function was started, above which Ctrl-C was pressed.
+        interrupted: Called in the library's loop at the first Ctrl-C, and the result is waited for again; a second one
+            cancels.
 
     Raises:
         CtxMetricsError: Called in the library's loop itself, where waiting for the result would never end.
+        KeyboardInterrupt: Ctrl-C was pressed.
     """
     if on_background_loop():
         raise CtxMetricsError(
             "A sync call inside the library's own event loop would wait for itself. Use await."
         )
-    return asyncio.run_coroutine_threadsafe(function(*args), background_loop())
-
-
-def run_sync(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
-    """Run a coroutine function to its end on the library's loop and return its result.
-
-    It sees the caller's context variables. Ctrl-C cancels it. Raises as `start` does.
-    """
-    before = cancellations()
-    future = start(function, *args)
+    loop, before = background_loop(), cancellations()
+    future = asyncio.run_coroutine_threadsafe(function(*args), loop)
     try:
-        return wait_for(future, before)
+        while True:
+            try:
+                if meanwhile is not None:
+                    meanwhile(future, before)
+                while not wait((future,), timeout=WAKE_SECONDS).done:
+                    if cancellations() > before:
+                        raise KeyboardInterrupt  # noqa: TRY301 - as Ctrl-C itself does
+                return future.result()
+            except KeyboardInterrupt:
+                if interrupted is None:
+                    raise
+                loop.call_soon_threadsafe(interrupted)
+                before, meanwhile, interrupted = cancellations(), None, None
     except BaseException:
         future.cancel()
         raise
-
-
-def wait_for(future: Future[T], before: int) -> T:
-    """Return a future's result; Ctrl-C gets through on every system, also within `asyncio.run`.
-
-    Args:
-        future: What is waited for.
-        before: The `cancellations` before it was started, so that Ctrl-C counts from its start on.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed.
-    """
-    while not wait((future,), timeout=WAKE_SECONDS).done:
-        if cancellations() > before:
-            raise KeyboardInterrupt
-    return future.result()
 
 
 def cancellations() -> int:

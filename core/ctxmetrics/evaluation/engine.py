@@ -18,7 +18,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any, Unpack
 
-from ctxmetrics._runtime.background import background_loop, cancellations, start, wait_for
+from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.cache import opened
 from ctxmetrics._runtime.limits import Quota
 from ctxmetrics._runtime.memo import Memo
@@ -116,20 +116,8 @@ def evaluate(
 
 def run_in_caller(run: Evaluation) -> Results:
     """Run an evaluation while the calling thread reads its samples, where they are no list."""
-    before = cancellations()
-    future = start(run.go)
-    try:
-        try:
-            if isinstance(run.source, CallerSource):
-                run.source.serve(future, before)
-            return wait_for(future, before)
-        except KeyboardInterrupt:
-            before = cancellations()
-            background_loop().call_soon_threadsafe(run.stop, INTERRUPTED)
-            return wait_for(future, before)
-    except BaseException:
-        future.cancel()
-        raise
+    serve = run.source.serve if isinstance(run.source, CallerSource) else None
+    return run_sync(run.go, meanwhile=serve, interrupted=partial(run.stop, INTERRUPTED))
 
 
 async def aevaluate(
@@ -326,10 +314,8 @@ class Evaluation:
             index += 1
         if self._controls:
             await self._start_controls(self._controls, math.inf)
-        if self._stopped is None:
-            self.source.check_fields()
-            if file is not None:
-                file.known(None, self.metrics)
+        if self._stopped is None and file is not None:
+            file.known(None, self.metrics)
 
     async def _start_controls(
         self, controls: ControlRun, before: float, sample: Sample | None = None
@@ -378,19 +364,6 @@ class Evaluation:
         advance(failed and not job.known)
         self._changed.set()
 
-    def _scores_of(self, job: _Job) -> Sequence[Score]:
-        """Return the scores of a sample, one a metric; of what did not end, that it was cancelled."""
-        why = f"not scored: {self._stopped or 'cancelled'}"
-        scores: list[Score] = []
-        for metric, given in zip_longest(job.metrics, job.scores):
-            found: Score | None = None
-            if not isinstance(given, asyncio.Future):
-                found = given
-            elif given.done() and not given.cancelled():
-                found = given.result()
-            scores.append(found or metric.build(job.sample, None, reason_code="cancelled", message=why))
-        return scores
-
     async def _collect(
         self, reader: asyncio.Task[None], file: OutFile | None, results: Results
     ) -> None:
@@ -402,7 +375,16 @@ class Evaluation:
                 await self._changed.wait()
                 continue
             job = self._jobs[0]
-            scores = self._scores_of(job)
+            scores: list[Score] = []
+            why = f"not scored: {self._stopped or 'cancelled'}"
+            for metric, given in zip_longest(job.metrics, job.scores):
+                try:
+                    found = given.result() if isinstance(given, asyncio.Future) else given
+                except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
+                    found = None
+                scores.append(
+                    found or metric.build(job.sample, None, reason_code="cancelled", message=why)
+                )
             row = Row(job.index, job.sample, job.sample.id, tuple(scores))
             self._jobs.popleft()
             self._changed.set()

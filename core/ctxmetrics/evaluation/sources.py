@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxmetrics._runtime.background import WAKE_SECONDS, background_loop, cancellations
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics.fields import Reading, recognise
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples import Sample
@@ -63,13 +63,15 @@ class Source:
             if mappings := [sample for sample in samples if isinstance(sample, Mapping)]:
                 self._recognise(mappings)
             self._samples = iter([self._checked(sample) for sample in samples])
-            self.check_fields()
+            if samples:
+                check_present(metrics, self._lacking)
 
     def read(self) -> Sample | None:
         """Return the next sample of a stream, or None at the end.
 
         Raises:
             SampleError: It is malformed, or the iterable itself raised; that is the end too.
+            MissingFieldError: At the end: no sample had a field that a metric needs.
         """
         try:
             sample = next(self._samples, None)
@@ -77,7 +79,11 @@ class Source:
             raise SampleError(
                 f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
             ) from error
-        return None if sample is None else self._checked(sample)
+        if sample is not None:
+            return self._checked(sample)
+        if self._number:
+            check_present(self._metrics, self._lacking)
+        return None
 
     async def next(self, ahead: int) -> Sample | None:
         """Return the next sample, or None at the end; of a stream also when stopped.
@@ -86,7 +92,7 @@ class Source:
             ahead: How many may be read at most before they are asked for.
 
         Raises:
-            SampleError: As `read` raises.
+            SampleError, MissingFieldError: As `read` raises.
         """
         del ahead
         if self._listed:
@@ -97,15 +103,6 @@ class Source:
     def stop(self) -> None:
         """Read a stream no further."""
         self._stopped = True
-
-    def check_fields(self) -> None:
-        """Raise if no sample so far has a field that a metric needs.
-
-        Raises:
-            MissingFieldError: Names the field and the metric.
-        """
-        if self._lacking and self._number:
-            check_present(self._metrics, self._lacking)
 
     def _recognise(self, mappings: Iterable[Mapping[str, Any]]) -> Reading:
         """Decide how mappings are read, by those that are known, and log it."""
@@ -173,18 +170,18 @@ class CallerSource(Source):
         super().__init__(samples, metrics)
         self._permits = threading.Semaphore(0)
         self._asked = 0
-        self._arrived: asyncio.Queue[Sample | SampleError | None] = asyncio.Queue()
+        self._arrived: asyncio.Queue[Sample | CtxMetricsError | None] = asyncio.Queue()
 
     def serve(self, until: Future[Any], before: int) -> None:
-        """Read what is asked for until a future is done; called in the caller's thread. ``before`` is `wait_for`'s."""
+        """Read what is asked for until a future is done; called in the caller's thread, by `run_sync`."""
         until.add_done_callback(lambda _: self._permits.release())
-        sample: Sample | SampleError | None
+        sample: Sample | CtxMetricsError | None
         ended = False
         while not (ended or until.done()):
             if self._permits.acquire(timeout=WAKE_SECONDS) and not until.done():
                 try:
                     sample = self.read()
-                except SampleError as error:
+                except CtxMetricsError as error:
                     sample = error
                 background_loop().call_soon_threadsafe(self._arrived.put_nowait, sample)
                 ended = not isinstance(sample, Sample)
@@ -197,7 +194,7 @@ class CallerSource(Source):
             self._asked = ahead
         sample = await self._arrived.get()
         self._asked -= 1
-        if isinstance(sample, SampleError):
+        if isinstance(sample, CtxMetricsError):
             raise sample
         return sample
 

@@ -13,6 +13,7 @@ aiohttp takes less CPU, and httpx looks at every connection of its pool for each
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import json
 import os
@@ -25,7 +26,7 @@ from urllib.request import getproxies
 
 from pydantic_core import to_json
 
-from ctxmetrics._runtime.background import start
+from ctxmetrics._runtime.background import background_loop
 from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import missing_extra
@@ -201,4 +202,4 @@ def close_all() -> None:
 
     if clients:
         with suppress(Exception):  # the process ends, and its connections with it
-            start(close).result(_CLOSING_SECONDS)
+            asyncio.run_coroutine_threadsafe(close(), background_loop()).result(_CLOSING_SECONDS)
