@@ -271,7 +271,6 @@ CODE = {
     "negation": [
         contradiction._denied_by_the_unit,
         contradiction._denied_by_the_evidence,
-        contradiction._shared,
     ],
     "number": [contradiction._numbers],
 }

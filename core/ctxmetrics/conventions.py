@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal
 
-from ctxmetrics._frozen import Plain
+from ctxmetrics._frozen import FrozenDict, Plain
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.verdicts import Verdict
 
@@ -69,7 +68,7 @@ class Convention:
 
     name: str
     source: str
-    empty: Mapping[Family, EmptySides]
+    empty: Mapping[str, EmptySides]
     unit: Unit = "sentence"
     weighting: Weighting | None = None
     scale: float = 1.0
@@ -127,13 +126,13 @@ _FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
-_UNDEFINED_WITHOUT_REFERENCE: Mapping[Family, EmptySides] = MappingProxyType(
+_UNDEFINED_WITHOUT_REFERENCE: Mapping[str, EmptySides] = FrozenDict(
     dict.fromkeys(_FAMILIES, EmptySides(0.0, "undefined", "undefined"))
 )
 
 
 # Every convention by name.
-CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
+CONVENTIONS: Mapping[str, Convention] = FrozenDict(
     {
         convention.name: convention
         for convention in (
@@ -143,7 +142,7 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 source="Ragas 0.4.3, evaluate(), variant by variant; its NaN and exceptions are None here",
                 epsilon=1e-10,
                 strict_string_recall=True,
-                empty=MappingProxyType(
+                empty=FrozenDict(
                     {
                         "recall": EmptySides(0.0, "undefined", "undefined"),
                         "precision": EmptySides(0.0, "judge", 0.0),
@@ -162,7 +161,7 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 source="DeepEval 4.3.1",
                 threshold=0.5,
                 group="source",
-                empty=MappingProxyType(
+                empty=FrozenDict(
                     {
                         **_UNDEFINED_WITHOUT_REFERENCE,
                         "recall": EmptySides(0.0, 0.0, 0.0),
@@ -200,9 +199,7 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 source="TREC RAG's nugget scorer, strict vital score (castorini/nuggetizer, core/metrics.py)",
                 unit="fact",
                 weighting="vital",
-                empty=MappingProxyType(
-                    {**_UNDEFINED_WITHOUT_REFERENCE, "recall": EmptySides(0.0, 0.0, 0.0)}
-                ),
+                empty=FrozenDict({**_UNDEFINED_WITHOUT_REFERENCE, "recall": EmptySides(0.0, 0.0, 0.0)}),
                 ours=("precision and the other metrics, as by default",),
             ),
             Convention(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -189,44 +189,54 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
         text = _HALVES.sub("\ufffd", text)
         text = _BEFORE_STOP.sub(lambda found: _WIDE_SPACE.sub(" ", found[0]), text)
     language = language or detect_language(text)
-    pieces: list[tuple[int, int]] = []
     whole = Span(0, len(text))
+    found: list[Span] = []
     for block in _cut(text, whole, _LIST_ITEM) if "\n" in text else (whole,):
-        if language == "th":
-            pieces += _cut(text, block, _THAI_SPACE)
-            continue
-        content, position = text[block.start : block.end], block.start
-        if language == "en" and content.isascii():
-            end = _SENTENCE_END.search(content)
-            # One sentence; the splitter takes longer to say so.
-            if end is None or end.end() == len(content):
-                pieces.append(block)
-                continue
-        for piece in _segments(language, content):
-            start = text.index(piece, position)
-            position = start + len(piece)
-            pieces.append((start, position))
-    return tuple(_stripped(text, pieces))
+        pieces = (
+            _cut(text, block, _THAI_SPACE) if language == "th" else _segments(language, text, block)
+        )
+        for first, last in pieces:
+            piece = text[first:last].lstrip()
+            start = last - len(piece)
+            piece = piece.rstrip()
+            end = start + len(piece)
+            if not piece[:1].isalpha():
+                mark = _LIST_MARK.match(text, start, last)
+                if mark and not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t"):
+                    start = mark.end()
+                if not has_content(text[start:end]):
+                    continue
+            found.append(Span(start, end))
+    return tuple(found)
 
 
-def _segments(language: str, text: str) -> Iterator[str]:
-    """Yield the splitter's pieces of a text; a long text is handed over in blocks.
+def _segments(language: str, text: str, stretch: Span) -> Iterator[Span]:
+    """Yield the splitter's pieces of a stretch of a text; a long one is handed over in blocks.
 
     The splitter's time grows with the square of a text that is not ASCII: a Chinese one, or quotation marks that are never
     closed. Of a block only the pieces that end in its first half are taken, so that what decides about them (a closing
     quotation mark, an abbreviation) is in the block too. The next block begins where they end.
     """
+    start, stop = stretch
+    ascii_ = text[start:stop].isascii()
+    if language == "en" and ascii_:
+        end_mark = _SENTENCE_END.search(text, start, stop)
+        # One sentence; the splitter takes longer to say so.
+        if end_mark is None or end_mark.end() == stop:
+            yield stretch
+            return
     from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
 
-    start, size = 0, len(text) if text.isascii() else _BLOCK
-    while start < len(text):
-        block = text[start : start + size]
-        last, end = start + size >= len(text), 0
+    size = stop - start if ascii_ else _BLOCK
+    while start < stop:
+        block = text[start : min(start + size, stop)]
+        last, end = start + size >= stop, 0
         for piece in segment(language, block):
-            after = block.index(piece, end) + len(piece)
+            begin = block.index(piece, end)
+            after = begin + len(piece)
             if not last and after > size // 2:
                 break
-            yield piece
+            yield Span(start + begin, start + after)
             end = after
         if last:
             return
@@ -239,22 +249,6 @@ def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
         spans.append(Span(position, match.start()))
         position = match.end()
     return [*spans, Span(position, block.end)]
-
-
-def _stripped(text: str, pieces: Iterable[tuple[int, int]]) -> Iterator[Span]:
-    """Yield the pieces that hold a letter or a digit, without white space around them and list marks."""
-    for first, last in pieces:
-        piece = text[first:last].lstrip()
-        start = last - len(piece)
-        piece = piece.rstrip()
-        end = start + len(piece)
-        if not piece[:1].isalpha():
-            mark = _LIST_MARK.match(text, start, last)
-            if mark and not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t"):
-                start = mark.end()
-            if not has_content(text[start:end]):
-                continue
-        yield Span(start, end)
 
 
 def normalise(text: str) -> str:

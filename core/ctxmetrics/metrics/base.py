@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
@@ -47,6 +47,9 @@ class Metric(ABC):
         strict: Anything below a perfect score counts as 0, and only a perfect score passes.
         top_k: Look at the first k retrieved contexts only. The score is that of a retriever that returned
             no more than these.
+        name: The metric's name; parameters that change the number and are not the default are part of it.
+        rules: The convention's data.
+        pass_mark: The threshold in force: the scale's top when strict, else the given one, else the convention's.
 
     Raises:
         ParameterError: A parameter is out of range or of the wrong type.
@@ -69,6 +72,11 @@ class Metric(ABC):
     # Whether `ascore` may wait, such as for a judge's reply; else it is `score`.
     waits: ClassVar[bool] = False
 
+    # What follows from the parameters of an object.
+    name: ClassVar[str]
+    rules: ClassVar[Convention]
+    pass_mark: ClassVar[float | None]
+
     convention: str = field(default="default", metadata=NAMED)
     threshold: float | None = None
     strict: bool = field(default=False, metadata=NAMED)
@@ -87,40 +95,24 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         check_choice("convention", self.convention, tuple(CONVENTIONS))
+        rules = CONVENTIONS[self.convention]
         if formula := getattr(
             self, "formula", None
         ):  # the one that was chosen, where there is a choice
             object.__setattr__(self, "formula_name", str(formula))
         needed = bool(type(self).top_k)
         check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not needed)
-        check_number(f"{self.base_name}: threshold", self.threshold, 0, self.rules.scale, optional=True)
+        check_number(f"{self.base_name}: threshold", self.threshold, 0, rules.scale, optional=True)
+        given = []
         for item in fields(self):
-            if (choices := item.metadata.get("choices")) and (
-                value := getattr(self, item.name)
-            ) != item.default:
-                check_choice(f"{self.base_name}: {item.name}", value, choices)
-
-    @cached_property
-    def name(self) -> str:
-        """The metric's name; parameters that change the number and are not the default are part of it."""
-        given = [
-            f"{item.name}={getattr(value, '__name__', None) or value}"
-            for item in fields(self)
-            if item.metadata.get("named") and (value := getattr(self, item.name)) != item.default
-        ]
-        return f"{self.base_name}({', '.join(given)})" if given else self.base_name
-
-    @property
-    def rules(self) -> Convention:
-        """The convention's data."""
-        return CONVENTIONS[self.convention]
-
-    @cached_property
-    def pass_mark(self) -> float | None:
-        """The threshold in force: the scale's top when strict, else the given one, else the convention's."""
-        if self.strict:
-            return self.rules.scale
-        return self.rules.threshold if self.threshold is None else self.threshold
+            if item.metadata.get("named") and (value := getattr(self, item.name)) != item.default:
+                if choices := item.metadata.get("choices"):
+                    check_choice(f"{self.base_name}: {item.name}", value, choices)
+                given.append(f"{item.name}={getattr(value, '__name__', None) or value}")
+        own = rules.threshold if self.threshold is None else self.threshold
+        object.__setattr__(self, "name", self.base_name + (f"({', '.join(given)})" if given else ""))
+        object.__setattr__(self, "rules", rules)
+        object.__setattr__(self, "pass_mark", rules.scale if self.strict else own)
 
     @abstractmethod
     def score(self, sample: Sample) -> Score:
@@ -326,17 +318,16 @@ class TextPrecision(Precision):
             ``"context"``: each counts. None takes the convention's, where contexts and ids are pairs.
     """
 
+    # Whether contexts of one source count as one.
+    grouped: ClassVar[bool] = False
+
     group: Grouping | None = field(default=None, metadata=named_choice(Grouping))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.grouped:
+        if (self.group or self.rules.group) == "source":
+            object.__setattr__(self, "grouped", True)
             object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
-
-    @property
-    def grouped(self) -> bool:
-        """Whether contexts of one source count as one."""
-        return (self.group or self.rules.group) == "source"
 
     def check_sample(self, sample: Sample) -> None:
         """Raise if the sample lacks a field.

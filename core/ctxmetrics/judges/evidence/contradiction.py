@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.words import (
     LISTS,
-    Token,
     base_language,
     keys,
     listed,
@@ -58,17 +57,25 @@ class Contradiction(NamedTuple):
 class _Text:
     """A text, read for this check.
 
+    Args:
+        text: The text.
+        language: ISO 639 code; it chooses the lists.
+        unit: What it is compared with; None: it is the unit itself.
+
     Attributes:
         tokens: Its words.
+        counts: Whether each of them is a content word.
         places: The positions of each key.
         negations: The positions of words that deny.
         denials: The positions of words that deny, and of those that may ("lacks", "refused").
-        content: The keys of its words that are no stop words.
+        content: The keys of its content words.
+        shared: How many content words of the unit it holds.
     """
 
-    def __init__(self, text: str, language: str) -> None:
+    def __init__(self, text: str, language: str, unit: _Text | None = None) -> None:
         self.tokens = tokens(_LOOSE_MARK.sub("", text))
-        self.stop = stop_words(language)
+        stop = stop_words(language)
+        self.counts = [token.folded not in stop and token.kind != "character" for token in self.tokens]
         self.language = language
         self.places: dict[str, list[int]] = {}
         for position, token in enumerate(self.tokens):
@@ -83,18 +90,15 @@ class _Text:
         ]
         may = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
         self.denials = [*self.negations, *may]
-        self.content = frozenset(token.key for token in self.tokens if self.counts(token))
-
-    def counts(self, token: Token) -> bool:
-        """Whether a word is a content word."""
-        return token.folded not in self.stop and token.kind != "character"
+        self.content = frozenset(token.key for token in compress(self.tokens, self.counts))
+        self.shared = len((self if unit is None else unit).content & self.places.keys())
 
     def scope(self, position: int, step: int = 1) -> Iterator[int]:
         """Yield the content words after (or before) a word, up to a mark that ends the clause."""
         for other in range(position + step, position + step * (_SCOPE + 1), step):
             if not 0 <= other < len(self.tokens) or self.tokens[other - (step > 0)].ends:
                 return
-            if self.counts(self.tokens[other]):
+            if self.counts[other]:
                 yield other
 
     def after_aside(self, negation: int) -> Iterator[int]:
@@ -103,7 +107,7 @@ class _Text:
         marks = [position for position in near if self.tokens[position].ends]
         if len(marks) > 1 and marks[0] <= negation + 1:
             after = range(marks[1] + 1, min(marks[1] + _SCOPE, len(self.tokens)))
-            yield from (position for position in after if self.counts(self.tokens[position]))
+            yield from (position for position in after if self.counts[position])
 
     def limits(self, negation: int) -> bool:
         """Whether a negation denies the comparative after it and nothing else: no more than, no longer than."""
@@ -137,7 +141,8 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
     >>> str(contradiction("You are covered for 2 years.", ["You are covered for 1 year."], "en"))
     "number: '2 years' against '1 year'"
     """
-    said, sentences = _Text(unit, language), [_Text(text, language) for text in evidence]
+    said = _Text(unit, language)
+    sentences = [_Text(text, language, said) for text in evidence]
     return next(
         chain.from_iterable(
             check(said, sentences) for check in (_denied_by_the_unit, _denied_by_the_evidence, _numbers)
@@ -155,7 +160,7 @@ def _denied_by_the_unit(said: _Text, evidence: Sequence[_Text]) -> Iterator[Cont
         for denied in (position + 1,) if said.limits(position) else nearest:
             key = said.tokens[denied].key
             places = [(text, place) for text in evidence for place in text.places.get(key, ())]
-            held = max((_shared(said, text) for text, _ in places), default=0)
+            held = max((text.shared for text, _ in places), default=0)
             if held >= _ENOUGH * len(said.content) and not any(
                 text.denied(place) for text, place in places
             ):
@@ -167,8 +172,7 @@ def _denied_by_the_evidence(said: _Text, evidence: Sequence[_Text]) -> Iterator[
     skipped = listed("skipped_after_negation", said.language)
     after = _NEAR if base_language(said.language) in _FOLLOWS else 0
     for text in evidence:
-        shared = _shared(said, text)
-        for position in text.negations if shared >= _ENOUGH * len(said.content) else ():
+        for position in text.negations if text.shared >= _ENOUGH * len(said.content) else ():
             inside = chain(text.scope(position), text.after_aside(position))
             scope = (one for one in inside if text.tokens[one].folded not in skipped)
             denied = position + 1 if text.limits(position) else next(scope, None)
@@ -178,7 +182,7 @@ def _denied_by_the_evidence(said: _Text, evidence: Sequence[_Text]) -> Iterator[
             if all(said.denied(place, _SHORTLY, after) for place in said.places[key]):
                 continue
             if not any(
-                _shared(said, other) >= shared and not other.denied(place)
+                other.shared >= text.shared and not other.denied(place)
                 for other in evidence
                 for place in other.places.get(key, ())
             ):
@@ -186,17 +190,13 @@ def _denied_by_the_evidence(said: _Text, evidence: Sequence[_Text]) -> Iterator[
                 yield Contradiction("negation", said.spelled(own, own), text.spelled(position, denied))
 
 
-def _shared(said: _Text, text: _Text) -> int:
-    return len(said.content & text.places.keys())
-
-
 def _numbers(said: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
     """Another number stands before the same word in the sentence that holds most of the unit."""
     for position, token in enumerate(said.tokens[:-1]):
         noun = said.tokens[position + 1]
-        if token.kind != "number" or token.ends or noun.kind != "word" or not said.counts(noun):
+        if token.kind != "number" or token.ends or noun.kind != "word" or not said.counts[position + 1]:
             continue
-        beside = [(_shared(said, text) - (token.key in text.places), text) for text in evidence]
+        beside = [(text.shared - (token.key in text.places), text) for text in evidence]
         own = max(
             (held for held, text in beside if {token.key, noun.key} <= text.places.keys()), default=0
         )
