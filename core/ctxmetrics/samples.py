@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,7 @@ from ctxmetrics.fields import (
     relevant,
     text_of,
 )
+from ctxmetrics.stages import Stage
 from ctxmetrics.text import has_content
 
 T = TypeVar("T")
@@ -33,6 +35,8 @@ T = TypeVar("T")
 _LARGEST_IMPORTANCE = 1e9
 _FACT_KEYS = ("text", "id", "importance")
 _TEXT_FIELDS = ("user_input", "response", "reference")
+# What a judge or a comparison of texts needs beside the retrieved texts.
+_READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "reference_contexts"}
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
 # So many levels of lists and mappings a field may have.
 _DEEPEST = 100
@@ -82,6 +86,9 @@ class Sample:
         reference_contexts: The texts that should have been retrieved.
         retrieved_context_ids: The ids of the retrieved texts in rank order.
         reference_context_ids: The ids of the texts that should have been retrieved.
+        stages: What each step of the retrieval handed on, in order: from the name of a stage to a list of texts, of ids,
+            or of documents with both, or to ``{"contexts": [..], "ids": [..]}``; stored as `Stage`. The last stage is
+            what was retrieved: it fills the fields of that name, or equals them.
         labels: What people said about the sample; `ctxmetrics.agreement.agree` says what it reads.
         metadata: Anything; carried to the results.
 
@@ -100,6 +107,7 @@ class Sample:
     reference_contexts: tuple[str, ...] | None = None
     retrieved_context_ids: tuple[str, ...] | None = None
     reference_context_ids: tuple[str, ...] | None = None
+    stages: Mapping[str, Stage] | None = field(default=None, hash=False)
     labels: Mapping[str, Any] = field(default=EMPTY, hash=False)
     metadata: Mapping[str, Any] = field(default=EMPTY, hash=False)
 
@@ -118,6 +126,7 @@ class Sample:
             reference_contexts: Iterable[Any] | None = None,
             retrieved_context_ids: Iterable[Any] | None = None,
             reference_context_ids: Iterable[Any] | None = None,
+            stages: Mapping[str, Any] | None = None,
             labels: Mapping[str, Any] | None = None,
             metadata: Mapping[str, Any] | None = None,
         ) -> None: ...
@@ -137,6 +146,8 @@ class Sample:
                 if values[name] is not None:
                     values[name] = _text(values[name], f"{who}: field '{name}'")
             _read_lists(values, who)
+            if values["stages"] is not None:
+                _read_stages(values, f"{who}: field 'stages'")
             for name in ("labels", "metadata"):
                 if values[name] is not None and not hasattr(values[name], "items"):
                     raise SampleError(
@@ -270,6 +281,75 @@ def _read_lists(values: dict[str, Any], who: str) -> None:
     if (facts := values["reference_facts"]) is not None:
         where = f"{who}: field 'reference_facts'"
         values["reference_facts"] = _each(_items(facts, where, "facts"), where, _fact)
+
+
+def _read_stages(values: dict[str, Any], where: str) -> None:
+    """Turn the stages that were given into what is stored; the last one and what was retrieved fill each other."""
+    given = values["stages"]
+    if not isinstance(given, Mapping) or not given:
+        raise SampleError(f"{where} must map the name of each stage to a list, not {_kind(given)}.")
+    stages = {
+        str(name): _stage(found, values, f"{where}, {str(name)[:80]!r}")
+        for name, found in given.items()
+    }
+    retrieved = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])
+    texts: dict[str, str] = {}
+    for stage in (retrieved, *stages.values()):
+        texts.update(zip(stage.ids or (), stage.contexts or (), strict=False))
+    for name, stage in stages.items():
+        if stage.contexts is None and texts.keys() >= {*(ids := stage.ids or ())}:
+            stages[name] = Stage(tuple(texts[id_] for id_ in ids), ids)
+    name, last = list(stages.items())[-1]
+    for own, found in (("retrieved_contexts", last.contexts), ("retrieved_context_ids", last.ids)):
+        if values[own] is None:
+            values[own] = found
+        elif found is not None and found != values[own]:
+            pairs = enumerate(zip_longest(found, values[own]), 1)
+            number = next(number for number, (one, other) in pairs if one != other)
+            raise SampleError(
+                f"{where}: the last stage, {name[:80]!r}, is not what '{own}' holds: they differ at item {number}. "
+                f"Leave '{own}' out, or add it as the last stage."
+            )
+    stages[name] = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])
+    values["stages"] = FrozenDict(stages)
+
+
+def _stage(found: Any, values: Mapping[str, Any], where: str) -> Stage:
+    """Read what a stage handed on."""
+    if isinstance(found, Stage):
+        return found
+    if not (isinstance(found, Mapping) and found.keys() <= {"contexts", "ids"}):
+        found = {"ids" if _holds_ids(found, values, where) else "contexts": found}
+    try:
+        read = Sample(retrieved_contexts=found.get("contexts"), retrieved_context_ids=found.get("ids"))
+    except SampleError as error:
+        message = str(error).removeprefix("Sample: ").replace("retrieved_context_ids", "ids")
+        raise type(error)(f"{where}: {message.replace('retrieved_contexts', 'contexts')}") from None
+    contexts, ids = read.retrieved_contexts, read.retrieved_context_ids
+    if contexts is None and ids is None:
+        raise SampleError(f"{where} holds neither contexts nor ids. Write a list of texts or of ids.")
+    if contexts is not None and ids is not None and len(contexts) != len(ids):
+        raise SampleError(
+            f"{where} has {len(contexts)} contexts and {len(ids)} ids. Write one id for each context."
+        )
+    return Stage(contexts, ids)
+
+
+def _holds_ids(items: Any, values: Mapping[str, Any], where: str) -> bool:
+    """Whether the list of a stage holds ids: numbers, documents without a text, or strings that cannot be texts."""
+    if not isinstance(items, (list, tuple)) or not items:
+        return False
+    if not all(isinstance(item, str) for item in items):
+        return all(text_of(item) is None for item in items)
+    known = {name for name, value in values.items() if value is not None}
+    if "retrieved_contexts" in known or not known & {"retrieved_context_ids", "reference_context_ids"}:
+        return False
+    if "retrieved_context_ids" not in known and known & _READ_AS_TEXT:
+        raise SampleError(
+            f"{where} holds strings, which may be texts or ids. "
+            'Write {"contexts": [..]} or {"ids": [..]} in place of the list.'
+        )
+    return True
 
 
 def _is_deep(value: object) -> bool:

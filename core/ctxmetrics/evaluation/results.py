@@ -24,6 +24,7 @@ from ctxmetrics.metrics.spans import labelled, read_span
 from ctxmetrics.report.labels import Labels
 from ctxmetrics.report.report import Report, notebook_html, render_html, worst_first
 from ctxmetrics.report.rows import read_rows, to_rows, without_texts
+from ctxmetrics.report.stages import Stages, staged_units, stages_of
 from ctxmetrics.report.view import Controls, Origin, Row, Summary
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
@@ -316,6 +317,36 @@ class Results(Sequence[Row]):
             if column.doubts:
                 frame[f"{name}.doubtful"] = list(column.doubtful)
         return frame
+
+    def stages(self, metric: str | None = None, *, accumulate: bool = False) -> Stages:
+        """Return what each stage of the retrieval held, and after which stage each missed unit was lost.
+
+        Of samples with `Sample.stages`: recall, support precision, contexts and tokens of each stage, without a request.
+        ``print(results.stages())`` is a table; ``.lost`` names each unit that the last stage does not support, with the
+        stage, context and rank that had it last.
+
+        Args:
+            metric: A recall of units, or `IDBasedContextRecall`; None takes the first one of the run with stages.
+            accumulate: Each stage counts with all before it, as where each hop adds contexts.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+            ParameterError: The run has no such metric, or no sample of it has stages.
+        """
+        self._need_rows("stages")
+        names = self.metrics if metric is None else (metric,)
+        staged = (
+            name
+            for name in names
+            if name in self.metrics and any(staged_units(row, name) for row in self)
+        )
+        found = next(staged, None)
+        if found is None:
+            raise ParameterError(
+                f"stages: no sample has units with stages in {' or '.join(names)}. Give Sample(stages={{..}}), and score "
+                "a recall of sentences, claims, facts or ids."
+            )
+        return stages_of(self, found, accumulate=accumulate)
 
     def curve(
         self,

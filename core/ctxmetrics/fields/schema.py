@@ -43,6 +43,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "reference_contexts": "reference_contexts_key",
         "retrieved_context_ids": "retrieved_ids_key",
         "reference_context_ids": "reference_ids_key",
+        "stages": "stages_key",
     }
 )
 # The names of all fields of a sample.
@@ -60,7 +61,7 @@ class KeyParams(TypedDict, total=False):
     """Where things stand when not in their usual places.
 
     ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``references_key``, ``facts_key``,
-    ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``: a key or dotted path in the field's side, a path from the whole
+    ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``, ``stages_key``: a key or dotted path in the field's side, a path from the whole
     record (``inputs.contexts``), or a function of the record. ``id_key``: a document's id, as a metadata key or a
     function of the document; else its ``id``. ``retriever``: where several retrievers ran and no key holds what
     they found, those that count: ``"all"`` (the default; joined in the order in which they began), ``"last"``, the
@@ -76,6 +77,7 @@ class KeyParams(TypedDict, total=False):
     reference_contexts_key: Key
     retrieved_ids_key: Key
     reference_ids_key: Key
+    stages_key: Key
     id_key: Key | Callable[[Any], Any]
     retriever: str | Callable[[str], bool]
 

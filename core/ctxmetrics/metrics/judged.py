@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
 from ctxmetrics._checks import check_number
-from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._runtime.run import part_of
 from ctxmetrics._secrets import remember_keys_of, safe_text
 from ctxmetrics.attribution import Attribution
@@ -33,6 +33,7 @@ from ctxmetrics.judges.given import instead_of
 from ctxmetrics.metrics.base import NAMED, Metric, TextPrecision, named_choice, not_judged
 from ctxmetrics.samples import Fact, Sample
 from ctxmetrics.scores import Score
+from ctxmetrics.stages import Stage, pool_of, recorded
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
@@ -54,9 +55,11 @@ class JudgedMetric(Metric):
 
     requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
     answer_field: ClassVar[str] = "reference"
-    uses: ClassVar[tuple[str, ...]] = ("user_input", "references")
+    uses: ClassVar[tuple[str, ...]] = ("user_input", "references", "stages")
     # Whether its verdicts are about the units: then a score has an attribution.
     counts_units: ClassVar[bool] = False
+    # Whether the judge is asked which units the contexts support; else, which contexts are useful.
+    about_units: ClassVar[bool] = False
     # The unit in force; None where the answer is not cut, as a response is not: contexts are rated, nothing else.
     counted_unit: ClassVar[Unit | None] = None
 
@@ -68,6 +71,8 @@ class JudgedMetric(Metric):
         super().__post_init__()
         if self.answer_field == "reference":
             object.__setattr__(self, "counted_unit", self.unit or self.rules.unit)
+        supports = getattr(self, "relevance", None) == "supports"
+        object.__setattr__(self, "about_units", self.counts_units or supports)
         if self.counts_units:
             object.__setattr__(self, "counts", (self.counted_unit, "supported"))
         if self.counted_unit == "fact":  # what this object needs, unlike its class
@@ -117,13 +122,16 @@ class JudgedMetric(Metric):
         facts = (sample.reference_facts or ()) if unit == "fact" else ()
         answer: str = getattr(sample, self.answer_field) or "\n".join(fact.text for fact in facts)
         contexts = (sample.retrieved_contexts or ())[: self.top_k]
+        stages = self.stages_of(sample, contexts) if sample.stages and self.about_units else EMPTY
         cut = {"fact": "facts", "claim": "claims"}.get(unit or "") or splitter()
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
+        if stages and not _judges_alone(judge):
+            provenance["judge"] += " over stages"
         if self.counts_units:
             provenance["context_lengths"] = tuple(map(len, contexts))
         weights = self.weights(sample) if unit == "fact" else []
         expected = any(weights) if unit == "fact" else has_content(answer)
-        empty = self.empty(sample, retrieved=bool(contexts), reference=expected, **provenance)
+        empty = self.empty(sample, retrieved=bool(contexts or stages), reference=expected, **provenance)
         if empty is not None:
             return empty
         request = JudgeRequest(
@@ -134,7 +142,7 @@ class JudgedMetric(Metric):
             language=self.language or detect_language(answer),
         )
         with part_of(self):
-            judgement = await self._judge(judge, request)
+            judgement = await self._judge(judge, request, stages)
         verdicts = judgement.verdicts
         if self.counts_units and facts:
             verdicts = tuple(map(self.weighed, verdicts, facts, weights))
@@ -192,11 +200,26 @@ class JudgedMetric(Metric):
         added = {name: value for name, value in known.items() if value != plain[name]}
         return replace(verdict, details=FrozenDict({**verdict.details, **added})) if added else verdict
 
-    async def _judge(self, judge: Judge, request: JudgeRequest) -> Judgement:
-        """Cut the answer into units, unless they are facts, and ask.
+    def stages_of(self, sample: Sample, contexts: tuple[str, ...]) -> Mapping[str, Stage]:
+        """Return the stages of a sample that are judged: those with texts, the last one with these contexts.
+
+        Empty where no stage has a context.
+        """
+        given: Mapping[str, Stage] = sample.stages or EMPTY
+        stages = {name: stage for name, stage in given.items() if stage.contexts is not None}
+        name, last = list(stages.items())[-1]
+        ids = None if last.ids is None else last.ids[: len(contexts)]
+        stages[name] = Stage(contexts, ids)
+        return stages if any(stage.contexts for stage in stages.values()) else EMPTY
+
+    async def _judge(
+        self, judge: Judge, request: JudgeRequest, stages: Mapping[str, Stage]
+    ) -> Judgement:
+        """Cut the answer into units, unless they are facts, and ask; the verdicts are those the formula counts.
 
         An answer that cannot be broken into claims has one verdict, which is missing.
         """
+        usage = Usage()
         if self.counted_unit == "sentence":
             request = replace(request, units=split_sentences(request.answer, request.language))
         elif isinstance(judge, DecomposingJudge) and self.counted_unit == "claim":
@@ -213,17 +236,35 @@ class JudgedMetric(Metric):
                     id=self.answer_field, value=None, text=request.answer, code=code, reason=reason
                 )
                 return Judgement(verdicts=(whole,), usage=claims.usage)
-            judgement = await self.ask(judge, replace(request, units=claims.claims))
-            return replace(judgement, usage=claims.usage + judgement.usage)
-        return await self.ask(judge, request)
+            request, usage = replace(request, units=claims.claims), claims.usage
+        asking = self._ask_stages(judge, request, stages) if stages else self.ask(judge, request)
+        judgement = await asking
+        verdicts = judgement.verdicts
+        if self.about_units and not self.counts_units:
+            verdicts = _supporting(verdicts, request)
+        return replace(judgement, verdicts=verdicts, usage=usage + judgement.usage)
+
+    async def _ask_stages(
+        self, judge: Judge, request: JudgeRequest, stages: Mapping[str, Stage]
+    ) -> Judgement:
+        """Ask once about the contexts of all stages, or of the embedded judge about each; return it for the last stage."""
+        if not _judges_alone(judge):
+            pool = pool_of(stages.values())
+            judgement = await self.ask(judge, replace(request, contexts=pool))
+            return replace(judgement, verdicts=recorded(stages, pooled=judgement.verdicts))
+        judgements = [
+            await self.ask(judge, replace(request, contexts=stage.contexts or ()))
+            for stage in stages.values()
+        ]
+        verdicts = recorded(stages, [judgement.verdicts for judgement in judgements])
+        return replace(judgements[-1], verdicts=verdicts)
 
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
-        """Ask this metric's question; the verdicts are those the formula counts.
+        """Ask about units or contexts.
 
         Exactly one verdict a unit, or a context, comes back, in order: no judge can change a denominator or a rank.
         """
-        supports = getattr(self, "relevance", None) == "supports"
-        about_units = self.counts_units or supports
+        about_units = self.about_units
         ids, texts = (
             (request.unit_ids, request.units)
             if about_units
@@ -251,8 +292,7 @@ class JudgedMetric(Metric):
             if verdict.id is not id_ or verdict.text is not text:
                 verdict = replace(verdict, id=id_, text=text)
             verdicts.append(checked_verdict(verdict, request.contexts))
-        found = _supporting(verdicts, request) if supports else tuple(verdicts)
-        return replace(judgement, verdicts=found)
+        return replace(judgement, verdicts=tuple(verdicts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,6 +424,11 @@ def default_judge() -> Judge:
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
     return LexicalJudge()
+
+
+def _judges_alone(judge: Judge) -> bool:
+    """Whether a judge judges each stage by itself."""
+    return getattr(judge, "judges_stages_alone", False) is True
 
 
 def _supporting(units: Sequence[Verdict], request: JudgeRequest) -> tuple[Verdict, ...]:

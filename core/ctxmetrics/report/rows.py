@@ -24,10 +24,11 @@ from ctxmetrics.metrics import metric_named
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
+from ctxmetrics.stages import sizes_of
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 # What a row says about its sample beside the sample's own fields.
-_HASHES = ("hash", "context_hashes", "content_hash")
+_HASHES = ("hash", "context_hashes", "content_hash", "stage_sizes")
 # How the hash of a text begins that stands in its place.
 HASHED = "sha256:"
 # The letter of the ids of verdicts, by what they are about.
@@ -65,9 +66,15 @@ def record_of(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None
     sample = row.sample
     if row.record is not None or sample is None:
         return row.record
-    ids = {name: list(found) for name in TEXTS_OF if (found := getattr(sample, name)) is not None}
+    shown: dict[str, Any] = {
+        name: list(found) for name in TEXTS_OF if (found := getattr(sample, name)) is not None
+    }
+    if keep_texts:
+        shown = sample.to_dict()
+    if sample.stages:
+        shown["stage_sizes"] = sizes_of(sample.stages)
     return {
-        **(sample.to_dict() if keep_texts else ids),
+        **shown,
         "user_input": sample.user_input,
         "hash": question_hash(sample),
         "context_hashes": context_hashes(sample),
@@ -93,7 +100,9 @@ def without_texts(row: Row) -> Row:
         )
         for score in row.scores
     )
-    return replace(row, scores=scores, record={name: record.get(name) for name in _HASHES})
+    return replace(
+        row, scores=scores, record={name: record[name] for name in _HASHES if name in record}
+    )
 
 
 def _bare(verdict: Verdict) -> Verdict:

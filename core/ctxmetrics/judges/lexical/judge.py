@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
@@ -94,6 +94,8 @@ class LexicalJudge:
     contradiction: Contradicted = "flag"
     warnings: tuple[str, ...] = field(default=(LABEL,), init=False, repr=False, compare=False)
     """What it is, and where its measured agreement with people is written."""
+    judges_stages_alone: ClassVar[bool] = True
+    """It judges each stage of a retrieval by itself, which costs nothing; other judges are asked once about all."""
 
     def __post_init__(self) -> None:
         check_number("LexicalJudge: max_sentences", self.max_sentences, 1, whole=True)

@@ -1,0 +1,130 @@
+"""The stages of a retrieval: what each step handed on, and what one judgement of all of them says of each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+from ctxmetrics._frozen import FrozenDict, Plain
+from ctxmetrics.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Stage(Plain):
+    """What one step of a retrieval handed on, in rank order.
+
+    Attributes:
+        contexts: The texts; None where only ids are known.
+        ids: Their ids, where they have some.
+    """
+
+    contexts: tuple[str, ...] | None = None
+    ids: tuple[str, ...] | None = None
+
+
+def pool_of(stages: Iterable[Stage]) -> tuple[str, ...]:
+    """Return the distinct contexts of stages with texts, in the order of their first appearance."""
+    keys = dict.fromkeys(key for keys in _keys_of([*stages]) for key in keys)
+    return tuple(text or "" for _, text in keys)
+
+
+def _keys_of(stages: Sequence[Stage]) -> list[list[tuple[str | None, str | None]]]:
+    """Return what each stage's contexts are recognised by, in rank order.
+
+    Where every stage has ids, that is id and text: a text that was rewritten is another context. Else it is the text,
+    or the id where there is no text.
+    """
+    named = all(stage.ids is not None for stage in stages)
+    return [
+        [
+            (id_ if named or text is None else None, text)
+            for id_, text in zip_longest(stage.ids or (), stage.contexts or ())
+        ]
+        for stage in stages
+    ]
+
+
+def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
+    """Return what is known of each stage without its texts.
+
+    That is the number of distinct ``contexts``, their ``characters``, the ``ids``, and a ``hash`` of ids and texts.
+    """
+    sizes = {}
+    for (name, stage), keys in zip(stages.items(), _keys_of([*stages.values()]), strict=True):
+        distinct = [*dict.fromkeys(keys)]
+        sizes[name] = {
+            "contexts": len(distinct),
+            "characters": sum(len(text or "") for _, text in distinct),
+            "ids": None if stage.ids is None else list(stage.ids),
+            "hash": hashlib.sha256(json.dumps(distinct).encode()).hexdigest()[:32],
+        }
+    return sizes
+
+
+def recorded(
+    stages: Mapping[str, Stage],
+    alone: Sequence[Sequence[Verdict]] = (),
+    pooled: Sequence[Verdict] = (),
+) -> tuple[Verdict, ...]:
+    """Return the verdicts about the last stage; their details say what each stage held.
+
+    ``details["stages"]`` has a mapping for each stage, in order: ``name``; ``value``, the verdict; ``contexts``, a list for
+    each context that states the unit or a part of it: rank from 1, number in the pool from 0, whether it states the whole
+    unit, and the id or None. ``details["all_stages"]`` is the verdict about the pool, where that was judged.
+
+    Args:
+        stages: The stages that were judged, with texts.
+        alone: The verdicts about each stage, where each was judged by itself.
+        pooled: The verdicts about the pool, where that was judged.
+    """
+    keys = _keys_of([*stages.values()])
+    numbers = {
+        key: number for number, key in enumerate(dict.fromkeys(key for each in keys for key in each))
+    }
+    places = [[numbers[key] for key in each] for each in keys]
+    by_stage = alone or [
+        [_within(verdict, place, len(numbers)) for verdict in pooled] for place in places
+    ]
+    found = []
+    for number, verdicts in enumerate(zip(*by_stage, strict=True)):
+        told = []
+        for name, place, verdict in zip(stages, places, verdicts, strict=True):
+            ids = stages[name].ids
+            whole = {span.context for span in verdict.evidence if span.whole}
+            contexts = [
+                [rank + 1, place[rank], rank in whole, ids[rank] if ids else None]
+                for rank in sorted({span.context for span in verdict.evidence})
+            ]
+            told.append(FrozenDict({"name": name, "value": verdict.value, "contexts": contexts}))
+        together = {"all_stages": pooled[number].value} if pooled else {}
+        details = FrozenDict({**verdicts[-1].details, "stages": told, **together})
+        found.append(replace(verdicts[-1], details=details))
+    return tuple(found)
+
+
+def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:
+    """Return what a verdict about a pool says of one stage, whose contexts stand at these places of the pool.
+
+    A yes stays one where the stage has a context that states the whole unit or, where no context of the pool does, all
+    that state a part of it; without evidence, where the stage has the whole pool, of this size. A context that stands
+    twice in the stage counts at its first rank.
+    """
+    ranks: dict[int, int] = {}
+    for rank, number in enumerate(place):
+        ranks.setdefault(number, rank)
+    evidence = tuple(
+        replace(span, context=ranks[span.context]) for span in verdict.evidence if span.context in ranks
+    )
+    details = {name: value for name, value in verdict.details.items() if name != "smallest_k"}
+    found = replace(verdict, evidence=evidence, details=FrozenDict(details))
+    if verdict.value is not True or any(span.whole for span in evidence):
+        return found
+    needed = {span.context for span in verdict.evidence} or {*range(size)}
+    if needed <= ranks.keys() and not any(span.whole for span in verdict.evidence):
+        return found
+    reason = "the contexts of this stage do not state it; those of another stage do"
+    return replace(found, value=False, code=None, reason=reason)
