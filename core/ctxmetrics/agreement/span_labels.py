@@ -15,7 +15,7 @@ from ctxmetrics._display import visible
 from ctxmetrics._wording import clean
 from ctxmetrics.comparison.answers import NO, YES, Answer, read_answers
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
-from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, own_id, read_records, span_of, write_span
+from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, line_rows, own_id, span_of, write_span
 from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.spans import labelled, marked, read_span
 from ctxmetrics.report.rows import key_of
@@ -65,7 +65,7 @@ def with_known_spans(
     """Return the samples with the spans of chunks and of people's answers, and what has none."""
     problems: list[str] = []
     if chunks is not None:
-        records = read_records(chunks) if isinstance(chunks, Path) else chunks
+        records = (record for _, record in line_rows(chunks)) if isinstance(chunks, Path) else chunks
         samples, problems = _from_chunks(
             samples, _spans_of_chunks(records), getattr(chunks, "name", "chunks")
         )

@@ -20,7 +20,7 @@ from ctxmetrics.fields.documents import (
     text_of,
     write_span,
 )
-from ctxmetrics.fields.formats import SCALE, Payload, read_records
+from ctxmetrics.fields.formats import SCALE, Payload, line_rows
 from ctxmetrics.fields.recognition import AUTO, PEEKED, reading_alone, recognise
 from ctxmetrics.fields.row_file import RowFile
 from ctxmetrics.fields.rows import Reading, check_keys
@@ -48,8 +48,8 @@ __all__ = [
     "in_spans",
     "is_document",
     "labels_are_spans",
+    "line_rows",
     "own_id",
-    "read_records",
     "reading_alone",
     "recognise",
     "relevant",

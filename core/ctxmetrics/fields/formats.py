@@ -12,14 +12,12 @@ import difflib
 import gzip
 import io
 import json
-import math
-import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date, time
-from decimal import Decimal
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TextIO
@@ -118,20 +116,15 @@ def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 def line_rows(file: Path) -> Iterator[tuple[str, Any]]:
-    """Return each line of a file of JSON Lines and what it holds."""
-    with opened(file) as text:
-        for number, line in enumerate(text, 1):
-            if line.strip():
-                yield f"line {number}", _parsed(line, file, f"line {number}")
-
-
-def read_records(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """Yield what each line of a JSON Lines file holds.
+    """Return each line of a file of JSON Lines and what it holds.
 
     Raises:
         InputFileError: The file cannot be read, or a line is no JSON.
     """
-    return (content for _, content in line_rows(Path(path)))
+    with opened(file) as text:
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield f"line {number}", _parsed(line, file, f"line {number}")
 
 
 def content_of(file: Path) -> Any:
@@ -174,12 +167,11 @@ def _of_columns(data: dict[str, Any]) -> list[dict[str, Any]] | None:
         and all(isinstance(row, list) for row in cells)
     ):
         return [dict(zip(map(str, names), row, strict=False)) for row in cells]
-    values = list(data.values())
-    named = any(key in TEXT_NAMES for key in data)
-    if named and all(isinstance(value, dict) and value.keys() == values[0].keys() for value in values):
-        return [{key: value[number] for key, value in data.items()} for number in values[0]]
-    if named and all(isinstance(value, list) and len(value) == len(values[0]) for value in values):
-        return [dict(zip(data, row, strict=True)) for row in zip(*values, strict=True)]
+    if not any(key in TEXT_NAMES for key in data):
+        return None
+    columns = [dict(enumerate(value)) if isinstance(value, list) else value for value in data.values()]
+    if all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns):
+        return [dict(zip(data, map(itemgetter(number), columns), strict=True)) for number in columns[0]]
     return None
 
 
@@ -249,15 +241,11 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
                         pa.ipc.open_stream(stack.enter_context(pa.memory_map(str(file))))
                     )
                 for batch in batches:
-                    for number, row in enumerate(batch.to_pylist(), number + 1):  # noqa: B020 - goes on counting
-                        yield (
-                            f"row {number}",
-                            {
-                                key: found
-                                for key, value in row.items()
-                                if (found := _plain(value)) is not None
-                            },
-                        )
+                    cells = json.dumps(batch.to_pylist(), default=_plain)
+                    rows = json.loads(cells, parse_constant=_no_nan)
+                    for number, row in enumerate(rows, number + 1):  # noqa: B020 - goes on counting
+                        filled = {key: value for key, value in row.items() if value is not None}
+                        yield f"row {number}", filled
         except OSError as error:
             raise InputFileError(
                 f"{file}: cannot be read: {error.strerror or error}. Check the path."
@@ -310,19 +298,15 @@ def _shards(folder: Path, file: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def _plain(value: Any) -> Any:
-    """Return a cell as JSON-ready data; an empty one, or NaN, is None."""
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, (date, time)):
-        return value.isoformat()
+def _plain(value: Any) -> str:
+    """Return what JSON does not know as a text."""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
-    return str(value) if isinstance(value, Decimal) else value
+    return value.isoformat() if isinstance(value, (date, time)) else str(value)
+
+
+def _no_nan(constant: str) -> float | None:
+    return None if constant == "NaN" else float(constant)
 
 
 # --- requests to Aegis ---
