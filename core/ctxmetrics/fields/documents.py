@@ -7,7 +7,7 @@ reference ids are spans (``SOURCE#char=START,END``), the ids of retrieved docume
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -133,6 +133,15 @@ def look_up(holder: Any, path: str) -> Any:
     head, _, rest = path.partition(".")
     value = None if isinstance(holder, (str, list, tuple)) else getattr(holder, head, None)
     return look_up(value, rest) if rest else value
+
+
+def leaves(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path and the value of all that is no object in a row; objects count as values below ``depth`` levels."""
+    for key, value in row.items():
+        if hasattr(value, "items") and depth > 1:
+            yield from leaves(value, depth - 1, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
 
 
 def listed(found: Any) -> Any:

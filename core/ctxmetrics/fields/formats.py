@@ -24,7 +24,7 @@ from typing import Any, TextIO
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError, missing_extra
 from ctxmetrics.fields.cells import doubled, object_of
-from ctxmetrics.fields.documents import text_of
+from ctxmetrics.fields.documents import leaves, text_of
 from ctxmetrics.fields.recognition import PEEKED, TEXT_NAMES, recognise
 from ctxmetrics.fields.schema import OPTIONS
 
@@ -150,7 +150,11 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
             return rows, ""
         if _fields_in([data]) >= _FEWEST:
             return [data], ""
-        found = [(path, rows) for path, rows in _lists(data, "", _DEPTH) if rows]
+        found = [
+            (path, value)
+            for path, value in leaves(data, _DEPTH)
+            if isinstance(value, list) and value and all(isinstance(item, dict) for item in value)
+        ]
         if found:
             path, rows = max(found, key=lambda item: (_fields_in(item[1]), len(item[1])))
             one = all(isinstance(text_of(row), str) for row in rows) and _fields_in(rows) < _FEWEST
@@ -173,16 +177,6 @@ def _of_columns(data: dict[str, Any]) -> list[dict[str, Any]] | None:
     if all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns):
         return [dict(zip(data, map(itemgetter(number), columns), strict=True)) for number in columns[0]]
     return None
-
-
-def _lists(data: dict[str, Any], path: str, depth: int) -> Iterator[tuple[str, list[Any]]]:
-    """Return each list of objects in an export, with its path."""
-    for key, value in data.items():
-        here = f"{path}.{key}" if path else key
-        if isinstance(value, list) and all(isinstance(item, dict) for item in value):
-            yield here, value
-        elif isinstance(value, dict) and depth > 1:
-            yield from _lists(value, here, depth - 1)
 
 
 def _fields_in(rows: list[Any]) -> int:

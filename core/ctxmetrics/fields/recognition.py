@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
-from ctxmetrics.fields.documents import look_up, text_of
+from ctxmetrics.fields.documents import leaves, look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, paths_of, rest_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, TEXTS_OF, nearest
 
@@ -22,6 +22,8 @@ _NEVER_ALONE = frozenset({"value", "context"})
 # Names that say too little to be a second column for a field.
 _VAGUE = frozenset({"data", "prompt"})
 _SHOWN_NAMES = 12
+# So deep in a row lists of texts are looked for.
+_DEPTH = 5
 # The names of texts in all schemas.
 TEXT_NAMES: frozenset[str] = frozenset(
     key for schema in SCHEMAS.values() for name in TEXTS - {"id"} for key in schema.flat_keys[name]
@@ -85,17 +87,14 @@ def recognise(
     )
     written_as = {new: old for old, new in reading.renamed.items()}
     mapping = {name: _shown(path, opened, written_as) for name, (path, _) in found.items()}
+    unread = rest_of(opened, {*given, *(found[name][0] for name in OPTIONS if name in found)})
     reading = replace(
         reading,
         absent=frozenset(FIELDS) - found.keys() if merged else None,
         single=texts,
         mapping={name: path for name, path in mapping.items() if path},
         others=tuple(reading.others_in(rest_of(opened, paths_of(spots)))),
-        unread=tuple(
-            _passages_in(
-                rest_of(opened, {*given, *(found[name][0] for name in OPTIONS if name in found)})
-            )
-        ),
+        unread=tuple(path for path, value in leaves(unread, _DEPTH) if _are_passages(value)),
     )
     return replace(reading, notes=tuple(_notes(reading, opened, found)))
 
@@ -213,7 +212,7 @@ def _is_another(meant: str, value: Any, read: Any) -> bool:
     """Whether a value may be a field's, and differs from the one that is read."""
     if value == read or isinstance(value, str) or isinstance(read, str):
         return value != read and isinstance(value, str) == isinstance(read, str)
-    return isinstance(value, list) and any(_passages_in({meant: value})) == (meant not in TEXTS_OF)
+    return isinstance(value, list) and _are_passages(value) == (meant not in TEXTS_OF)
 
 
 def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
@@ -264,20 +263,13 @@ def _shown(path: str, row: Mapping[str, Any], written_as: Mapping[str, str]) -> 
     return written_as.get(path, path)
 
 
-def _passages_in(row: Mapping[str, Any], path: str = "", depth: int = 4) -> Iterator[str]:
-    """Yield the paths of lists of documents, or of texts of more than a word."""
-    for key, value in row.items():
-        here = f"{path}{key}"
-        if hasattr(value, "items") and depth:
-            yield from _passages_in(value, f"{here}.", depth - 1)
-            continue
-        texts = [
-            text_of(item) for item in (value if isinstance(value, tuple) else list_in(value) or ())
-        ]
-        if texts and all(
-            isinstance(text, str) and (" " in text.strip() or not text.isascii()) for text in texts
-        ):
-            yield here
+def _are_passages(value: Any) -> bool:
+    """Whether a value is a list of documents, or of texts of more than a word."""
+    items = value if isinstance(value, tuple) else list_in(value) or ()
+    return bool(items) and all(
+        isinstance(text := text_of(item), str) and (" " in text.strip() or not text.isascii())
+        for item in items
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from ctxmetrics.fields.cells import list_in, object_in
-from ctxmetrics.fields.documents import first_of, look_up
+from ctxmetrics.fields.documents import first_of, leaves, look_up
 from ctxmetrics.fields.rows import rest_of
 
 # Where a span says what it is, what went in, what came out and what was found: in OpenTelemetry's JSON, data frames of
@@ -120,8 +120,8 @@ def _documents(span: Any) -> list[Any] | None:
     """Return what a retriever found: attributes that stand by themselves, or a list; None where it does not say."""
     held = {key: object_in(value) for key, value in span.items()}
     numbered: dict[int, dict[str, Any]] = {}
-    for key, value in chain(held.items(), getattr(held.get("attributes"), "items", list)()):
-        if match := _NUMBERED.fullmatch(str(key)):
+    for path, value in leaves(held, 2):
+        if match := _NUMBERED.fullmatch(path):
             numbered.setdefault(int(match[1]), {})[match[2]] = value
     lists = (list_in(look_up(held, path)) for path in _KEYS["found"])
     listed = next((documents for documents in lists if documents is not None), None)
