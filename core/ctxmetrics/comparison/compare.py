@@ -78,10 +78,9 @@ def compare(
             a sample have two weights.
         InputFileError: A file cannot be read, holds no results or no answers, or answers are about neither run.
     """
-    found = compare_all(
+    return compare_all(
         before, {"": after}, metrics=metrics, by=by, cluster=cluster, accept=accept, labels=labels
-    )
-    return found.runs[""]
+    ).runs[""]
 
 
 def compare_all(
@@ -231,8 +230,7 @@ def _difference(
         return None
     valued = [pairs[place] for place in places]
     before, after = zip(*[every[place] for place in places], strict=True)
-    one, other = valued[0]
-    scales = {get_convention(row[name].provenance.convention).scale for row in (one, other)}
+    scales = {get_convention(row[name].provenance.convention).scale for row in valued[0]}
     if len(scales) > 1:
         raise ParameterError(f"compare: {name} has different scales in the runs: {sorted(scales)}.")
     differences = [right - left for left, right in zip(before, after, strict=True)]
@@ -380,7 +378,7 @@ def _weight(one: Row, other: Row) -> float:
 
 
 def changed_units(
-    pairs: Iterable[Pair], names: Sequence[str], *, one_index: bool = True
+    pairs: Sequence[Pair], names: Sequence[str], *, one_index: bool = True
 ) -> tuple[list[ChangedUnit], list[ChangedUnit]]:
     """Return the units that only the first run supports, and those that only the second does; each is listed once.
 
@@ -394,14 +392,10 @@ def changed_units(
         for name in names
         if (metric := metric_named(name)) is not None and metric.family == "recall"
     ]
-    both = [
-        (
-            _lost(one, other, recalls, one.name, one_index),
-            _lost(other, one, recalls, one.name, one_index),
-        )
-        for one, other in pairs
-    ]
-    return [unit for lost, _ in both for unit in lost], [unit for _, won in both for unit in won]
+    return (
+        [unit for one, other in pairs for unit in _lost(one, other, recalls, one.name, one_index)],
+        [unit for one, other in pairs for unit in _lost(other, one, recalls, one.name, one_index)],
+    )
 
 
 def _lost(
@@ -421,11 +415,15 @@ def _lost(
             if unit.value and (nothing or (rest is not None and rest.value is False)):
                 text = rest.text if rest and unit.text.startswith(HASHED) else unit.text
                 found.setdefault(key, (unit, text, []))[2].append(metric)
-    retrieved = (other.sample.retrieved_contexts if other.sample else None) or ()
     return [
         ChangedUnit(
-            *(name, unit.id, text, _question(row, other), tuple(names)),
-            *(tuple(_held(unit, row, other, one_index)), retrieved),
+            sample_id=name,
+            id=unit.id,
+            text=text,
+            user_input=_question(row, other),
+            metrics=tuple(names),
+            contexts=tuple(_held(unit, row, other, one_index)),
+            retrieved=(other.sample.retrieved_contexts if other.sample else None) or (),
         )
         for unit, text, names in found.values()
     ]

@@ -199,11 +199,10 @@ class _Shown(Plain):
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def __str__(self) -> str:
         return "\n".join(_lines(_runs_of(self), markdown=False))
+
+    __repr__ = __str__
 
     def markdown(self) -> str:
         """Return the comparison as Markdown; texts of samples are escaped."""
@@ -337,8 +336,9 @@ def _said(found: Comparison, *, markdown: bool) -> list[str]:
                 *(under + written(line) for line in unit_lines(unit)),
             ]
         if len(units) > SHOWN:
-            more = "" if markdown else ": --format json lists all"
-            lines.append(f"{item}and {len(units) - SHOWN} more{more}")
+            lines.append(
+                f"{item}and {len(units) - SHOWN} more{'' if markdown else ': --format json lists all'}"
+            )
     if found.worst:
         lines += ["", title.format(f"Samples that fell most{end}")]
         lines += [
@@ -360,7 +360,8 @@ def heading(found: Comparison) -> str:
 
 
 def cells(item: Difference) -> tuple[str, ...]:
-    """Return a metric's row of the table."""
+    """Return a metric's row of the table; the p value is adjusted, and raw for a secondary metric."""
+    p = item.basis.p if item.p_adjusted is None else item.p_adjusted
     interval = (
         "-"
         if item.interval is None
@@ -372,7 +373,7 @@ def cells(item: Difference) -> tuple[str, ...]:
         number(item.after, item),
         number(item.difference, item, sign="+"),
         interval,
-        _p(item),
+        f"{p:.4f}" if p >= 0.0001 else "<0.0001",  # noqa: PLR2004 - four digits are shown
         *map(str, (item.better, item.worse, item.equal)),
     )
 
@@ -380,12 +381,6 @@ def cells(item: Difference) -> tuple[str, ...]:
 def conclusion(item: Difference) -> str:
     """Return what a metric's figures say, in a sentence."""
     return f"{'; '.join(clauses(item))}."
-
-
-def _p(item: Difference) -> str:
-    """Return the p value: adjusted where several metrics are primary, raw for a secondary one."""
-    p = item.basis.p if item.p_adjusted is None else item.p_adjusted
-    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"  # noqa: PLR2004 - four digits are shown
 
 
 def clauses(item: Difference) -> list[str]:
@@ -396,8 +391,7 @@ def clauses(item: Difference) -> list[str]:
     if item.few:
         parts.append(f"{item.changed} changed, and {FEW} are needed to call a run better or worse")
     if item.verdict == "no difference shown" and item.detectable:
-        least = number(item.detectable, item)
-        parts.append(f"{found_in(least)} such comparisons")
+        parts.append(f"{found_in(number(item.detectable, item))} such comparisons")
     if item.unpaired:
         parts.append(f"{item.unpaired} samples have no value in one of the runs")
     if item.corrected is not None:
@@ -412,8 +406,7 @@ def found_in(difference: str) -> str:
 
 def _corrected(item: Difference, found: Corrected) -> Iterator[str]:
     """Yield the difference that people's labels correct, and where the judge alone says something else."""
-    low, high = (number(end, item, sign="+") for end in found.interval)
-    mean = number(found.difference, item, sign="+")
+    mean, low, high = (number(value, item, sign="+") for value in (found.difference, *found.interval))
     yield f"corrected by {found.labelled} samples with labels in both runs: {mean} ({low} to {high})"
     judge = item.p <= LEVEL and item.difference
     people = found.p <= LEVEL and found.difference
@@ -436,8 +429,8 @@ def unit_lines(unit: ChangedUnit) -> Iterator[str]:
     """Yield the question of a unit, and what supported it."""
     if unit.user_input:
         yield f"question: {clean(unit.user_input, TEXT)}"
+    state = {True: ", retrieved by both runs", False: ", retrieved by this run only", None: ""}
     for held in unit.contexts:
-        state = {True: ", retrieved by both runs", False: ", retrieved by this run only", None: ""}
         quote = f': "{clean(held.quote, TEXT)}"' if held.quote else ""
         yield f"context {held.rank}{state[held.retrieved_by_both]}{quote}"
 

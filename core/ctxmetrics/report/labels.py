@@ -93,12 +93,14 @@ class Labels:
 
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the means must know, a sentence each."""
-        circular = [
-            f"{what}, in all {count} samples: such labels prove nothing"
-            for what, count in self.circles.items()
-            if count >= _FEW
-        ]
-        return (*self.never(), *circular)
+        return (
+            *self.never(),
+            *(
+                f"{what}, in all {count} samples: such labels prove nothing"
+                for what, count in self.circles.items()
+                if count >= _FEW
+            ),
+        )
 
     def never(self) -> Iterator[str]:
         """Yield that reference ids were never retrieved, and what would make them match, where they are many."""
@@ -141,8 +143,10 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
     notes = [f"first run only: {text}" for text in said[0] - said[1]]
     notes += [f"second run only: {text}" for text in said[1] - said[0]]
     if least >= _IDS and len(shared) < _SHARED * least:
-        both = f"of {least} retrieved ids {len(shared)} are in both runs"
-        notes.append(f"another index, or other ids: {both}; what id metrics lost may be no loss")
+        notes.append(
+            f"another index, or other ids: of {least} retrieved ids {len(shared)} are in both runs; "
+            "what id metrics lost may be no loss"
+        )
     comparable = not notes
     changed = [id_ for id_ in shared if one[id_] and other[id_] and one[id_].isdisjoint(other[id_])]
     if changed:

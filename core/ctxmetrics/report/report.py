@@ -16,7 +16,6 @@ from ctxmetrics.report.view import (
     WIDTH,
     Row,
     Summary,
-    aligned,
     bar,
     cells_of,
     folded,
@@ -57,14 +56,13 @@ class Report:
         origin, samples = summary.origin, max((item.samples for item in summary.values()), default=0)
         when = "" if origin.started is None else f"{origin.started:%Y-%m-%d %H:%M %Z}"
         counted = f"{samples} {say('samples', language)}"
-        used = bool(summary.usage.calls or summary.usage.reused)
         judges = [*origin.each("judge")]
         judges += [f"{say('answered as', language)} {name}" for name in origin.each("served_model")]
         judges += [f"{say('prompt', language)} {name}" for name in origin.each("prompt")]
         found = [
             ("data", ", ".join(filter(None, (origin.source, counted, when)))),
             ("judge", ", ".join(judges)),
-            ("cost", spent(summary.usage, language) if used else ""),
+            ("cost", spent(summary.usage, language)),
             ("convention", ", ".join(name for name in origin.each("convention") if name != "default")),
             ("library", ", ".join(origin.each("library"))),
         ]
@@ -73,14 +71,16 @@ class Report:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a page says about the judge and the labels below the facts."""
-        told = [(name, shown_alike(item, self.language)) for name, item in self.summary.items()]
-        alike = [f"{name}: {text}" for name, text in told if text]
         controls = self.summary.controls
         return (
             *self.summary.repeated,
             *self.summary.origin.labels,
             *self.summary.notes,
-            *alike,
+            *(
+                f"{name}: {text}"
+                for name, item in self.summary.items()
+                if (text := shown_alike(item, self.language))
+            ),
             *([controls.shown(self.language)] if controls else []),
         )
 
@@ -143,8 +143,8 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
     """
     lines = [str(report.summary), ""]  # which says what was spent
     facts = [fact for fact in report.facts if fact[0] != say("cost", report.language)]
-    for name, (_, text) in zip(aligned([(name,) for name, _ in facts]), facts, strict=True):
-        room = max(len(known) for known, _ in facts)
+    room = max((len(name) for name, _ in facts), default=0)
+    for name, text in facts:
         lines += folded(clean(text, 4 * WIDTH), f"{name:<{room}}  ", "")
     for label in report.summary.origin.labels:
         lines += folded(clean(label, 4 * WIDTH))
@@ -287,13 +287,12 @@ def _line(report: Report, row: Row) -> Any:
 
 def _flags(row: Row) -> str:
     """Return what the page's filter finds a sample by."""
-    scores = tuple(row.values())
     kinds = {
         "missed": (share_of(row) or 0) < 1
-        or any(is_missed(verdict, score) for score in scores for verdict in score.verdicts),
-        "failed": any(score.reason_code in NOT_FINAL for score in scores),
-        "doubtful": any(score.doubtful for score in scores),
-        "below": any(score.passed is False for score in scores),
+        or any(is_missed(verdict, score) for score in row.scores for verdict in score.verdicts),
+        "failed": any(score.reason_code in NOT_FINAL for score in row.scores),
+        "doubtful": any(score.doubtful for score in row.scores),
+        "below": any(score.passed is False for score in row.scores),
     }
     return " ".join(name for name, holds in kinds.items() if holds)
 

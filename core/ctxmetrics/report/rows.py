@@ -127,25 +127,23 @@ def context_hashes(sample: Sample) -> list[str]:
 
 
 def texts_key(row: Row) -> tuple[str | None, str]:
-    """Return what a row and a labelled sample are joined by: the id, and a hash of the texts that a person sees."""
+    """Return what a row and a labelled sample are joined by: the id, and a hash of what a person sees who labels it.
+
+    That is a hash of the hashes of question and reference, and of each context.
+    """
     record = record_of(row) or {}
-    return row.sample_id, shown_hash(record.get("hash"), record.get("context_hashes") or ())
+    return row.sample_id, _hash([record.get("hash"), *(record.get("context_hashes") or ())])
 
 
 def key_of(sample: Sample) -> tuple[str | None, str]:
     """Return the same of a sample."""
-    return sample.id, shown_hash(question_hash(sample), context_hashes(sample))
+    return sample.id, _hash([question_hash(sample), *context_hashes(sample)])
 
 
 def content_hash(sample: Sample) -> str:
     """Return a hash of every field that metrics look at."""
     values = sample.to_dict()
     return _hash({name: values[name] for name in values if name not in {"id", "labels", "metadata"}})
-
-
-def shown_hash(question: str | None, contexts: Iterable[str]) -> str:
-    """Return a hash of what a person sees who labels a sample: of the hashes of question and reference, and of contexts."""
-    return _hash([question, *contexts])
 
 
 def _hash(value: object) -> str:
@@ -245,20 +243,16 @@ def score_of(data: object) -> Score:
             provenance=_shared(line["provenance"]),
             counted=_counted(line["metric"], line["provenance"].convention),
         )
-        _check_value(score)
+        scale = get_convention(score.provenance.convention).scale
+        for name, value in (("value", score.value), ("threshold", score.threshold)):
+            if value is not None and not 0 <= value <= scale * (1 + _EQUAL):
+                raise InputFileError(f"{name}: {value!r} is no number from 0 to {scale:g}.")
         _check_verdicts(score, line["sample"] or {})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = visible(".".join(map(str, first["loc"])))[:_LONGEST]
         raise InputFileError(f"{field or 'the line'}: {first['msg']}.") from None
     return score
-
-
-def _check_value(score: Score) -> None:
-    scale = get_convention(score.provenance.convention).scale
-    for name, value in (("value", score.value), ("threshold", score.threshold)):
-        if value is not None and not 0 <= value <= scale * (1 + _EQUAL):
-            raise InputFileError(f"{name}: {value!r} is no number from 0 to {scale:g}.")
 
 
 def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
@@ -323,9 +317,10 @@ def line_reader() -> Any:
             schema.dataclass_field(field.name, kinds[str(field.type)], kw_only=True)
             for field in fields(cls)
         ]
-        inner = schema.dataclass_args_schema(cls.__name__, arguments)
         names = [field.name for field in fields(cls)]
-        kinds[cls.__name__] = made = schema.dataclass_schema(cls, inner, names, slots=True)
+        kinds[cls.__name__] = made = schema.dataclass_schema(
+            cls, schema.dataclass_args_schema(cls.__name__, arguments), names, slots=True
+        )
         kinds[f"tuple[{cls.__name__}, ...]"] = schema.tuple_schema([made], variadic_item_index=0)
     about: dict[str, Any] = {
         **dict.fromkeys(("hash", "content_hash", "user_input"), kinds["str | None"]),

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 from ctxmetrics._frozen import Plain
@@ -21,9 +21,8 @@ from ctxmetrics.verdicts import Usage, Verdict
 
 # Characters of a line: no table of a run is wider. The longest name of a metric that has no line of its own.
 WIDTH, NAME = 80, 26
-# Characters of one context, and cells of one matrix, that are shown.
+# Characters of one context that are shown.
 _LONGEST_CONTEXT = 20_000
-_MOST_CELLS = 2_000
 # Verdicts below which nothing is said about a judge that answers alike, and the share of them that is alike.
 _FEW_VERDICTS, _ALIKE = 60, 0.95
 # Characters of a bar.
@@ -221,8 +220,8 @@ class Controls(Plain):
         wrong = (
             f"; {say('wrong', language)}: {listed(self.wrong)}" if self.right < self.verdicts else ""
         )
-        paid = f"; {spent(self.usage, language)}" if self.usage.calls or self.usage.reused else ""
-        return text + wrong + paid
+        paid = spent(self.usage, language)
+        return text + wrong + (paid and f"; {paid}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,8 +312,8 @@ class Summary(Mapping[str, MetricSummary]):
             wrapped for note in self.notes for wrapped in folded(f"{say('labels', language)}: {note}")
         ]
         lines += [line for text in self.repeated for line in folded(text)]
-        if self.usage.calls or self.usage.reused:
-            lines += folded(f"{say('judge', language)}: {spent(self.usage, language)}")
+        if paid := spent(self.usage, language):
+            lines += folded(f"{say('judge', language)}: {paid}")
         if self.controls:
             lines += folded(self.controls.shown(language))
         if self.stopped:
@@ -405,7 +404,9 @@ def folded(text: str, indent: str = "", rest: str = "  ") -> list[str]:
 
 
 def spent(usage: Usage, language: str) -> str:
-    """Return calls, tokens and cost in a line."""
+    """Return calls, tokens and cost in a line; empty where no judge was asked."""
+    if not (usage.calls or usage.reused):
+        return ""
     text = (
         f"{usage.calls} {say('calls', language)}, {usage.reused} {say('reused', language)}, "
         f"{usage.prompt_tokens} + {usage.completion_tokens} {say('tokens', language)}"
@@ -452,24 +453,6 @@ def shown_alike(item: MetricSummary, language: str) -> str:
     return f"{say('the judge answers alike', language)}: {say(item.alike, language)}, {of}"
 
 
-class Piece(NamedTuple):
-    """A piece of a context, and the evidence behind it.
-
-    Attributes:
-        before: Text that no verdict rests on.
-        marked: Text that verdicts rest on.
-        keys: The units it belongs to: ``s1``, ``s2`` .. by their place.
-        first: Those of them whose first evidence in this context this is.
-        ends: Those whose evidence ends here.
-    """
-
-    before: str
-    marked: str = ""
-    keys: Sequence[str] = ()
-    first: Sequence[str] = ()
-    ends: Sequence[str] = ()
-
-
 def sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str, Any]:
     """Return what `pages/sample.html` shows.
 
@@ -481,17 +464,11 @@ def sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str,
     rated = [score for score in scores.values() if score.counted[0] == "context"]
     attribution = units.attribution if units else None
     contexts = (sample.retrieved_contexts if sample else None) or ()
-    counted = units is not None and units.counted[0] == "sentence"
-    texts = [(name, getattr(sample, name, None)) for name in ("reference", "response")]
-    cells = attribution.cells if attribution and contexts else ()
-    fits = cells and 0 < len(cells[0]) * len(cells) <= _MOST_CELLS
     return {
         "units": units,
-        "texts": [
-            (name, text) for name, text in texts if text and not (name == "reference" and counted)
-        ],
+        "sample": sample,
         "rated": rated,
-        "matrix": cells if fits else (),
+        "matrix": attribution.cells if attribution and contexts else (),
         "contexts": [
             _context(text, index, scores, rated, attribution) for index, text in enumerate(contexts)
         ],
@@ -531,8 +508,14 @@ def _state(verdict: Verdict, word: str) -> str:
     return "not judged" if verdict.value is None else word if verdict.value else f"not {word}"
 
 
-def pieces_of(text: str, context: int, keyed: Sequence[tuple[Verdict, str]]) -> Iterator[Piece]:
-    """Yield the pieces of a context.
+def pieces_of(
+    text: str, context: int, keyed: Sequence[tuple[Verdict, str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the pieces of a context, and the evidence behind each.
+
+    ``before`` is text that no verdict rests on, ``marked`` text that verdicts rest on; ``units`` are the units it belongs to:
+    ``s1``, ``s2`` .. by their place; ``first`` those of them whose first evidence in this context this is, ``ends`` those
+    whose evidence ends here.
 
     Args:
         text: The context.
@@ -553,12 +536,12 @@ def pieces_of(text: str, context: int, keyed: Sequence[tuple[Verdict, str]]) -> 
             keys = [key for key in inside if key]
             first = [key for key in keys if key not in named]
             named.update(first)
-            yield Piece(
-                text[position:start],
-                text[start:end],
-                keys,
-                first,
-                tuple(dict.fromkeys(key for _, high, key in spans if high == end and key)),
-            )
+            yield {
+                "before": text[position:start],
+                "marked": text[start:end],
+                "units": keys,
+                "first": first,
+                "ends": dict.fromkeys(key for _, high, key in spans if high == end and key),
+            }
             position = end
-    yield Piece(text[position:])
+    yield {"before": text[position:], "marked": "", "units": (), "first": (), "ends": ()}
