@@ -312,8 +312,7 @@ class _Column:
         """Return the mean of some samples, corrected by their labels."""
         return correction_of(
             self.name,
-            [self._values(place) for place in places],
-            [self.weights[place] for place in places],
+            [(*self.values(place), self.weights[place]) for place in places],
             groups=None if self.groups is None else [self.groups[place] for place in places],
             scale=1.0 if self.label == REFERENCE else self.metric.rules.scale,
         )
@@ -321,17 +320,12 @@ class _Column:
     @property
     def labelled(self) -> tuple[Labelled, ...]:
         """The labelled samples that the correction rests on."""
-        rows = zip(
-            map(key_of, self.samples),
-            map(self._values, range(len(self.samples))),
-            self.weights,
-            strict=True,
+        rows = zip(self.samples, map(self.values, range(len(self.samples))), self.weights, strict=True)
+        return tuple(
+            (key_of(sample), judge, people, weight)
+            for sample, (judge, people), weight in rows
+            if judge is not None and people is not None
         )
-        return tuple((key, *pair, weight) for key, pair, weight in rows if None not in pair)  # type: ignore[misc]  # no None is left
-
-    def judge_values(self, places: Iterable[int]) -> list[float]:
-        """Return the scores by the judge that there are."""
-        return [value for value, _ in map(self._values, places) if value is not None]
 
     def _beside(self, place: int) -> Compared:
         group = None if self.groups is None else self.groups[place]
@@ -344,7 +338,7 @@ class _Column:
             group=group,
         )
 
-    def _values(self, place: int) -> tuple[float | None, float | None]:
+    def values(self, place: int) -> tuple[float | None, float | None]:
         """Return the score by the judge, and the one that people's labels give."""
         if self.label == REFERENCE:
             return self._beside(place).values
@@ -394,7 +388,7 @@ def _by_system(columns: Iterable[_Column], systems: Sequence[str]) -> Iterator[S
     for column in columns:
         for system in sorted(set(systems)):
             places = [place for place, name in enumerate(systems) if name == system]
-            values = column.judge_values(places)
+            values = [value for value, _ in map(column.values, places) if value is not None]
             yield SystemFigures(
                 column.name,
                 system,

@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from statistics import fmean, variance
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field, PositiveFloat, ValidationError
@@ -19,7 +18,7 @@ from ctxmetrics._display import visible
 from ctxmetrics.agreement.agree import AgreementReport
 from ctxmetrics.agreement.correction import Correction, correction_of
 from ctxmetrics.comparison.answers import Draw, Key
-from ctxmetrics.comparison.means import FEWEST, CorrectedMean, bounded, corrected
+from ctxmetrics.comparison.means import FEWEST
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.results import Results
@@ -30,6 +29,8 @@ from ctxmetrics.report.rows import texts_key
 # Bytes of a card: about 100,000 labelled samples.
 _LARGEST = 10_000_000
 _AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
+# What a reader of a card is told of the agreement.
+_RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
 _Value = Annotated[float, Field(ge=0, le=100)]
 
 
@@ -47,7 +48,7 @@ class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, st
     metric: str
     unit: str
     labels: int
-    figures: Mapping[str, float | str | tuple[float, ...] | None]
+    figures: Mapping[str, float | str | list[float] | None]
     labelled: tuple[tuple[str, _Value, _Value, PositiveFloat], ...]
 
 
@@ -111,7 +112,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         """Return the corrected mean of each metric of a run, and whether the labelled samples are in the run.
 
         Where all of them are, the mean is that of `agree` over the run. Else it is the judge's mean of the run, less how
-        far the judge was off on the labelled samples: see `_moved`.
+        far the judge was off on the labelled samples: see `ctxmetrics.comparison.means.corrected`.
 
         Args:
             results: The run, with its rows.
@@ -127,15 +128,14 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         found = []
         for item in items:
             people = {key: (said, weight) for key, _, said, weight in item.labelled}
-            said, weights = zip(*(people.get(key, (None, 1.0)) for key in keys), strict=True)
             values = [row[item.metric].value for row in results]
-            there = sum(None not in pair for pair in zip(values, said, strict=True)) == item.labels
-            pairs = zip(values, said, strict=True)
-            correction = (
-                correction_of(item.metric, pairs, weights, scale=scale)
-                if there
-                else _moved(item, [value for value in values if value is not None], scale)
-            )
+            given = zip(values, (people.get(key, (None, 1.0)) for key in keys), strict=True)
+            rows = [(value, said, weight) for value, (said, weight) in given]
+            there = sum(None not in row for row in rows) == item.labels
+            if not there:
+                rows = [(value, None, 1.0) for value in values]
+                rows += [(judge, said, weight) for _, judge, said, weight in item.labelled]
+            correction = correction_of(item.metric, rows, scale=scale, apart=not there)
             found += [] if correction is None else [(correction, there)]
         return found
 
@@ -167,30 +167,6 @@ def _hash(key: Key) -> str:
     return hashlib.sha256(ascii(key).encode()).hexdigest()[:32]
 
 
-def _moved(item: Calibrated, values: Sequence[float], scale: float) -> Correction | None:
-    """Return the mean of a run on other samples: ``mean(values) + sum(a * (people - judge))``, a = weights / sum(weights).
-
-    That holds where the judge is off by as much as on the labelled samples. The squared error is that of the second term
-    (see `corrected`) and ``var(values) / number``; the interval is made as that of `corrected_mean`.
-    """
-    if len(values) < 2:  # noqa: PLR2004 - a variance needs two
-        return None
-    _, judge, people, weights = zip(*item.labelled, strict=True)
-    off = [said - its for its, said in zip(judge, people, strict=True)]
-    bias = corrected(off, [0.0] * len(off), (), weights=weights)
-    error = (bias.error**2 + variance(values) / len(values)) ** 0.5
-    moved = CorrectedMean(fmean(values) + bias.mean, error, bias.size, trust=1.0)
-    return Correction(
-        item.metric,
-        len(values),
-        item.labels,
-        fmean(values),
-        fmean(people, weights),
-        *bounded(moved, scale=scale),
-        fmean(judge, weights),
-    )
-
-
 def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) -> None:
     """Write the card of a comparison with people.
 
@@ -198,37 +174,37 @@ def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) ->
         ParameterError: People's labels give no metric two scores or more, or the samples are in clusters.
         OutputFileError: Writing failed.
     """
-    items = [item for item in report.corrections if item.metric in report.labelled]
+    items = [
+        (item, *report.labelled[item.metric])
+        for item in report.corrections
+        if item.metric in report.labelled
+    ]
     if report.clusters is not None or not items:
         raise ParameterError(
             "agree: --write needs labels of context_useful or unit_supported, and is not possible with --cluster."
         )
-    served, prompts = _origin(report.results, [item.metric for item in items])
-    first, rates = report.results[0], {item.label: item for item in report.agreements}
-    metrics = []
-    for item in items:
-        label, labelled = report.labelled[item.metric]
-        names = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
-        found = {**item.to_dict(), "interval": item.interval}
-        metrics.append(
-            Calibrated(
-                metric=item.metric,
-                unit=first[item.metric].counted[0],
-                labels=item.labelled,
-                figures=found | {name: getattr(rates[label], name) for name in names},
-                labelled=tuple(
-                    (_hash(key), judge, people, weight) for key, judge, people, weight in labelled
-                ),
-            )
+    served, prompts = _origin(report.results, [item.metric for item, *_ in items])
+    first, rates = report.results[0], {item.label: item.to_dict() for item in report.agreements}
+    metrics = tuple(
+        Calibrated(
+            metric=item.metric,
+            unit=first[item.metric].counted[0],
+            labels=item.labelled,
+            figures=item.to_dict() | {name: rates[label][name] for name in _RATES},
+            labelled=tuple(
+                (_hash(key), judge, people, weight) for key, judge, people, weight in labelled
+            ),
         )
+        for item, label, labelled in items
+    )
     card = Card(
         judge=report.judge,
         served_models=served,
         prompts=prompts,
-        convention=first[items[0].metric].provenance.convention,
+        convention=first[metrics[0].metric].provenance.convention,
         date=datetime.now(UTC),
         draw={} if draw is None else {"seed": draw.seed, "by": draw.by, "samples": draw.samples},
-        metrics=tuple(metrics),
+        metrics=metrics,
     )
     write_whole(
         path, (card.model_copy(update={"digest": card.digested()}).model_dump_json(indent=1), "\n")

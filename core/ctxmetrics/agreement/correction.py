@@ -56,38 +56,43 @@ class Correction(Plain):
 
 def correction_of(
     name: str,
-    values: Iterable[tuple[float | None, float | None]],
-    stands_for: Iterable[float],
+    rows: Iterable[tuple[float | None, float | None, float]],
     *,
     groups: Iterable[str] | None = None,
     scale: float = 1.0,
+    apart: bool = False,
 ) -> Correction | None:
     """Return a corrected mean, or None where people's labels give fewer than two scores, or those of one group only.
 
     Args:
         name: The metric, or the label.
-        values: The judge's score of each sample and that by people; None where there is none.
-        stands_for: How many samples each stands for.
+        rows: Of each sample the judge's score and people's, None where there is none, and how many samples it stands for.
         groups: The cluster that each belongs to; None: each is one by itself.
         scale: The highest score.
+        apart: Whether the samples without labels are those of another run, whose mean is looked for: two at least.
     """
     of: Iterable[str | None] = itertools.repeat(None) if groups is None else groups
-    given = zip(values, stands_for, of, strict=groups is not None)
-    rows = [(value, said, weight, group) for (value, said), weight, group in given if value is not None]
-    rows.sort(key=lambda row: row[1] is None)  # first those with labels
-    said = [(people, value, weight) for value, people, weight, _ in rows if people is not None]
-    names = None if groups is None else [group for *_, group in rows]
-    if len(said) < 2 or (names and len(set(names[: len(said)])) < 2):  # noqa: PLR2004 - a variance needs two
+    given = zip(rows, of, strict=groups is not None)
+    known = [
+        (value, said, weight, group) for (value, said, weight), group in given if value is not None
+    ]
+    known.sort(key=lambda row: row[1] is None)  # first those with labels
+    said = [(people, value, weight) for value, people, weight, _ in known if people is not None]
+    names = None if groups is None else [group for *_, group in known]
+    everyone = [value for value, *_ in known]
+    others = everyone[len(said) :]
+    if min(len(said), len(others) if apart else 2) < 2 or (names and len(set(names[: len(said)])) < 2):  # noqa: PLR2004 - a variance needs two
         return None
     people, judge, weights = zip(*said, strict=True)
-    everyone = [value for value, *_ in rows]
-    others = everyone[len(said) :]
-    mean, interval = corrected_mean(people, judge, others, weights=weights, clusters=names, scale=scale)
+    mean, interval = corrected_mean(
+        people, judge, others, weights=weights, clusters=names, scale=scale, apart=apart
+    )
+    run = others if apart else everyone
     return Correction(
         metric=name,
-        samples=len(everyone),
+        samples=len(run),
         labelled=len(said),
-        judge_mean=math.fsum(everyone) / len(everyone),
+        judge_mean=math.fsum(run) / len(run),
         people_mean=weighted_mean(weights, people),
         mean=mean,
         interval=interval,

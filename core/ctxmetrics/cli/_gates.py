@@ -211,18 +211,20 @@ def calibrated(
         if given.require_calibration:
             return "", problem
         raise InputFileError(problem) from None
-    header = ("mean of", "by the judge", "corrected", "labelled samples")
     rows = [
-        (
-            item.metric,
-            f"{shown(item.judge_mean)} of {item.samples}",
-            shown_with(item.mean, item.interval),
-            f"{item.labelled}{'' if there else ', not all in this run'}",
-        )
-        for item, there in found
+        ("mean of", "by the judge", "corrected", "labelled samples"),
+        *(
+            (
+                item.metric,
+                f"{shown(item.judge_mean)} of {item.samples}",
+                shown_with(item.mean, item.interval),
+                f"{item.labelled}{'' if there else ', not all in this run'}",
+            )
+            for item, there in found
+        ),
     ]
     origin = f"corrected by {visible(str(given.calibration))} of {card.date:%Y-%m-%d}"
-    return "\n".join(["", *aligned([header, *rows]), origin]), None
+    return "\n".join(["", *aligned(rows), origin]), None
 
 
 def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path | None) -> bool:

@@ -193,6 +193,7 @@ def corrected(
     weights: Sequence[float] | None = None,
     clusters: Sequence[object] | None = None,
     most: float = 1.0,
+    apart: bool = False,
 ) -> CorrectedMean:
     """Mean of scores by people on n samples, made sharper by a judge's scores on N more.
 
@@ -210,6 +211,9 @@ def corrected(
     ``a * (r - sum(a * r))`` with r = people - w * judge over its labelled samples and of ``w * (score - mean) / number``
     over the others (with weights, over all); G is how many clusters have labels.
 
+    With others of another run: ``sum(a * (people - judge)) + mean(others)``, which holds where the judge is off by as much
+    there; w is 1, and everyone are the others.
+
     Args:
         people: People's scores, two at least.
         judge: The judge's scores of the same samples, in the same order.
@@ -217,6 +221,7 @@ def corrected(
         weights: How many samples each of the labelled ones stands for; None, or all equal: they were drawn equally often.
         clusters: What each sample belongs to, first the labelled ones, then the others.
         most: The most that the judge may count; 0: people's scores alone.
+        apart: Whether the others are those of another run, whose mean is looked for.
 
     Source: A. N. Angelopoulos, J. C. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference, arXiv 2311.01453;
     effective size: L. Kish, Survey Sampling (1965), 11.7; cluster error: K.-Y. Liang, S. L. Zeger, Biometrika 73 (1986) 13.
@@ -226,13 +231,13 @@ def corrected(
     weighted = weights is not None and len(set(weights)) > 1
     given = weights if weights is not None and weighted else np.ones(n)
     shares = np.asarray(given, dtype=float) / math.fsum(given)
-    pool = everyone if weighted else rest
+    pool = everyone if weighted and not apart else rest
     spread = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
     trust = _trust(said, its, rest)
     if weighted:
         own = _covariance(shares, its, its) + spread
         trust = _covariance(shares, said, its) / own if own > 0 else 0.0
-    trust = min(max(trust, 0.0), most)
+    trust = 1.0 if apart else min(max(trust, 0.0), most)
     errors = said - trust * its
     centre = float(shares @ errors)
     size = 1 / float((shares**2).sum())
@@ -286,6 +291,7 @@ def corrected_mean(
     weights: Sequence[float] | None = None,
     clusters: Sequence[object] | None = None,
     scale: float = 1.0,
+    apart: bool = False,
 ) -> tuple[float, tuple[float, float]]:
     """Mean of scores from 0 to ``scale``, and its interval, inside that range.
 
@@ -304,6 +310,7 @@ def corrected_mean(
         weights: As in `corrected`.
         clusters: As in `corrected`.
         scale: The highest possible score.
+        apart: As in `corrected`.
 
     Raises:
         ParameterError: A value is out of range, or the lengths do not fit.
@@ -331,7 +338,7 @@ def corrected_mean(
     mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
     most = 1.0 if n >= FEWEST else 0.0
     return bounded(
-        corrected(people, judge, others, weights=weights, clusters=clusters, most=most),
+        corrected(people, judge, others, weights=weights, clusters=clusters, most=most, apart=apart),
         confidence,
         scale=scale,
     )
