@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import leaves, look_up, text_of
-from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, paths_of, rest_of
+from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, rest_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, TEXTS_OF, nearest
 
 # The schema that is found out.
@@ -28,6 +27,9 @@ _DEPTH = 5
 TEXT_NAMES: frozenset[str] = frozenset(
     key for schema in SCHEMAS.values() for name in TEXTS - {"id"} for key in schema.flat_keys[name]
 )
+# Every key of every schema, and by its letters alone the first one.
+_KEYS: tuple[str, ...] = tuple(key for schema in SCHEMAS.values() for key in sorted(schema.known_keys))
+_BY_LETTERS: Mapping[str, str] = {letters_of(key): key for key in reversed(_KEYS)}
 
 
 def reading_alone(row: Mapping[str, Any], schema: str = "ragas") -> Reading:
@@ -41,7 +43,7 @@ def reading_alone(row: Mapping[str, Any], schema: str = "ragas") -> Reading:
         ParameterError: No such schema.
         AmbiguousFieldError: As `recognise` raises.
     """
-    return recognise([row], written=False) if schema == AUTO else Reading(name=_checked(schema))
+    return recognise([row], written=False) if schema == AUTO else Reading(name=schema)
 
 
 def recognise(
@@ -71,9 +73,7 @@ def recognise(
     """
     given = dict(columns or {})
     merged = _merged([row for row in rows if hasattr(row, "items")])
-    reading = Reading(
-        name="ragas" if _checked(schema) == AUTO else schema, columns=given, written=written
-    )
+    reading = Reading(name="ragas" if schema == AUTO else schema, columns=given, written=written)
     _check_columns(given, merged)
     if schema == AUTO and merged:
         reading = _fitting(replace(reading, renamed=_renamed(merged, given)), merged)
@@ -85,41 +85,21 @@ def recognise(
         for name in LISTS & found.keys()
         if single and isinstance(found[name][1], str) and not is_list_text(found[name][1])
     )
-    written_as = {new: old for old, new in reading.renamed.items()}
-    mapping = {name: _shown(path, opened, written_as) for name, (path, _) in found.items()}
+    mapping = {}
+    for name, (path, _) in found.items():
+        head = path.partition(".")[0]  # a side that is a text is the field itself
+        mapping[name] = reading.shown(head if isinstance(opened.get(head), str) else path)
+    carried = rest_of(opened, {path for places in spots.values() for path, _ in places})
     unread = rest_of(opened, {*given, *(found[name][0] for name in OPTIONS if name in found)})
     reading = replace(
         reading,
         absent=frozenset(FIELDS) - found.keys() if merged else None,
         single=texts,
         mapping={name: path for name, path in mapping.items() if path},
-        others=tuple(reading.others_in(rest_of(opened, paths_of(spots)))),
+        others=tuple(reading.others_in(carried)),
         unread=tuple(path for path, value in leaves(unread, _DEPTH) if _are_passages(value)),
     )
     return replace(reading, notes=tuple(_notes(reading, opened, found)))
-
-
-def _checked(schema: str) -> str:
-    if schema not in SCHEMAS and schema != AUTO:
-        raise ParameterError(f"schema={schema!r} is unknown. Choose from: auto, {', '.join(SCHEMAS)}.")
-    return schema
-
-
-@cache
-def _meanings() -> Mapping[str, frozenset[str]]:
-    """Return what each key of a schema without sides means, over all of them."""
-    flat = [schema.flat_keys for schema in SCHEMAS.values() if not schema.sides]
-    words = {(key, meant) for keys in flat for meant in OPTIONS for key in keys[meant]}
-    return {key: frozenset(meant for other, meant in words if other == key) for key, _ in words}
-
-
-@cache
-def _written_names() -> Mapping[str, str]:
-    """Return every key of every schema by its letters alone."""
-    return {
-        letters_of(key): key
-        for key in reversed([key for schema in SCHEMAS.values() for key in sorted(schema.known_keys)])
-    }  # the first one counts
 
 
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -148,12 +128,10 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, st
 
     A column that the caller maps keeps its name.
     """
-    names = _written_names()
-    known = frozenset(names.values()).union(*(schema.known_keys for schema in SCHEMAS.values()))
     meant = {
-        key: names[letters_of(key)]
+        key: _BY_LETTERS[letters_of(key)]
         for key in row
-        if "." not in key and key not in known and letters_of(key) in names
+        if "." not in key and key not in _KEYS and letters_of(key) in _BY_LETTERS
     }
     mapped = {column.partition(".")[0] for column in columns}
     return {key: name for key, name in meant.items() if name not in row and key not in mapped}
@@ -186,9 +164,8 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     chosen, *others = [(tried, spots, rest) for score, tried, spots, rest in fits if score == best]
     fitting, spots, rest = chosen
     fields_of = {path: meant for meant, path in spots.items()}
-    written_as = {new: old for old, new in reading.renamed.items()}
     unsure = [
-        tuple(f"{written_as.get(path, path)}={name}" for name in (fields_of[path], meant))
+        tuple(f"{reading.shown(path)}={name}" for name in (fields_of[path], meant))
         for _, differing, _ in others
         for meant, path in differing.items()
         if fields_of.get(path, meant) != meant
@@ -196,15 +173,20 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     more = dict(fitting.columns)
     taken = {**spots, **{meant: column for column, meant in more.items()}}
     for key in (key for key in rest if key not in {*more, *_NEVER_ALONE}):
-        meanings = _meanings().get(key, frozenset())
+        meanings = {
+            meant
+            for schema in SCHEMAS.values()
+            for meant in OPTIONS
+            if key in schema.flat_keys[meant] and not schema.sides
+        }
         if len(meanings) == 1 and not meanings <= taken.keys():
             more[key] = next(iter(meanings))
             taken[more[key]] = key
             continue
         for meant in meanings & taken.keys() - {*fitting.columns.values()} if key not in _VAGUE else ():
             if _is_another(meant, rest[key], look_up(opened, taken[meant])):
-                columns = (written_as.get(column, column) for column in (taken[meant], key))
-                unsure.append(tuple(f"{column}={meant}" for column in columns))
+                columns = (taken[meant], key)
+                unsure.append(tuple(f"{reading.shown(column)}={meant}" for column in columns))
     return replace(fitting, columns=more, unsure=tuple(unsure))
 
 
@@ -254,13 +236,6 @@ def _notes(
     ]
     if others:
         yield f"no field, carried along as metadata: {_listed(others)}"
-
-
-def _shown(path: str, row: Mapping[str, Any], written_as: Mapping[str, str]) -> str:
-    """Return a path as the file has it: a side that is a text is the field itself."""
-    head = path.partition(".")[0]
-    path = head if isinstance(row.get(head), str) else path
-    return written_as.get(path, path)
 
 
 def _are_passages(value: Any) -> bool:

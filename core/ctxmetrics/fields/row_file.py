@@ -180,7 +180,11 @@ class RowFile(Iterator[T], Generic[T]):
                 made = self._make(values if partners is None else partners.join(values, where), where)
             except CtxMetricsError as error:
                 raise type(error)(_explained(str(error), where, reading, fields)) from None
-            self._name(others)
+            if new := [name for name in others if name not in self._named]:
+                self._named.update(new)
+                self._tell(
+                    f"no field, carried along as metadata: {', '.join(name[:60] for name in new[:10])}"
+                )
             yield made
         for note in partners.notes() if partners else ():
             self._tell(note)
@@ -211,15 +215,6 @@ class RowFile(Iterator[T], Generic[T]):
             if found:
                 self._tell(f"the samples are those in '{found}'")
             yield from ((f"sample {number}", item) for number, item in enumerate(rows, 1))
-
-    def _name(self, others: list[str]) -> None:
-        """Name the columns that are in no row before."""
-        new = [name for name in others if name not in self._named]
-        if new:
-            self._named.update(new)
-            self._tell(
-                f"no field, carried along as metadata: {', '.join(name[:60] for name in new[:10])}"
-            )
 
     def _tell(self, note: str) -> None:
         logging.getLogger("ctxmetrics").warning("%s: %s", self.path, note)

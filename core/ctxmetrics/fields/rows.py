@@ -10,9 +10,10 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from ctxmetrics.errors import AmbiguousFieldError, SampleError, UnknownFieldError
+from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up, relevant, text_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, TEXTS_OF, Schema, nearest
@@ -53,6 +54,12 @@ class Reading:
     others: tuple[str, ...] = ()
     unsure: tuple[tuple[str, ...], ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name not in SCHEMAS:
+            raise ParameterError(
+                f"schema={self.name!r} is unknown. Choose from: auto, {', '.join(SCHEMAS)}."
+            )
 
     @property
     def schema(self) -> Schema:
@@ -100,7 +107,7 @@ class Reading:
                     "as 'references', such as with --map COLUMN=references."
                 )
             values["reference"] = reference[0]
-        carried = rest_of(opened, paths_of(spots))
+        carried = rest_of(opened, {path for places in spots.values() for path, _ in places})
         others = self.others_in(carried)
         for key in ("labels", "metadata") if self.written else ():
             if key in values and not hasattr(values[key], "items"):
@@ -113,26 +120,25 @@ class Reading:
     def column_of(self, name: str, columns: Collection[str]) -> str | None:
         """Return the column in which a field stands; None where none has it, several have, or one is nested."""
         given = [column for column, meant in self.columns.items() if meant == name]
-        if self.unsure:
-            return None
-        if given:
-            return given[0] if len(given) == 1 and given[0] in columns else None
         there = {
             self.renamed.get(column, column): column for column in columns if column not in self.columns
         }
         place, keys = self.schema.places.get(name), self.schema.flat_keys[name]
         nested = {place.side if place else "", *(key.partition(".")[0] for key in keys if "." in key)}
-        found = [there[key] for key in keys if key in there]
-        return found[0] if len(found) == 1 and nested.isdisjoint(there) else None
+        found = given or [there[key] for key in keys if key in there]
+        plain = found[0] in columns if given else nested.isdisjoint(there)
+        return found[0] if len(found) == 1 and plain and not self.unsure else None
 
     def others_in(self, rest: Mapping[str, Any]) -> list[str]:
         """Return the names that no schema knows in what is no field, in the row's order; a nested one as its path."""
-        names: list[str] = []
-        for key, value in rest.items():
-            nested = hasattr(value, "items") and key in self.schema.heads
-            names += [f"{key}.{inner}" for inner in value] if nested else [key]
+        nested = {key for key in rest if key in self.schema.heads and hasattr(rest[key], "items")}
         said = {*self.schema.carried, *self.columns}
-        return [name for name in names if name not in said]
+        names = ([f"{key}.{inner}" for inner in rest[key]] if key in nested else [key] for key in rest)
+        return [name for name in chain.from_iterable(names) if name not in said]
+
+    def shown(self, path: str) -> str:
+        """Return a path as the row has it, from one under the schema's keys."""
+        return {new: old for old, new in self.renamed.items()}.get(path, path)
 
     def opened(self, mapping: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the row under the schema's keys, and the same with what stands as JSON in a text."""
@@ -212,29 +218,30 @@ class Reading:
                 values[ids] = found
 
     def _list(self, text: str, name: str, who: str) -> Any:
-        """Return the list that a text stands for; a text that is no list stays one, and is refused."""
+        """Return the list that a text stands for; a text that is no list stays one, and is refused.
+
+        Texts that a separator joined are split, but not where it seems to be a part of them.
+        """
         if (found := list_in(text)) is not None:
             return found
-        is_list = is_list_text(text)
-        if not is_list and self.schema.separator and self.schema.separator in text:
-            return self._split(text, self.schema.separator, name, who)
+        is_list, separator = is_list_text(text), self.schema.separator
+        if not is_list and separator and separator in text:
+            pieces = text.split(separator)
+            for number, piece in enumerate(pieces, 1):
+                # A text by itself has three words, or a script without spaces; it is not padded.
+                words = len(piece.split()) > 2 or (not piece.isascii() and len(piece) > 5)  # noqa: PLR2004 - see above
+                if name in TEXTS_OF.values() and not (words and piece == piece.strip(" \t")):
+                    raise SampleError(
+                        f"{who}: field '{name}' is one text with '{separator}' in it. Split there, it has {len(pieces)} "
+                        f"pieces, and piece {number} ({piece[:40]!r}) is no text by itself: '{separator}' seems to be a "
+                        'part of the texts. Export JSON, which keeps lists: for DeepEval dataset.save_as("json", ..).'
+                    )
+            return pieces
         if is_list or (name in TEXTS_OF and re.search(r"[,;|\s]", text.strip())):
             raise SampleError(
                 f'{who}: field \'{name}\' must be a JSON list in its cell, such as ["first", "second"].'
             )
         return [text] if name in self.single else text
-
-    def _split(self, text: str, separator: str, name: str, who: str) -> list[str]:
-        """Return the texts that a separator joined; where it seems to be a part of the texts, they are refused."""
-        pieces = text.split(separator)
-        for number, piece in enumerate(pieces, 1):
-            if name in TEXTS_OF.values() and not _is_passage(piece):
-                raise SampleError(
-                    f"{who}: field '{name}' is one text with '{separator}' in it. Split there, it has {len(pieces)} "
-                    f"pieces, and piece {number} ({piece[:40]!r}) is no text by itself: '{separator}' seems to be a part "
-                    'of the texts. Export JSON, which keeps lists: for DeepEval dataset.save_as("json", ..).'
-                )
-        return pieces
 
     def _check_names(
         self,
@@ -246,17 +253,14 @@ class Reading:
         """Refuse names that are close to a field that is absent, and ``context`` where it is not known what it means."""
         known, heads = self.schema.known_keys, self.schema.heads
         mapped = {column.partition(".")[0] for column in self.columns}
-        unknown = [
-            key for key in row if key not in known | mapped and key.partition(".")[0] not in heads
-        ]
         unfilled = frozenset(name for name in FIELDS if not spots[name])
         absent = unfilled if self.absent is None else self.absent
-        for key in unknown:
+        for key in row:
+            if key in known | mapped or key.partition(".")[0] in heads:
+                continue
             check_document(key, who)
             if key == "context" and is_ambiguous(opened[key], absent):
-                raise ambiguous(
-                    who, next((old for old, new in self.renamed.items() if new == key), key)
-                )
+                raise ambiguous(who, self.shown(key))
             if meant := self.misspelt(str(key), absent):
                 shown = str(key)[:80]
                 raise UnknownFieldError(
@@ -319,12 +323,6 @@ def ambiguous(who: str, column: str) -> AmbiguousFieldError:
     )
 
 
-def _is_passage(piece: str) -> bool:
-    """Whether a piece of a text may be a text by itself: of three words, or in a script without spaces, and not padded."""
-    words = len(piece.split()) > 2 or (not piece.isascii() and len(piece) > 5)  # noqa: PLR2004 - see above
-    return words and piece == piece.strip(" \t")
-
-
 def letters_of(name: str) -> str:
     """Return a name without case and separators."""
     return re.sub(r"[\W_]", "", name.lower())
@@ -343,14 +341,8 @@ def _distance(key: str, name: str) -> int | None:
     return distance if distance <= most else None
 
 
-def paths_of(spots: Mapping[str, list[tuple[str, Any]]]) -> set[str]:
-    """Return the paths at which fields stand."""
-    return {path for places in spots.values() for path, _ in places}
-
-
-def rest_of(row: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+def rest_of(row: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
     """Return what stands in a row beside the paths that were read."""
-    read = frozenset(read)
     rest: dict[str, Any] = {}
     for key, value in row.items():
         inner = {path[len(key) + 1 :] for path in read if path.startswith(f"{key}.")}

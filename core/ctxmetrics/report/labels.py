@@ -6,6 +6,7 @@ These are notes beside a number, never a part of it. Ids that name spans are not
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -71,12 +72,12 @@ class Labels:
     Attributes:
         retrieved: The retrieved ids of all samples that have reference ids.
         wanted: The reference ids, one tuple a sample.
-        circles: How many samples have a label that repeats, by what it repeats; a run has it in every one or not at all.
+        circles: In how many samples a label repeats, and in how many it does not, by what it would repeat.
     """
 
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
-    circles: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_CIRCLES, 0))
+    circles: Counter[tuple[str, bool | None]] = field(default_factory=Counter)
 
     def add(self, sample: Sample) -> None:
         """Take in a sample."""
@@ -84,51 +85,40 @@ class Labels:
         if found and wanted and not in_spans(wanted):
             self.retrieved.update(found)
             self.wanted.append(wanted)
-        for what in [*self.circles]:
-            repeats = _CIRCLES[what](sample)
-            if repeats is False:
-                del self.circles[what]
-            elif repeats:
-                self.circles[what] += 1
+        self.circles.update((what, repeats(sample)) for what, repeats in _CIRCLES.items())
 
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the means must know, a sentence each."""
-        return (
-            *self.never(),
-            *(
-                f"{what}, in all {count} samples: such labels prove nothing"
-                for what, count in self.circles.items()
-                if count >= _FEW
-            ),
-        )
+        circular = [
+            f"{what}, in all {self.circles[what, True]} samples: such labels prove nothing"
+            for what in _CIRCLES
+            if self.circles[what, True] >= _FEW and not self.circles[what, False]
+        ]
+        return (*self.never(), *circular)
 
     def never(self) -> Iterator[str]:
         """Yield that reference ids were never retrieved, and what would make them match, where they are many."""
         every = dict.fromkeys(chain(*self.wanted))
-        never = {id_: None for id_ in every if id_ not in self.retrieved}
+        never = [id_ for id_ in every if id_ not in self.retrieved]
         if len(self.wanted) < _FEW or len(never) <= _NEVER * len(every):
             return
-        concerned = sum(not never.keys().isdisjoint(ids) for ids in self.wanted)
+        concerned = sum(not self.retrieved.issuperset(ids) for ids in self.wanted)
         text = (
             f"no reference id was ever retrieved, in {len(self.wanted)} samples"
             if len(never) == len(every)
             else f"{len(never)} of {len(every)} reference ids were retrieved for no sample; "
             f"{concerned} of {len(self.wanted)} samples have such labels"
         )
-        yield f"{text}; {self._way(never)}"
-
-    def _way(self, never: Iterable[str]) -> str:
-        """Say what would make them match, with two examples."""
-        ids, retrieved = list(never), sorted(self.retrieved)
         for how, of_label, of_found in _WAYS:
-            known = {form: id_ for id_ in retrieved for form in of_found(id_)}
-            pairs = [(id_, known[form]) for id_ in ids for form in of_label(id_) if form in known]
-            if len({found for _, found in pairs}) >= max(_SHOWN, _MATCHED * len(ids)):
+            known = {form: id_ for id_ in sorted(self.retrieved) for form in of_found(id_)}
+            pairs = [(id_, known[form]) for id_ in never for form in of_label(id_) if form in known]
+            if len({found for _, found in pairs}) >= max(_SHOWN, _MATCHED * len(never)):
                 shown = [
                     f"{clean(one, TEXT)} and {clean(other, TEXT)}" for one, other in pairs[:_SHOWN]
                 ]
-                return f"{how} they would match: {', '.join(shown)}"
-        return "no cut, case or form of a number would match them: are these labels of this index?"
+                yield f"{text}; {how} they would match: {', '.join(shown)}"
+                return
+        yield f"{text}; no cut, case or form of a number would match them: are these labels of this index?"
 
 
 def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str], bool]:
@@ -138,7 +128,10 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
     """
     one, other = _texts_of(first), _texts_of(second)
     least, shared = min(len(one), len(other)), [id_ for id_ in one if id_ in other]
-    labels = [labels_of(first), labels_of(second)]
+    labels = Labels(), Labels()
+    for run, rows in zip(labels, (first, second), strict=True):
+        for row in rows:
+            run.add(row.sample or Sample())
     said = [{*run.never()} if all(one.wanted for one in labels) else set() for run in labels]
     notes = [f"first run only: {text}" for text in said[0] - said[1]]
     notes += [f"second run only: {text}" for text in said[1] - said[0]]
@@ -153,14 +146,6 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
         shown = ", ".join(clean(id_, TEXT) for id_ in changed[:_SHOWN])
         notes.append(f"another text under {len(changed)} of {len(shared)} ids of both runs: {shown}")
     return notes, comparable
-
-
-def labels_of(rows: Iterable[Row]) -> Labels:
-    """Return the ids and labels of a run's rows."""
-    labels = Labels()
-    for row in rows:
-        labels.add(row.sample or Sample())
-    return labels
 
 
 def _texts_of(rows: Iterable[Row]) -> dict[str, set[str]]:
