@@ -26,10 +26,12 @@ class Stage(Plain):
     ids: tuple[str, ...] | None = None
 
 
-def pool_of(stages: Iterable[Stage]) -> tuple[str, ...]:
-    """Return the distinct contexts of stages with texts, in the order of their first appearance."""
-    keys = dict.fromkeys(key for keys in _keys_of([*stages]) for key in keys)
-    return tuple(text or "" for _, text in keys)
+def pool_of(stages: Iterable[Stage]) -> tuple[tuple[str, ...], list[list[int]]]:
+    """Return the distinct contexts of stages with texts, in the order of their first appearance, and each stage as places there."""
+    keys = _keys_of([*stages])
+    numbers: dict[tuple[str | None, str | None], int] = {}
+    places = [[numbers.setdefault(key, len(numbers)) for key in each] for each in keys]
+    return tuple(text or "" for _, text in numbers), places
 
 
 def _keys_of(stages: Sequence[Stage]) -> list[list[tuple[str | None, str | None]]]:
@@ -81,13 +83,9 @@ def recorded(
         alone: The verdicts about each stage, where each was judged by itself.
         pooled: The verdicts about the pool, where that was judged.
     """
-    keys = _keys_of([*stages.values()])
-    numbers = {
-        key: number for number, key in enumerate(dict.fromkeys(key for each in keys for key in each))
-    }
-    places = [[numbers[key] for key in each] for each in keys]
+    texts, places = pool_of(stages.values())
     by_stage = alone or [
-        [_within(verdict, place, len(numbers)) for verdict in pooled] for place in places
+        [_within(verdict, place, len(texts)) for verdict in pooled] for place in places
     ]
     found = []
     for number, verdicts in enumerate(zip(*by_stage, strict=True)):
@@ -103,6 +101,15 @@ def recorded(
         together = {"all_stages": pooled[number].value} if pooled else {}
         details = FrozenDict({**verdicts[-1].details, "stages": told, **together})
         found.append(replace(verdicts[-1], details=details))
+    return tuple(found)
+
+
+def of_last(stages: Mapping[str, Stage], pooled: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Return the verdicts about the contexts of the last stage, of those about each context of the pool."""
+    found = []
+    for rank, number in enumerate(pool_of(stages.values())[1][-1]):
+        evidence = tuple(replace(span, context=rank) for span in pooled[number].evidence)
+        found.append(replace(pooled[number], id=f"c{rank + 1}", evidence=evidence))
     return tuple(found)
 
 

@@ -33,7 +33,7 @@ from ctxmetrics.judges.given import instead_of
 from ctxmetrics.metrics.base import NAMED, Metric, TextPrecision, named_choice, not_judged
 from ctxmetrics.samples import Fact, Sample
 from ctxmetrics.scores import Score
-from ctxmetrics.stages import Stage, pool_of, recorded
+from ctxmetrics.stages import Stage, of_last, pool_of, recorded
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
@@ -122,7 +122,7 @@ class JudgedMetric(Metric):
         facts = (sample.reference_facts or ()) if unit == "fact" else ()
         answer: str = getattr(sample, self.answer_field) or "\n".join(fact.text for fact in facts)
         contexts = (sample.retrieved_contexts or ())[: self.top_k]
-        stages = self.stages_of(sample, contexts) if sample.stages and self.about_units else EMPTY
+        stages = self.stages_of(sample, contexts) if sample.stages else EMPTY
         cut = {"fact": "facts", "claim": "claims"}.get(unit or "") or splitter()
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
         if stages and not _judges_alone(judge):
@@ -203,14 +203,15 @@ class JudgedMetric(Metric):
     def stages_of(self, sample: Sample, contexts: tuple[str, ...]) -> Mapping[str, Stage]:
         """Return the stages of a sample that are judged: those with texts, the last one with these contexts.
 
-        Empty where no stage has a context.
+        Empty where no stage has a context; of a metric that counts contexts, where the last one has none.
         """
         given: Mapping[str, Stage] = sample.stages or EMPTY
         stages = {name: stage for name, stage in given.items() if stage.contexts is not None}
         name, last = list(stages.items())[-1]
         ids = None if last.ids is None else last.ids[: len(contexts)]
         stages[name] = Stage(contexts, ids)
-        return stages if any(stage.contexts for stage in stages.values()) else EMPTY
+        asked = contexts or (self.counts_units and any(stage.contexts for stage in stages.values()))
+        return stages if asked else EMPTY
 
     async def _judge(
         self, judge: Judge, request: JudgeRequest, stages: Mapping[str, Stage]
@@ -247,11 +248,18 @@ class JudgedMetric(Metric):
     async def _ask_stages(
         self, judge: Judge, request: JudgeRequest, stages: Mapping[str, Stage]
     ) -> Judgement:
-        """Ask once about the contexts of all stages, or of the embedded judge about each; return it for the last stage."""
+        """Ask once about the contexts of all stages, or the embedded judge about each; return what holds of the last one."""
         if not _judges_alone(judge):
-            pool = pool_of(stages.values())
+            pool, _ = pool_of(stages.values())
             judgement = await self.ask(judge, replace(request, contexts=pool))
-            return replace(judgement, verdicts=recorded(stages, pooled=judgement.verdicts))
+            told = (
+                recorded(stages, (), judgement.verdicts)
+                if self.about_units
+                else of_last(stages, judgement.verdicts)
+            )
+            return replace(judgement, verdicts=told)
+        if not self.about_units:
+            return await self.ask(judge, request)
         judgements = [
             await self.ask(judge, replace(request, contexts=stage.contexts or ()))
             for stage in stages.values()
