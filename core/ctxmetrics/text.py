@@ -325,14 +325,17 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     """
     effort = effort or Effort()
     effort.spend(1000 + 50 * len(quote))
-    parts = [part for part in _ELLIPSIS.split(quote) if has_content(part)]
     spans: list[Span] = []
     position = 0
-    for part in parts:
+    for part in (part.strip() for part in _ELLIPSIS.split(quote) if has_content(part)):
         letters = [character for character in part if character.isalnum()]
         # Three letters, or one digit or letter of a script without spaces (from Thai on).
         says = len(letters) > 2 or any(letter.isdigit() or ord(letter) >= 0x0E00 for letter in letters)  # noqa: PLR2004
-        span = _find_part(part.strip(), context, position, effort) if says else None
+        if not says:
+            return ()
+        start = _find(part, context, position, effort)
+        exact = Span(start, start + len(part)) if start >= 0 else None
+        span = exact or _find_normalised(part, context, position, effort)
         if span is None:
             return ()
         spans.append(span)
@@ -364,10 +367,8 @@ def _is_word(pair: str) -> bool:
     return len(pair) > 1 and pair.isalnum() and pair < "\u0e00"
 
 
-def _find_part(quote: str, context: str, position: int, effort: Effort) -> Span | None:
-    start = _find(quote, context, position, effort)
-    if start >= 0:
-        return Span(start, start + len(quote))
+def _find_normalised(quote: str, context: str, position: int, effort: Effort) -> Span | None:
+    """Find a text that does not stand in a context to the letter."""
     effort.spend(_STEPS_A_CHARACTER * len(quote))
     needle = normalise(quote).strip("\"'")
     effort.spend(_STEPS_A_PIECE * len(needle))

@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, finalize
 
@@ -118,13 +117,12 @@ class Run:
         if found and found[0] and all(found):
             raise found[0]
 
-    async def call(self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int) -> Any:
-        """Send one request, again where that may help.
+    async def send_again(self, first: JudgeError | None, send: Callable[[], Awaitable[Any]]) -> Any:
+        """Go on after a first request that failed: send it again where that may help.
 
         Args:
-            name: The identity of what is asked.
-            ask: Sends the request once; returns a dataclass with ``usage``, or raises a `JudgeError`.
-            tokens: Tokens of the request, as estimated.
+            first: How it failed.
+            send: Sends it once (`send`).
 
         Returns:
             What was returned; its usage counts what failed, too.
@@ -134,15 +132,6 @@ class Run:
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
             RequestError: No request to it could be built.
         """
-        send = partial(self._send, name, ask, tokens)
-        try:
-            return await send()
-        except JudgeError as problem:
-            first = problem
-        return await self._call_again(first, send)
-
-    async def _call_again(self, first: JudgeError | None, send: Callable[[], Awaitable[Any]]) -> Any:
-        """Go on after a first request that failed."""
         from tenacity import (
             AsyncRetrying,
             before_sleep_log,
@@ -196,7 +185,19 @@ class Run:
             refused >= ATTEMPTS and time.monotonic() - refused_at >= breakers.OVERLOAD_PATIENCE
         )
 
-    async def _send(self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int) -> Any:
+    async def send(self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int) -> Any:
+        """Send one request, once.
+
+        Args:
+            name: The identity of what is asked.
+            ask: Sends the request; returns a dataclass with ``usage``, or raises a `JudgeError`.
+            tokens: Tokens of the request, as estimated.
+
+        Raises:
+            JudgeError: There is no answer.
+            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+            RequestError: No request to it could be built.
+        """
         import asyncio
 
         # A limiter for each loop: the slots of a blocked loop must not keep another loop waiting.

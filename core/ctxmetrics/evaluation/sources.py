@@ -63,7 +63,7 @@ class Source:
             if mappings := [sample for sample in samples if isinstance(sample, Mapping)]:
                 self._recognise(mappings)
             self._samples = iter([self._checked(sample) for sample in samples])
-            if samples:
+            if self._lacking and samples:
                 check_present(metrics, self._lacking)
 
     def read(self) -> Sample | None:
@@ -81,7 +81,7 @@ class Source:
             ) from error
         if sample is not None:
             return self._checked(sample)
-        if self._number:
+        if self._lacking and self._number:
             check_present(self._metrics, self._lacking)
         return None
 

@@ -6,7 +6,7 @@ A judge of one's own needs two methods; see ``examples/own_judge.py``. What it r
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from sys import intern
 from typing import TypeVar
 
@@ -29,6 +29,8 @@ class JudgeRequest:
         answer: The whole text that contexts should help to give: the reference, or the response.
         user_input: The question, or None where the sample has none.
         language: ISO 639 code of the answer, given or detected.
+        unit_ids: ``("s1", "s2", ..)``.
+        context_ids: ``("c1", "c2", ..)``.
     """
 
     units: tuple[str, ...]
@@ -37,15 +39,17 @@ class JudgeRequest:
     user_input: str | None = None
     language: str = "en"
 
-    @property
-    def unit_ids(self) -> tuple[str, ...]:
-        """``("s1", "s2", ..)``; all verdicts of a process share them, which takes less memory."""
-        return tuple(intern(f"s{number}") for number in range(1, len(self.units) + 1))
+    unit_ids: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    context_ids: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def context_ids(self) -> tuple[str, ...]:
-        """``("c1", "c2", ..)``."""
-        return tuple(intern(f"c{number}") for number in range(1, len(self.contexts) + 1))
+    def __post_init__(self) -> None:
+        # All verdicts of a process share these texts, which takes less memory.
+        for name, letter, texts in (
+            ("unit_ids", "s", self.units),
+            ("context_ids", "c", self.contexts),
+        ):
+            ids = tuple(intern(f"{letter}{number}") for number in range(1, len(texts) + 1))
+            object.__setattr__(self, name, ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,14 +146,14 @@ def checked_answer(answer: object, kind: type[Answer]) -> Answer:
     """
     if not isinstance(answer, kind):
         raise _wrong("it", f"a ctxmetrics.{kind.__name__}", answer)
-    for field in fields(answer):
-        wanted, kinds, items = _FIELDS[field.name]
-        value = getattr(answer, field.name)
+    for part in fields(answer):
+        wanted, kinds, items = _FIELDS[part.name]
+        value = getattr(answer, part.name)
         if not isinstance(value, kinds):
-            raise _wrong(field.name, wanted, value)
+            raise _wrong(part.name, wanted, value)
         for item in value if isinstance(value, (tuple, list)) else ():
             if not isinstance(item, items):
-                raise _wrong(field.name, wanted, item)
+                raise _wrong(part.name, wanted, item)
             if isinstance(item, Verdict) and not isinstance(item.id, str):
                 raise _wrong("a verdict's id", "a string such as 's1'", item.id)
     return answer

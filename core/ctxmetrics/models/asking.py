@@ -6,7 +6,7 @@ codes; never a prompt, a reply, an error's text or a key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -31,9 +31,14 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
         RequestError: No request to the model could be built.
     """
     tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
-    reply: Reply = await run.call(
-        model.identity, partial(_ask_once, run, model, prompt, schema), tokens
-    )
+    send = partial(run.send, model.identity, partial(_ask_once, run, model, prompt, schema), tokens)
+    first = None
+    try:
+        reply: Reply = await send()
+    except JudgeError as problem:
+        first = problem
+    if first is not None:
+        reply = await run.send_again(first, send)
     return reply
 
 
@@ -49,7 +54,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     own: Any = getattr(model, "timeout", None)
     timed = isinstance(own, (int, float)) and not isinstance(own, bool) and own > 0
     seconds = float(own) if timed else run.timeout
-    with model_call(model, prompt) as spent:
+    tracer, spent = _tracer(), list[Usage]()
+    with nullcontext() if tracer is None else _traced(tracer, model, prompt, spent):
         try:
             # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
             with nullcontext() if getattr(model, "times_requests", False) else fail_after(seconds):
@@ -74,13 +80,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
 
 
 @contextmanager
-def model_call(model: Model, prompt: Prompt) -> Iterator[list[Usage]]:
-    """Trace one call; its usage goes into the list that is yielded."""
-    spent: list[Usage] = []
-    tracer = _tracer()
-    if tracer is None:
-        yield spent
-        return
+def _traced(tracer: Any, model: Model, prompt: Prompt, spent: Sequence[Usage]) -> Iterator[None]:
+    """Trace one call; ``spent`` holds what it cost when it ends."""
     from opentelemetry.trace import SpanKind, StatusCode
 
     provider, separator, rest = model.identity.partition("/")
@@ -104,7 +105,7 @@ def model_call(model: Model, prompt: Prompt) -> Iterator[list[Usage]]:
         set_status_on_exception=False,
     ) as span:
         try:
-            yield spent
+            yield
         except BaseException as error:
             span.set_attribute(
                 "error.type",

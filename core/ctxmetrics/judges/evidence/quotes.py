@@ -77,22 +77,44 @@ class Unit:
         sentences. ``unrelated``: no telling word of the unit, although both are written in one script, or the quote's
         script is that of the whole answer, or the unit's is that of most contexts. ``heading``: a line of up to eight words that is no sentence and does not hold all telling words of the unit.
         """
-        pieces = [_whole_words(context, span.start, span.end) for span in spans]
         covered = sum(
             span.end - span.start for span in {(span.start, span.end): span for span in spans}.values()
         )
         if covered >= _NEARLY_ALL * len(context) and len(_sentences(context)) > _FEW_SENTENCES:
             return "whole_context"
-        plain = _plain_words(self.text) - stop_words(self.language)
-        headings = [_is_heading(context, span) for span in spans]
-        if not any(headings) and any(plain & _plain_words(piece) for piece in pieces):
+        plain = {*_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold())}
+        plain -= stop_words(self.language)
+        pieces: list[str] = []
+        headings, usual = 0, False
+        for span in spans:
+            # Without the parts of words at its ends.
+            piece = context[span.start : span.end]
+            if _TWO_LETTERS.fullmatch(context, max(span.start - 1, 0), span.start + 1):
+                piece = _FIRST_LETTERS.sub("", piece)
+            if _TWO_LETTERS.fullmatch(context, span.end - 1, span.end + 1):
+                piece = _FIRST_LETTERS.sub("", piece[::-1])[::-1]
+            pieces.append(piece)
+            # A line of a few words, without the end of a sentence, and more text follows.
+            begin, end = context.rfind("\n", 0, span.start) + 1, context.find("\n", span.end)
+            line = context[begin:end].strip(_AROUND_HEADING)
+            headings += (
+                end >= 0
+                and "\n" not in span.quote
+                and has_content(context[end:])
+                and len(line.split()) <= _LONGEST_HEADING
+                and not line.endswith(_SENTENCE_END)
+                and not _DATA_LINE.search(line)
+                and span.quote.strip(_AROUND_HEADING) in line
+            )
+            usual |= not plain.isdisjoint(_PLAIN_WORD.findall(piece[:_LONGEST_COMPARED].casefold()))
+        if usual and not headings:
             return None  # the usual case: a word in common that needs no analysis
-        quoted = set().union(*(self._telling_words(piece) for piece in pieces))
+        telling, quoted = self._telling_words(self.text), set().union(*map(self._telling_words, pieces))
         if not quoted:
             return "fragment"
-        if not self._telling & quoted and self._comparable(" ".join(pieces)):
+        if not telling & quoted and self._comparable(" ".join(pieces)):
             return "unrelated"
-        return "heading" if all(headings) and not self._telling <= quoted else None
+        return "heading" if headings == len(spans) and not telling <= quoted else None
 
     def denial(self, sentences: Sequence[str]) -> Contradiction | None:
         """Return how the sentences that hold the quotes deny the unit, or None.
@@ -112,9 +134,10 @@ class Unit:
 
         One telling word at most, of eight or more; only where both are written in one script and language.
         """
-        if len(self._telling) < _MANY_WORDS:
+        telling = self._telling_words(self.text)
+        if len(telling) < _MANY_WORDS:
             return False
-        held = self._telling & frozenset[str]().union(*map(self._telling_words, sentences))
+        held = telling & frozenset[str]().union(*map(self._telling_words, sentences))
         text = " ".join(sentences)
         alike = self._comparable(text)
         return (
@@ -129,10 +152,6 @@ class Unit:
             return True
         alike = sum(_script(context) == self._script for context in self.contexts)
         return 2 * alike > len(self.contexts)
-
-    @cached_property
-    def _telling(self) -> frozenset[str]:
-        return self._telling_words(self.text)
 
     @cached_property
     def _script(self) -> str | None:
@@ -192,35 +211,6 @@ def _denials(text: str, language: str) -> Counter[str]:
 def _denied(text: str, language: str) -> bool:
     denying = keys("denials", language) | keys("denials", "en")
     return any(word.key in denying for word in tokens(text))
-
-
-def _plain_words(text: str) -> frozenset[str]:
-    return frozenset(_PLAIN_WORD.findall(text[:_LONGEST_COMPARED].casefold()))
-
-
-def _whole_words(context: str, start: int, end: int) -> str:
-    """Return the text of a span without the parts of words at its ends."""
-    piece = context[start:end]
-    if _TWO_LETTERS.fullmatch(context, max(start - 1, 0), start + 1):
-        piece = _FIRST_LETTERS.sub("", piece)
-    if _TWO_LETTERS.fullmatch(context, end - 1, end + 1):
-        piece = _FIRST_LETTERS.sub("", piece[::-1])[::-1]
-    return piece
-
-
-def _is_heading(context: str, span: Evidence) -> bool:
-    """Whether a span is a line of a few words, without the end of a sentence, and more text follows."""
-    begin = context.rfind("\n", 0, span.start) + 1
-    end = context.find("\n", span.end)
-    if end < 0 or "\n" in span.quote or not has_content(context[end:]):
-        return False
-    line = context[begin:end].strip(_AROUND_HEADING)
-    return (
-        len(line.split()) <= _LONGEST_HEADING
-        and not line.endswith(_SENTENCE_END)
-        and not _DATA_LINE.search(line)
-        and span.quote.strip(_AROUND_HEADING) in line
-    )
 
 
 def _script(text: str) -> str | None:

@@ -59,6 +59,21 @@ class _Hit(NamedTuple):
 
 
 @dataclass(slots=True)
+class _Said:
+    """What a reply says about one id, in all its entries for it.
+
+    Attributes:
+        value: The verdict that all entries stand for, or the code that says why there is none.
+        quotes: Context id, quote, and whether that context alone is said to state the unit.
+        missing: The words that are said to be missing, with keys masked: a server may repeat one.
+    """
+
+    value: bool | str = "missing_id"
+    quotes: list[tuple[str, str, bool]] = field(default_factory=list)
+    missing: str | None = None
+
+
+@dataclass(slots=True)
 class _Quotes:
     """Finds the quotes of one reply, and counts how many stand in the context that they name."""
 
@@ -162,19 +177,19 @@ def check(
         for span in verdict.evidence:
             named[f"c{span.context + 1}"].append(_Hit(span, doubt))
     try:
-        sentences = _entries(data.get("sentences") or (), part.units) if units else {}
-        rated = _entries(data.get("contexts") or (), part.contexts) if contexts else {}
+        sentences = _entries(data.get("sentences"), part.units, "supported", pack) if units else {}
+        rated = _entries(data.get("contexts"), part.contexts, "useful", pack) if contexts else {}
     except UnreadableReplyError:
         if echoed:
             raise
         raise WrongDataError(code) from None
     decided: dict[str, Decision] = {}
     for id_ in units:
-        decided[id_], hits = _unit(id_, sentences.get(id_, []), quotes, pack)
+        decided[id_], hits = _unit(id_, sentences[id_], quotes)
         for hit in hits:
             named[f"c{hit.span.context + 1}"].append(hit)
     for id_ in contexts:
-        decided[id_] = _context(id_, rated.get(id_, []), quotes, named[id_], pack)
+        decided[id_] = _context(id_, rated[id_], quotes, named[id_])
     if not echoed:
         if not 0 < quotes.given == quotes.in_place:
             raise WrongDataError(code)
@@ -220,19 +235,16 @@ def settle(found: dict[str, Verdict], part: Part) -> None:
             )
 
 
-def _unit(
-    id_: str, entries: Sequence[Mapping[str, Any]], quotes: _Quotes, pack: Pack
-) -> tuple[Decision, Sequence[_Hit]]:
+def _unit(id_: str, said: _Said, quotes: _Quotes) -> tuple[Decision, Sequence[_Hit]]:
     """Decide about a unit, and return its quotes, each with its doubt."""
     part, text = quotes.part, quotes.part.units[id_]
-    value = _value_of([entry.get("supported") for entry in entries], pack)
     unit = Unit(text, part.answer, part.contexts.values(), part.language)
-    given, unverified, left_out = quotes.look_up(_evidence_in(entries, pack), elsewhere=True)
+    given, unverified, left_out = quotes.look_up(said.quotes, elsewhere=True)
     hits, doubts, sentences = _doubted(unit, given, part)
-    if isinstance(value, str):
-        return Decision(None, value), hits
-    if not value:
-        return _no(id_, entries, hits, part), hits
+    if isinstance(said.value, str):
+        return Decision(None, said.value), hits
+    if not said.value:
+        return _no(id_, said.missing, hits, part), hits
     # Where one context is shown, it alone states what it states.
     whole = {hit.span.context for hit in hits if hit.span.whole or len(part.contexts) == 1}
     if not whole and left_out:
@@ -272,10 +284,8 @@ def _doubted(
     return doubted, set(doubts.values()), sentences
 
 
-def _no(id_: str, entries: Sequence[Mapping[str, Any]], hits: Sequence[_Hit], part: Part) -> Decision:
+def _no(id_: str, missing: str | None, hits: Sequence[_Hit], part: Part) -> Decision:
     """Return the no about a unit, with the words that the reply says are missing."""
-    said = [word for entry in entries if isinstance(word := entry.get("missing"), str) and word.strip()]
-    missing = masked(said[0].strip()[:_LONGEST_MISSING]) if said else None  # a server may repeat a key
     text = part.units[id_]
     verdict = Verdict(
         id=id_,
@@ -304,27 +314,21 @@ def _unproven(verdict: Verdict, why: str) -> Decision:
     return Decision(replace(verdict, value=False, code=code, reason=why), code)
 
 
-def _context(
-    id_: str, entries: Sequence[Mapping[str, Any]], quotes: _Quotes, named: Sequence[_Hit], pack: Pack
-) -> Decision:
+def _context(id_: str, said: _Said, quotes: _Quotes, named: Sequence[_Hit]) -> Decision:
     """Decide about a context.
 
     Args:
         id_: Its id.
-        entries: What the reply says about it.
+        said: What the reply says about it.
         quotes: Finds its own quotes.
         named: The evidence of units that names it, each with its doubt.
-        pack: The prompt's language.
     """
-    given = (entry.get("quote") for entry in entries)
-    quoted = [(id_, quote, False) for quote in given if isinstance(quote, str) and quote.strip()]
-    value = _value_of([entry.get("useful") for entry in entries], pack)
-    own, _, left_out = quotes.look_up(quoted, elsewhere=False)
-    if isinstance(value, str):
-        return Decision(None, value)
+    own, _, left_out = quotes.look_up(said.quotes, elsewhere=False)
+    if isinstance(said.value, str):
+        return Decision(None, said.value)
     part, text = quotes.part, quotes.part.contexts[id_]
-    verdict = Verdict(id=id_, value=value, text=text)
-    if not value:
+    verdict = Verdict(id=id_, value=said.value, text=text)
+    if not said.value:
         units = part.units.values() or split_sentences(part.answer)
         if any(stands_in(unit, text) for unit in units):
             verdict = _contradicted(
@@ -363,27 +367,42 @@ def _with_doubts(verdict: Verdict, doubts: Iterable[str], details: dict[str, Any
     return replace(verdict, code=code, details=told) if told else verdict
 
 
-def _entries(entries: Sequence[Any], known: Mapping[str, str]) -> dict[str, list[Mapping[str, Any]]]:
-    by_id: dict[str, list[Mapping[str, Any]]] = {}
-    for entry in entries:
+def _entries(given: Any, known: Mapping[str, str], key: str, pack: Pack) -> Mapping[str, _Said]:
+    """Return what a reply's entries say about each id that was shown.
+
+    Args:
+        given: The entries; None: there are none.
+        known: The ids.
+        key: Under which an entry has its verdict.
+        pack: The prompt's language.
+
+    Raises:
+        UnreadableReplyError: An entry has no id, or one that was not shown.
+    """
+    found = {id_: _Said() for id_ in known}
+    for entry in given or ():
         id_ = entry.get("id") if isinstance(entry, Mapping) else None
         if not isinstance(id_, str) or id_.strip() not in known:
             raise UnreadableReplyError(
                 "Your last reply had an entry without an id or with an id that is not in the data. "
                 "Give exactly one entry for every id listed."
             )
-        by_id.setdefault(id_.strip(), []).append(entry)
-    return by_id
-
-
-def _value_of(values: Sequence[Any], pack: Pack) -> bool | str:
-    """Return the verdict that all values about an id stand for, or the code that says why there is none."""
-    if not values:
-        return "missing_id"
-    found = {_yes_or_no(value, pack) for value in values}
-    if None in found:
-        return "invalid_reply"
-    return "conflicting_verdicts" if len(found) > 1 else True in found
+        said, value = found[id_.strip()], _yes_or_no(entry.get(key), pack)
+        if value is None or said.value == "invalid_reply":
+            said.value = "invalid_reply"
+        else:
+            said.value = value if said.value in ("missing_id", value) else "conflicting_verdicts"
+        missing = entry.get("missing")
+        if said.missing is None and isinstance(missing, str) and missing.strip():
+            said.missing = masked(missing.strip()[:_LONGEST_MISSING])
+        own = [{"context": id_, "quote": entry.get("quote")}]
+        evidence = entry.get("evidence") if key == "supported" else own
+        for item in evidence if isinstance(evidence, (list, tuple)) else ():
+            quote = item.get("quote") if isinstance(item, Mapping) else None
+            if isinstance(quote, str) and quote.strip():
+                named, whole = item.get("context"), _yes_or_no(item.get("whole"), pack) is True
+                said.quotes.append((named.strip() if isinstance(named, str) else "", quote, whole))
+    return found
 
 
 def _yes_or_no(value: Any, pack: Pack) -> bool | None:
@@ -392,15 +411,3 @@ def _yes_or_no(value: Any, pack: Pack) -> bool | None:
         return bool(value) if value in (0, 1) else None
     word = value.strip().strip(".!").casefold() if isinstance(value, str) else None
     return True if word in pack.yes else False if word in pack.no else None
-
-
-def _evidence_in(entries: Sequence[Mapping[str, Any]], pack: Pack) -> Iterable[tuple[str, str, bool]]:
-    """Yield context id, quote and ``whole`` of each piece of evidence that has a quote."""
-    for entry in entries:
-        given = entry.get("evidence")
-        for item in given if isinstance(given, (list, tuple)) else ():
-            quote = item.get("quote") if isinstance(item, Mapping) else None
-            if isinstance(quote, str) and quote.strip():
-                id_ = item.get("context")
-                name = id_.strip() if isinstance(id_, str) else ""
-                yield name, quote, _yes_or_no(item.get("whole"), pack) is True

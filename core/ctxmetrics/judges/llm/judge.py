@@ -22,7 +22,7 @@ from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.asking import Exchange, Question, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, merge, parts_of
-from ctxmetrics.models.base import Model, Prompt
+from ctxmetrics.models.base import Model
 from ctxmetrics.prompts import SCHEMAS, Pack, Step, get_pack, render
 from ctxmetrics.verdicts import Usage, Verdict
 
@@ -158,47 +158,18 @@ class LLMJudge:
             served_model=", ".join(served) or None,
         )
 
-    def _key(self, prompt: Prompt) -> str:
-        """Return a hash of all that may change the answer to a prompt."""
-        settings = str(prompt.vote), str(self.max_repairs), str(self.keep_raw)
-        texts = (
-            self.model.identity,
-            prompt.version,
-            _schema(prompt.step),
-            prompt.system,
-            prompt.user,
-            *settings,
-        )
-        # With their lengths, so that no two lists of texts are written alike.
-        written = "".join(f"{len(text)}:{text}" for text in texts)
-        # A name may hold half a character.
-        return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
-
     async def _remembered(
         self, asked: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]
     ) -> Answer:
         """Answer from the memo, the cache, a judgement in flight, or by asking."""
-        run, key = current_run(), self._key(asked.prompt)
-
-        async def look_up_or_ask() -> Answer:
-            stored = run.cache.get(key) if run.cache else None
-            if stored is not None:
-                answer = decode(stored, key, (*asked.units, *asked.contexts), asked.part, pack)
-                if answer is not None:
-                    return replace(answer, usage=Usage(reused=1))
-            answer = await ask(
-                Exchange(
-                    model=self.model,
-                    pack=pack,
-                    asked=asked,
-                    max_repairs=self.max_repairs,
-                    keep_raw=self.keep_raw,
-                )
-            )
-            if answer.complete and run.cache:
-                run.cache.put(key, encode(answer, key))
-            return answer
-
+        run, prompt = current_run(), asked.prompt
+        # All that may change the answer, with lengths, so that no two lists of texts are written alike.
+        settings = str(prompt.vote), str(self.max_repairs), str(self.keep_raw)
+        texts = (self.model.identity, prompt.version, _schema(prompt.step), prompt.system, prompt.user)
+        written = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
+        # A name may hold half a character.
+        key = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
+        look_up_or_ask = partial(self._look_up_or_ask, asked, pack, ask, key)
         if not self.reuse:
             return await look_up_or_ask()
         memo = run.memo or _memo
@@ -209,6 +180,28 @@ class LLMJudge:
             # Else another run's budget or failure: ask again.
             if answer.complete or answer.run == id(run):
                 return replace(answer, usage=Usage(reused=1))
+
+    async def _look_up_or_ask(
+        self, asked: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]], key: str
+    ) -> Answer:
+        cache = current_run().cache
+        stored = cache.get(key) if cache else None
+        if stored is not None:
+            answer = decode(stored, key, (*asked.units, *asked.contexts), asked.part, pack)
+            if answer is not None:
+                return replace(answer, usage=Usage(reused=1))
+        answer = await ask(
+            Exchange(
+                model=self.model,
+                pack=pack,
+                asked=asked,
+                max_repairs=self.max_repairs,
+                keep_raw=self.keep_raw,
+            )
+        )
+        if answer.complete and cache:
+            cache.put(key, encode(answer, key))
+        return answer
 
 
 @lru_cache(maxsize=_LAST)
