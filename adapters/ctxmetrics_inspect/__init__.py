@@ -71,8 +71,8 @@ def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Sco
     wrapper = Wrapper.of(metric, as_judge(judge), keys, SCHEMA)
 
     async def score(state: TaskState, target: Target) -> Score:
-        several = len(target) > 1  # each of them is acceptable
-        expected: Any = {"references": [*target]} if several else {"target": target.text}
+        # Each of several targets is acceptable.
+        expected: Any = {"references": [*target]} if len(target) > 1 else {"target": target.text}
         record = {
             "inputs": {**state.metadata, "question": state.input_text},
             "outputs": {

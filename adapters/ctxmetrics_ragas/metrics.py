@@ -49,8 +49,11 @@ _run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
 
 def _evaluation(_: object) -> str | None:
     """Name the `evaluate()` that is under way by the first run that its tracer knows; a metric by itself has none."""
-    handlers = getattr(CALLBACKS.get(), "handlers", ())
-    tracers = [handler for handler in handlers if isinstance(handler, RagasTracer)]
+    tracers = [
+        handler
+        for handler in getattr(CALLBACKS.get(), "handlers", ())
+        if isinstance(handler, RagasTracer)
+    ]
     return next(iter(tracers[-1].traces), None) if tracers else None
 
 

@@ -76,8 +76,7 @@ def safe_text(error: object) -> str:
     text = str(error)
     cut = len(text) > _LONGEST_READ
     text = masked(" ".join(text[:_LONGEST_READ].split()))
-    text = _KEYS.sub(lambda match: f"{match.group(1) or ''}[key]", text)
-    text = visible(text)
+    text = visible(_KEYS.sub(lambda match: f"{match.group(1) or ''}[key]", text))
     return f"{text[: _LONGEST - 1]}…" if cut or len(text) > _LONGEST else text
 
 

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from io import StringIO
-from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -217,8 +216,10 @@ def _by_samples(
     """Return the metrics that the same samples have the fields for, together."""
     groups: dict[tuple[int, ...], list[Metric]] = {}
     for metric in metrics:
-        has_all = [all(map(sample.has, metric.requires)) for sample in samples]
-        groups.setdefault(tuple(compress(range(len(samples)), has_all)), []).append(metric)
+        places = tuple(
+            place for place, sample in enumerate(samples) if all(map(sample.has, metric.requires))
+        )
+        groups.setdefault(places, []).append(metric)
     return [(together, [samples[place] for place in places]) for places, together in groups.items()]
 
 
@@ -228,12 +229,10 @@ def _values(runner: Runner, metrics: list[Metric], samples: list[Sample]) -> lis
     found: list[Sequence[object]] = []
     for together in [[metric] for metric in metrics] if runner.score_all is None else [metrics]:
         try:
-            found += [_whole(column, samples) for column in score_all(together, samples)]
+            found += [
+                [*column, *["no value came back"] * len(samples)][: len(samples)]
+                for column in score_all(together, samples)
+            ]
         except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
             found += [[f"{type(error).__name__}: {safe_text(error)}"] * len(samples)] * len(together)
     return found
-
-
-def _whole(values: Sequence[object], samples: list[Sample]) -> Sequence[object]:
-    missing = len(samples) - len(values)
-    return [*values, *["no value came back"] * missing][: len(samples)]

@@ -132,8 +132,7 @@ def _differences(one: Score, other: Score) -> Iterable[tuple[str, tuple[str, str
                 _version(other.provenance, one.provenance),
             )
         # Without a request there is no prompt.
-        asked = name != "prompt" or (one.verdicts and other.verdicts)
-        if left != right and asked:
+        if left != right and (name != "prompt" or (one.verdicts and other.verdicts)):
             yield name, (str(left), str(right))
 
 

@@ -181,16 +181,15 @@ class NLIJudge:
                 f"probability {best.probability:.3f}{'' if whole else ' at best,'}"
                 f" in context {best.span.context + 1}"
             )
-        details = {
-            "probability": max(best.probability, together),
-            "probabilities": tuple(cell.probability for cell in row.cells),
-        }
         return Verdict(
             id=id_,
             value=bool(whole or row.parts),
             reason=reason,
             evidence=(*whole, *row.parts),
-            details=FrozenDict(details),
+            details=FrozenDict(
+                probability=max(best.probability, together),
+                probabilities=tuple(cell.probability for cell in row.cells),
+            ),
         )
 
     def _about_context(self, id_: str, cells: Sequence[_Cell], part: Evidence | None) -> Verdict:
@@ -230,16 +229,15 @@ class NLIJudge:
                 for row in found
             ]
             rows.append(_Row(tuple(cells)))
-            no = place < len(units) and all(
-                one.failure is None and one.probability < self.bar for one in cells
-            )
-            if no and (spans := joined(found)):
+            no = all(one.failure is None and one.probability < self.bar for one in cells)
+            if place < len(units) and no and (spans := joined(found)):
                 parts[place] = ("\n".join(span.quote for span in spans), unit), spans
         more, others = await self._scores(pair for pair, _ in parts.values())
         for place, (pair, spans) in parts.items():
             together = _cell(more[pair])
-            kept = spans if together.probability >= self.bar else ()
-            rows[place] = rows[place]._replace(together=together, parts=kept)
+            rows[place] = _Row(
+                rows[place].cells, together, spans if together.probability >= self.bar else ()
+            )
         return rows, Usage(reused=int(not asked + others))
 
     async def _scores(self, pairs: Iterable[Pair]) -> tuple[Mapping[Pair, Score], int]:

@@ -148,15 +148,14 @@ def similarities(
         return np.array(_asked(measure, retrieved, references), np.float64)
     from rapidfuzz import distance, process
 
-    distances = process.cdist(
+    distances: NDArray[np.float64] = process.cdist(
         retrieved,
         references,
         scorer=getattr(distance, MEASURES[measure]).normalized_distance,
         score_cutoff=1.0 - cutoff + _MARGIN if cutoff > _MARGIN else None,
         dtype=np.float64,  # the default, float32, moves verdicts near the threshold
     )
-    found: NDArray[np.float64] = 1.0 - distances
-    return found
+    return 1.0 - distances
 
 
 def _compared(
@@ -174,18 +173,16 @@ def _compared(
         open_columns = [text for text in columns if text not in common]
         settled = [*common]
         values = similarities(open_rows, open_columns, measure, cutoff)
-        of_columns = [columns[text] for text in (*open_columns, *settled)]
-        of_rows = [rows[text] for text in (*open_rows, *settled)]
         best_rows |= _best(
             open_rows,
-            of_columns,
+            [columns[text] for text in (*open_columns, *settled)],
             values,
             lambda texts, least: similarities(texts, settled, measure, least),
             cutoff,
         )
         best_columns |= _best(
             open_columns,
-            of_rows,
+            [rows[text] for text in (*open_rows, *settled)],
             values.T,
             lambda texts, least: similarities(settled, texts, measure, least).T,
             cutoff,
@@ -198,10 +195,7 @@ def _compared(
 
 def _first_places(texts: Sequence[str]) -> dict[str, int]:
     """Return where each text stands first, in this order."""
-    places: dict[str, int] = {}
-    for place, text in enumerate(texts):
-        places.setdefault(text, place)
-    return places
+    return {text: texts.index(text) for text in dict.fromkeys(texts)}
 
 
 def _best(

@@ -270,12 +270,11 @@ def _of_reference(
     source, start, end = passage.span
     parts = common_spans([passage.span], merged)
     missed = _between(passage.span, parts)
-    evidence: list[Evidence] = []
-    contexts: list[int] = []
-    for index, other in enumerate(retrieved):
-        if part := common_span(passage.span, other.span):
-            contexts.append(index)
-            evidence += _evidence(index, other, part, whole=part == passage.span)
+    contexts = {
+        index: part
+        for index, other in enumerate(retrieved)
+        if (part := common_span(passage.span, other.span))
+    }
     found = characters(parts)
     details: dict[str, Any] = {"characters": end - start, "found": found, "contexts": tuple(contexts)}
     reason = f"{found} of {end - start} characters retrieved"
@@ -294,7 +293,11 @@ def _of_reference(
         value=hit,
         text=passage.text or passage.id,
         reason="; ".join(filter(None, (reason, passage.note))),
-        evidence=tuple(evidence),
+        evidence=tuple(
+            item
+            for index, part in contexts.items()
+            for item in _evidence(index, retrieved[index], part, whole=part == passage.span)
+        ),
         details=FrozenDict(details),
     )
 
@@ -334,20 +337,17 @@ def _between(span: Span, parts: Sequence[Span]) -> list[Span]:
 
 
 def _part(part: Span, text: str | None) -> dict[str, Any]:
-    known = {} if text is None else {"text": text}
-    return {"start": part[1], "end": part[2], **known}
+    return {"start": part[1], "end": part[2], **({} if text is None else {"text": text})}
 
 
 def _listed(parts: Sequence[Span], passage: LocatedText) -> str:
-    shown = []
-    for part in parts[:_SHOWN_PARTS]:
-        text = passage.cut(part)
-        where = f"{part[1]} to {part[2]}"
-        shown.append(
-            where if text is None else f'{where} "{text[:_SHOWN]}{"…" if len(text) > _SHOWN else ""}"'
-        )
+    shown = [f"{part[1]} to {part[2]}{_quoted(passage.cut(part))}" for part in parts[:_SHOWN_PARTS]]
     more = len(parts) - len(shown)
     return ", ".join([*shown, f"{more} more"] if more else shown)
+
+
+def _quoted(text: str | None) -> str:
+    return "" if text is None else f' "{text[:_SHOWN]}{"…" if len(text) > _SHOWN else ""}"'
 
 
 def _like(source: str, retrieved: Sequence[LocatedText]) -> str | None:

@@ -170,9 +170,8 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
     message = choice.message
     check_finished(choice.finish_reason, getattr(message, "refusal", None))
     calls = getattr(message, "tool_calls", None) or ()
-    content = "\n".join(call.function.arguments for call in calls) or message.content
     return Reply(
-        content=content or "",
+        content="\n".join(call.function.arguments for call in calls) or message.content or "",
         usage=usage or token_usage(getattr(completion, "usage", None)),
         served_model=served_name(getattr(completion, "model", None)),
     )
@@ -224,14 +223,13 @@ def unread_reply(error: Exception) -> Reply:
         JudgeError: The reply was cut off, the model declined, or what came was no answer of the API.
         Exception: The one that was given, or what caused it: it carries no reply.
     """
-    kind = type(error).__name__
     completion: Any = getattr(error, "last_completion", None) or getattr(error, "completion", None)
     if getattr(completion, "choices", None):
         counted, calls = getattr(error, "total_usage", None), getattr(error, "n_attempts", 1)
         return completion_reply(
             completion, usage=token_usage(counted or getattr(completion, "usage", None), calls=calls)
         )
-    if kind == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
+    if type(error).__name__ == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
         check_finished("content_filter")
     cause = error.__cause__ or error
     check_finished(None, refusal=str(cause).startswith(_REFUSAL))

@@ -91,23 +91,24 @@ def draw(
             f"label: no sample has {by!r}. Write a key of the metadata, such as metadata.topic."
         )
     sizes = Counter(strata.values())
-    wanted = _allocation(sizes, n)
     before = [one.key for one in earlier.drawn] if earlier else []
     source = random.Random(f"{seed}/{len(before)}")  # noqa: S311 - a draw that can be repeated
     rest = [
         key for key in sorted(samples, key=lambda key: (key[0] or "", key[1])) if key not in set(before)
     ]
     source.shuffle(rest)
-    open_ = wanted - Counter(strata[key] for key in before)
+    open_ = _allocation(sizes, n) - Counter(strata[key] for key in before)
     chosen = list(before)
     for key in rest:
         if open_[strata[key]] > 0:
             open_[strata[key]] -= 1
             chosen.append(key)
     taken = Counter(strata[key] for key in chosen)
-    weights = {name: sizes[name] / taken[name] for name in taken}
     return Draw(
-        seed, by, len(samples), tuple(Drawn(key, strata[key], weights[strata[key]]) for key in chosen)
+        seed,
+        by,
+        len(samples),
+        tuple(Drawn(key, strata[key], sizes[strata[key]] / taken[strata[key]]) for key in chosen),
     )
 
 
@@ -224,7 +225,28 @@ class LabelsFile(Answers):
             raise InputFileError(
                 f"{self.path}: cannot be written: {error.strerror}. Choose another file with --labels."
             ) from None
-        self._write(_draw_line(draw))
+        names = sorted({one.stratum for one in draw.drawn if one.stratum is not None})
+        self._write(
+            {
+                "draw": {
+                    "seed": draw.seed,
+                    "by": draw.by,
+                    "samples": draw.samples,
+                    "strata": {name: sum(one.stratum == name for one in draw.drawn) for name in names},
+                    "splitter": splitter(),
+                    "library": f"ctxmetrics {__version__}",
+                },
+                "drawn": [
+                    {
+                        "sample_id": one.key[0],
+                        "hash": one.key[1],
+                        "stratum": one.stratum,
+                        "weight": one.weight,
+                    }
+                    for one in draw.drawn
+                ],
+            }
+        )
         self.draw: Draw | None = draw
 
     def add(self, answer: Answer) -> None:
@@ -233,15 +255,35 @@ class LabelsFile(Answers):
         Raises:
             OutputFileError: Writing failed; the answer is not kept.
         """
-        self._write(_answer_line(answer))
-        self.answers[answer.annotator, answer.question] = answer
+        question = answer.question
+        self._write(
+            {
+                "sample_id": question.key[0],
+                "hash": question.key[1],
+                "label": question.label,
+                "item": question.item,
+                "text": question.text,
+                "answer": answer.answer,
+                "contexts": list(answer.contexts),
+                "annotator": answer.annotator,
+                "weight": answer.weight,
+                "verdict_shown": answer.verdict_shown,
+                **({"spans": list(answer.spans)} if answer.spans else {}),
+            }
+        )
+        self.answers[answer.annotator, question] = answer
 
     def _write(self, data: dict[str, Any]) -> None:
         """Append one line and wait until the disk has it. A half-written line is taken back."""
         try:
             file = os.open(self.path, _FLAGS)
             try:
-                _lock(file)
+                # Wait until no other process writes the file; closing it gives the lock back. Windows, and file systems
+                # without locks, have none.
+                with suppress(ImportError, OSError):
+                    import fcntl
+
+                    fcntl.flock(file, fcntl.LOCK_EX)
                 self._cut_half_line(file)
                 append(file, json_line(data), sync=True)
             finally:
@@ -257,49 +299,3 @@ class LabelsFile(Answers):
         if whole < len(new):
             os.ftruncate(file, self.size + whole)
         self.size: int = self.size + whole
-
-
-def _lock(file: int) -> None:
-    """Wait until no other process writes the file; closing it gives the lock back."""
-    with suppress(ImportError, OSError):  # Windows, and file systems without locks
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX)
-
-
-# --- lines ---
-
-
-def _draw_line(draw: Draw) -> dict[str, Any]:
-    names = sorted({one.stratum for one in draw.drawn if one.stratum is not None})
-    return {
-        "draw": {
-            "seed": draw.seed,
-            "by": draw.by,
-            "samples": draw.samples,
-            "strata": {name: sum(one.stratum == name for one in draw.drawn) for name in names},
-            "splitter": splitter(),
-            "library": f"ctxmetrics {__version__}",
-        },
-        "drawn": [
-            {"sample_id": one.key[0], "hash": one.key[1], "stratum": one.stratum, "weight": one.weight}
-            for one in draw.drawn
-        ],
-    }
-
-
-def _answer_line(answer: Answer) -> dict[str, Any]:
-    question = answer.question
-    return {
-        "sample_id": question.key[0],
-        "hash": question.key[1],
-        "label": question.label,
-        "item": question.item,
-        "text": question.text,
-        "answer": answer.answer,
-        "contexts": list(answer.contexts),
-        "annotator": answer.annotator,
-        "weight": answer.weight,
-        "verdict_shown": answer.verdict_shown,
-        **({"spans": list(answer.spans)} if answer.spans else {}),
-    }

@@ -97,8 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
                 HTTPStatus.OK, (files("ctxmetrics.agreement.labelling") / name).read_bytes(), kind
             )
         elif path == "question":
-            number = session.next_after(-1) if query is None else query
-            self._json(lambda: session.show(number))
+            self._json(lambda: session.show(session.next_after(-1) if query is None else query))
         elif path == "verdict" and query is not None:
             self._json(lambda: {"verdict": session.verdict(query)})
         elif path is not None:
