@@ -70,7 +70,7 @@ class Judge:
 
     @property
     def judge(self) -> LLMJudge:
-        return LLMJudge(ScriptedModel(self, identity=f"controls {id(self)}"))
+        return LLMJudge(ScriptedModel(self))
 
 
 def run(

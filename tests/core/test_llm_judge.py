@@ -397,6 +397,17 @@ def test_what_is_too_large_for_one_request_is_split_with_the_same_result(kind: s
     assert all(len(prompt.user) < 70_000 for prompt in small.prompts)
 
 
+def test_a_function_without_a_name_gets_no_judgement_of_another_that_is_gone() -> None:
+    """Python gives the address of an object that is gone to the next one."""
+
+    def value(supported: bool) -> float | None:
+        sentences = [YES, NO] if supported else [{**NO, "id": "s1"}, NO]
+        judge = ScriptedJudge(lambda _: {**GOOD, "sentences": sentences})
+        return ContextRecall(judge=judge).score(SAMPLE).value
+
+    assert [value(number % 2 == 0) for number in range(8)] == [0.5, 0.0] * 4
+
+
 def test_judges_and_metrics_pickle_copy_and_hash() -> None:
     judge = LLMJudge(ScriptedModel({"joint": [GOOD]}), votes=1)
     metric = ContextRecall(judge=judge, top_k=3)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from pydantic import BaseModel
 
@@ -30,7 +31,8 @@ class ScriptedModel:
 
     Attributes:
         replies: Replies by step, or a function from the prompt to a reply. A reply is raw text or JSON data.
-        identity: Of the content, so that equal scripts share what is remembered. A function needs a name of its own.
+        identity: Of the content, so that equal scripts share what is remembered. A function without a name here shares
+            it with copies of this model only.
     """
 
     replies: Mapping[str, Sequence[Any]] | Callable[[Prompt], Any]
@@ -38,7 +40,8 @@ class ScriptedModel:
 
     def __post_init__(self) -> None:
         if callable(self.replies):
-            identity = self.identity or f"scripted-function:{id(self.replies):x}"
+            # No id(): another function may get it, and with it the judgements of this one.
+            identity = self.identity or f"scripted-function:{uuid4().hex[:12]}"
         else:
             unknown = set(self.replies) - set(_STEPS)
             if unknown:
@@ -53,9 +56,8 @@ class ScriptedModel:
             identity = self.identity or f"scripted:{digest[:16]}"
         object.__setattr__(self, "identity", identity)
 
-    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:  # noqa: ARG002 - a model has it
         """Return the recorded reply; there is no usage to count but the call."""
-        del schema
         if callable(self.replies):
             content = self.replies(prompt)
         else:
