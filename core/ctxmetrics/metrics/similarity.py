@@ -218,18 +218,19 @@ def _best(
         cutoff: The smallest value of interest.
     """
     values = dict(zip(texts, known.tolist(), strict=True))
-    highest = {text: max(row, default=0.0) for text, row in values.items()}
-    near = [text for text in texts if highest[text] >= cutoff]
-    for group in (near, [text for text in texts if highest[text] < cutoff]):
-        if group:
-            least = max(cutoff, min([highest[text] for text in group]))
-            for text, row in zip(group, compare(group, least).tolist(), strict=True):
-                values[text] += row
-    best: dict[str, Match | None] = {}
+    if len(places) > known.shape[1]:  # some are settled
+        highest = {text: max(row, default=0.0) for text, row in values.items()}
+        near = [text for text in texts if highest[text] >= cutoff]
+        for group in (near, [text for text in texts if highest[text] < cutoff]):
+            if group:
+                least = max(cutoff, min([highest[text] for text in group]))
+                for text, row in zip(group, compare(group, least).tolist(), strict=True):
+                    values[text] += row
+    best: dict[str, Match | None] = dict.fromkeys(values)
     for text, row in values.items():
-        value = max(row)
-        first = min([place for place, other in zip(places, row, strict=True) if other == value])
-        best[text] = Match(first, value) if value >= cutoff else None
+        if (value := max(row)) >= cutoff:
+            first = min([place for place, other in zip(places, row, strict=True) if other == value])
+            best[text] = Match(first, value)
     return best
 
 
