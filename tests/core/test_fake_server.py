@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import json
 import socket
+import sys
 import threading
 import time
 import urllib.parse
@@ -403,6 +404,21 @@ def test_two_hundred_concurrent_requests_are_answered_each_with_its_own():
 
 
 # ---- life ----
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is one loopback address")
+def test_a_late_request_to_a_server_that_is_gone_reaches_no_other():
+    """Linux gives a port again after some milliseconds, to any process."""
+    places = []
+    for _ in range(50):
+        with FakeOpenAIServer(reply) as server:
+            places.append(address(server))
+    assert (
+        len({host for host, _ in places}) > 1
+    )  # all equal by chance: once in 16 million, 49 times in a row
+    for where in places:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(where)
 
 
 def test_leaving_the_block_closes_the_socket_and_ends_the_thread():

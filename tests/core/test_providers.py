@@ -70,8 +70,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FakeOpenAIServer, li
         class Redirected(type(http)):  # type: ignore[misc]  # the class depends on the transport
             async def send(self, request: Any, **options: Any) -> Any:
                 addresses.append(str(request.url))
-                port = urlsplit(server.base_url).port
-                request.url = request.url.copy_with(scheme="http", host="127.0.0.1", port=port)
+                place = urlsplit(server.base_url)
+                request.url = request.url.copy_with(scheme="http", host=place.hostname, port=place.port)
                 return await super().send(request, **options)
 
         http.__class__ = Redirected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -30,11 +31,14 @@ def samples(count=3):
     ]
 
 
+_NUMBERS = itertools.count()
+
+
 class Model:
     """Answers by what is in the prompt: an exception is raised."""
 
     def __init__(self, **answers):
-        self.answers, self.identity, self.asked = answers, f"own/{id(self):x}", 0
+        self.answers, self.identity, self.asked = answers, f"own/{next(_NUMBERS)}", 0
 
     async def generate(self, prompt, schema):
         self.asked += 1

@@ -6,7 +6,9 @@ import asyncio
 import hmac
 import ipaddress
 import json
+import secrets
 import socket
+import sys
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self, TypeAlias
@@ -42,7 +44,7 @@ class FakeOpenAIServer:
 
     Examples:
         >>> with FakeOpenAIServer(lambda request: '{"ok": true}') as server:
-        ...     server.base_url.startswith("http://127.0.0.1:")
+        ...     server.base_url.startswith("http://127.")
         True
 
     Args:
@@ -59,7 +61,8 @@ class FakeOpenAIServer:
         api_key: When set, requests with another key are answered with 401. It is never recorded.
         sticky_key: What makes two requests the same one for sticky faults; by default the text of the first
             user message.
-        host: A loopback address.
+        host: A loopback address; None: one of its own where the system has many (Linux). A port is soon given to
+            another server, also of another process, and a late request to a server that is gone must not reach it.
 
     Raises:
         ParameterError: ``host`` is not a loopback address, or a number is out of its range.
@@ -78,7 +81,7 @@ class FakeOpenAIServer:
         usage: bool = True,
         api_key: str | None = None,
         sticky_key: Callable[[ChatRequest], str] | None = None,
-        host: str = "127.0.0.1",
+        host: str | None = None,
     ) -> None:
         if latency < 0 or retry_after < 0:
             raise ParameterError(
@@ -88,7 +91,7 @@ class FakeOpenAIServer:
             raise ParameterError(
                 f"FakeOpenAIServer: max_parallel is {max_parallel!r}; write at least 1, or None"
             )
-        self._host = _loopback(host)
+        self._host = _own_address() if host is None else _loopback(host)
         self._responder = responder
         self._latency = latency
         self._max_parallel = max_parallel
@@ -148,7 +151,7 @@ class FakeOpenAIServer:
 
     @property
     def base_url(self) -> str:
-        """The ``base_url`` for a client, as ``http://127.0.0.1:PORT/v1``."""
+        """The ``base_url`` for a client, as ``http://127.0.0.1:PORT/v1``, with the server's own address."""
         if self._thread is None:
             raise RuntimeError("FakeOpenAIServer: it is not running; use it in a with block")
         host = f"[{self._host}]" if ":" in self._host else self._host
@@ -350,6 +353,13 @@ class FakeOpenAIServer:
         raise TypeError(
             f"FakeOpenAIServer: the responder gave {type(answer).__name__}; give a str, a Reply or an HttpResponse"
         )
+
+
+def _own_address() -> str:
+    """Return a loopback address that hardly any other server has."""
+    if not sys.platform.startswith("linux"):
+        return "127.0.0.1"  # the only one
+    return str(ipaddress.IPv4Address("127.1.0.0") + secrets.randbelow(250 << 16))
 
 
 def _loopback(host: str) -> str:

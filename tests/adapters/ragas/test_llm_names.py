@@ -82,10 +82,10 @@ def test_an_instance_judges_with_the_llm_of_each_run(
     evaluate: Any, row: Row, server: FakeOpenAIServer, llms: Any, labels: Any
 ) -> None:
     with FakeOpenAIServer(labels) as other:
-        for at in (server, other, server):
+        for turn, at in enumerate((server, other, server)):
             at.reset()
             llm = llms.instructor_async(at)
-            evaluate([{**row, "user_input": f"{id(llm)}?"}], [ours.context_recall], llm=llm)
+            evaluate([{**row, "user_input": f"Turn {turn}?"}], [ours.context_recall], llm=llm)
             assert at.count == 1
 
 
