@@ -71,6 +71,7 @@ _NAMES = (
     *("shares of yes", "samples", "answers", "people", "judge", "bias"),
     *("sensitivity", "specificity", "balanced accuracy", "kappa"),
 )
+_CORRECTED = ("mean of", "by the judge", "by people", "corrected")
 # A labelled sample: its key, the judge's score, people's, and its weight.
 Labelled: TypeAlias = "tuple[Key, float, float, float]"
 
@@ -109,27 +110,19 @@ class AgreementReport:
 
     def __str__(self) -> str:
         within = "" if self.clusters is None else f", samples in {self.clusters} clusters"
-        lines = [f"{self.judge} against people{within}", *self._sentences()]
-        columns = [_agreement_cells(item) for item in self.agreements]
-        lines += ["", *aligned(list(zip(_NAMES, *columns, strict=True)))]
-        if self.corrections:
-            lines += [
-                "",
-                *aligned(
-                    [
-                        ("mean of", "by the judge", "by people", "corrected"),
-                        *map(_correction_cells, self.corrections),
-                    ]
-                ),
-            ]
-        for metric in dict.fromkeys(item.metric for item in self.systems):
-            lines += [
-                "",
-                *_system_lines(metric, [item for item in self.systems if item.metric == metric]),
-            ]
-        if self.people:
-            lines += ["", *map(str, self.people)]
-        return "\n".join(lines)
+        corrected = [_CORRECTED, *map(_correction_cells, self.corrections)] if self.corrections else []
+        by_metric = {
+            metric: [item for item in self.systems if item.metric == metric]
+            for metric in dict.fromkeys(item.metric for item in self.systems)
+        }
+        blocks = [
+            [f"{self.judge} against people{within}", *self._sentences()],
+            aligned(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
+            aligned(corrected),
+            *(_system_lines(metric, items) for metric, items in by_metric.items()),
+            list(map(str, self.people)),
+        ]
+        return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
     def _sentences(self) -> Iterator[str]:
         """Yield what the figures mean."""

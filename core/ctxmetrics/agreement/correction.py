@@ -166,11 +166,9 @@ def ranking_of(metric: str, figures: Sequence[SystemFigures]) -> Ranking | None:
     known = [(item.system, item.correction) for item in figures if item.correction is not None]
     if len(known) < 2:  # noqa: PLR2004 - one system has no rank
         return None
-    judge = [correction.judge_labelled for _, correction in known]
-    people = [correction.people_mean for _, correction in known]
-    off = sorted(
-        (its - said, system) for (system, _), its, said in zip(known, judge, people, strict=True)
-    )
+    judge = [item.judge_labelled for _, item in known]
+    people = [item.people_mean for _, item in known]
+    off = sorted((item.judge_labelled - item.people_mean, system) for system, item in known)
     return Ranking(
         metric,
         len(known),
@@ -192,13 +190,9 @@ def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float | None:
     >>> kendall_tau([1, 2, 3, 4], [1, 2, 4, 3])
     0.6666666666666666
     """
-    import numpy as np
-
-    first, second = (
-        np.sign(np.subtract.outer(values, values)) for values in (np.asarray(one), np.asarray(other))
+    return _correlation(
+        *(np.sign(np.subtract.outer(values, values)) for values in map(np.asarray, (one, other)))
     )
-    size = float((first**2).sum() * (second**2).sum()) ** 0.5
-    return float((first * second).sum()) / size if size else None
 
 
 def spearman_rho(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -209,15 +203,20 @@ def spearman_rho(one: Sequence[float], other: Sequence[float]) -> float | None:
     >>> round(spearman_rho([1, 2, 3, 4], [1, 2, 4, 3]), 9)
     0.8
     """
-    import numpy as np
+    return _correlation(_ranks(one), _ranks(other))
 
-    ranks = []
-    for values in (one, other):
-        _, places, often = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-        rank = (np.cumsum(often) - (often - 1) / 2)[places.ravel()]
-        ranks.append(rank - rank.mean())
-    size = float((ranks[0] ** 2).sum() * (ranks[1] ** 2).sum()) ** 0.5
-    return float((ranks[0] * ranks[1]).sum()) / size if size else None
+
+def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    """Return the ranks of values, less their mean."""
+    _, places, often = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(often) - (often - 1) / 2)[places.ravel()]
+    return np.asarray(ranks - ranks.mean())
+
+
+def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float | None:
+    """Return ``sum(one * other) / sqrt(sum(one**2) * sum(other**2))``; None where one is all zeros."""
+    size = float((one**2).sum() * (other**2).sum()) ** 0.5
+    return float((one * other).sum()) / size if size else None
 
 
 # --- a bar for the embedded judge ---

@@ -162,21 +162,17 @@ class Agreement:
 
 def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
     """Count the answers on one kind of label; samples of one group are one draw of the intervals."""
-    tables: dict[object, tuple[int, ...]] = {}
-    samples = 0
+    tables: dict[object, Counter[tuple[bool, bool | None]]] = {}
     for place, item in enumerate(compared):
-        answers = [(people, verdict.value) for people, verdict in item.pairs]
-        if answers:
-            samples += 1
-            key = place if item.group is None else item.group
-            before = tables.get(key, (0, 0, 0, 0))
-            tables[key] = tuple(map(sum, zip(before, map(answers.count, KINDS_OF_PAIR), strict=True)))
-    labelled = sum(people is not None for item in compared for people in item.people)
-    both, judge_only, people_only, neither = map(sum, zip((0, 0, 0, 0), *tables.values(), strict=True))
+        if item.pairs:
+            group = tables.setdefault(place if item.group is None else item.group, Counter())
+            group.update((people, verdict.value) for people, verdict in item.pairs)
+    counts = [tuple(table[kind] for kind in KINDS_OF_PAIR) for table in tables.values()]
+    samples = sum(bool(item.pairs) for item in compared)
+    both, judge_only, people_only, neither = map(sum, zip((0, 0, 0, 0), *counts, strict=True))
     found = Agreement(label, samples, both, judge_only, people_only, neither)
-    return replace(
-        found, not_judged=labelled - found.answers, intervals=intervals_of(list(tables.values()))
-    )
+    labelled = sum(people is not None for item in compared for people in item.people)
+    return replace(found, not_judged=labelled - found.answers, intervals=intervals_of(counts))
 
 
 def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
@@ -430,7 +426,7 @@ def among_people(path: Path) -> list[PeopleAgreement]:
         shared = [one for one in said.values() if len(one) > 1]
         if shared:
             names = sorted({name for one in shared for name in one})
-            kappas = [_kappa(shared, *pair) for pair in combinations(names, 2)]
+            kappas = (_kappa(shared, *pair) for pair in combinations(names, 2))
             known = [kappa for kappa in kappas if kappa is not None]
             alpha = krippendorff_alpha([list(one.values()) for one in shared])
             mean = sum(known) / len(known) if known else None

@@ -174,7 +174,15 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
 
 def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sample], list[str], str]:
     """Return the samples with what is found in the sources, what is not, and how much that is."""
-    texts = list(dict.fromkeys(text for sample in samples for _, _, text, _ in _contexts(sample)))
+    texts = list(
+        dict.fromkeys(
+            text
+            for sample in samples
+            for _, texts, given in _contexts(sample)
+            for text, id_ in zip(texts, given, strict=True)
+            if SPAN_MARK not in (id_ or "")
+        )
+    )
     names: list[str] = []
 
     def noted() -> Iterator[tuple[str, str]]:
@@ -193,52 +201,42 @@ def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sam
     )
 
 
-def _contexts(sample: Sample) -> Iterator[tuple[str, int, str, str | None]]:
-    """Yield the field, the index, the text and the id of each context whose id is no span yet."""
+def _contexts(sample: Sample) -> Iterator[tuple[str, Sequence[str], Sequence[str | None]]]:
+    """Yield for retrieved and reference contexts the field of their ids, the texts, and the id of each, where it has one."""
     for ids, field in TEXTS_OF.items():
         texts: Sequence[str] = getattr(sample, field) or ()
-        known: Sequence[str | None] = getattr(sample, ids) or ()
-        for index, text in enumerate(texts):
-            given = known[index] if len(known) == len(texts) else None
-            if SPAN_MARK not in (given or ""):
-                yield ids, index, text, given
+        known: Sequence[str] = getattr(sample, ids) or ()
+        yield ids, texts, known if len(known) == len(texts) else [None] * len(texts)
 
 
 def _located(
     sample: Sample, number: int, places: Mapping[str, Places], names: Sequence[str]
 ) -> tuple[Sample, int, list[str]]:
     """Return the sample with the ids that were found, how many were looked for, and what was not found."""
-    found: dict[str, dict[int, str]] = {}
+    complete: dict[str, Any] = {}
     problems, count = [], 0
-    for ids, index, text, given in _contexts(sample):
-        count += 1
-        spans_ = places[text].within(_named(given, names))
-        if len(spans_) == 1:
-            found.setdefault(ids, {})[index] = write_span(*spans_[0])
-            continue
-        where = f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[ids]}', item {index + 1}"
-        listed = ", ".join(write_span(*span) for span in spans_[:_PLACES])
-        more = f" and {len(spans_) - _PLACES} more" if len(spans_) > _PLACES else ""
-        problems.append(
-            f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{clean(text, 60)}"'
-        )
-    complete: dict[str, Any] = dict(_ids(sample, found))
+    for ids, texts, given in _contexts(sample):
+        new = list(given)
+        for index, (text, id_) in enumerate(zip(texts, given, strict=True)):
+            if SPAN_MARK in (id_ or ""):
+                continue
+            count += 1
+            spans_ = places[text].within(_named(id_, names))
+            if len(spans_) == 1:
+                new[index] = write_span(*spans_[0])
+                continue
+            where = f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[ids]}', item {index + 1}"
+            listed = ", ".join(write_span(*span) for span in spans_[:_PLACES])
+            more = f" and {len(spans_) - _PLACES} more" if len(spans_) > _PLACES else ""
+            problems.append(
+                f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{clean(text, 60)}"'
+            )
+        # Ids of another number than the texts stay.
+        if None not in new and new != list(given) and len(getattr(sample, ids) or texts) == len(texts):
+            complete[ids] = tuple(new)
     if "reference_context_ids" in complete:
         complete["metadata"] = marked(sample, "reference_contexts, found in their sources")
     return replace(sample, **complete), count, problems
-
-
-def _ids(
-    sample: Sample, found: Mapping[str, Mapping[int, str]]
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the lists of ids that are complete: what was found, and what was there already."""
-    for ids, spans_ in found.items():
-        texts: Sequence[str] = getattr(sample, TEXTS_OF[ids])
-        known: Sequence[str] = getattr(sample, ids) or ()
-        if len(known) == len(texts):
-            yield ids, tuple(spans_.get(index, given) for index, given in enumerate(known))
-        elif not known and len(spans_) == len(texts):
-            yield ids, tuple(spans_[index] for index in range(len(texts)))
 
 
 def _named(given: str | None, names: Sequence[str]) -> str | None:
