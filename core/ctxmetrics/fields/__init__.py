@@ -1,6 +1,6 @@
 """Where the fields of a sample stand: in a file's row, in a table's row, in a framework's record.
 
-What a system calls the fields is data: a `Schema` (`SCHEMAS`). Records of frameworks are read by `Schema.read`
+What a system calls the fields is data: a `Schema` (`SCHEMAS`, in ``systems``). Records of frameworks are read by `Schema.read`
 (``schema``), rows of files and tables by a `Reading` (``rows``), which ``recognition`` decides; both look at the same places.
 The one rule for the text and the id of a document is in ``documents``; lists that a file holds as text are read in
 ``cells``. A `RowFile` gives the rows of a file of any kind (``row_file``): text, Arrow, or a request to Aegis.
@@ -24,7 +24,8 @@ from ctxmetrics.fields.formats import SCALE, Payload, line_rows
 from ctxmetrics.fields.recognition import AUTO, PEEKED, reading_alone, recognise
 from ctxmetrics.fields.row_file import RowFile
 from ctxmetrics.fields.rows import Reading, check_keys
-from ctxmetrics.fields.schema import FIELDS, OPTIONS, SCHEMAS, TEXTS_OF, KeyParams, Place, Schema
+from ctxmetrics.fields.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema
+from ctxmetrics.fields.systems import SCHEMAS
 
 __all__ = [
     "AUTO",

@@ -126,9 +126,8 @@ def look_up(holder: Any, path: str) -> Any:
     if hasattr(holder, "items"):
         if path in holder:
             return holder[path]
-        parts = path.split(".")
-        heads = (".".join(parts[:count]) for count in range(1, len(parts)))
-        found = (look_up(holder[head], path[len(head) + 1 :]) for head in heads if head in holder)
+        dots = (at for at, character in enumerate(path) if character == ".")
+        found = (look_up(holder[path[:at]], path[at + 1 :]) for at in dots if path[:at] in holder)
         return next((value for value in found if value is not None), None)
     head, _, rest = path.partition(".")
     value = None if isinstance(holder, (str, list, tuple)) else getattr(holder, head, None)

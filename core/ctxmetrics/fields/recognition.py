@@ -10,7 +10,8 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import leaves, look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, rest_of
-from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, TEXTS_OF, nearest
+from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest
+from ctxmetrics.fields.systems import SCHEMAS
 
 # The schema that is found out.
 AUTO = "auto"

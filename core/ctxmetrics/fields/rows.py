@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -16,7 +16,8 @@ from typing import Any
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up, relevant, text_of
-from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, SCHEMAS, TEXTS, TEXTS_OF, Schema, nearest
+from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
+from ctxmetrics.fields.systems import SCHEMAS
 
 # How LlamaIndex prints a node: the text after so many characters is left out.
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
@@ -258,9 +259,8 @@ class Reading:
         for key in row:
             if key in known | mapped or key.partition(".")[0] in heads:
                 continue
-            check_document(key, who)
-            if key == "context" and is_ambiguous(opened[key], absent):
-                raise ambiguous(who, self.shown(key))
+            if key == "page_content" or (key == "context" and is_ambiguous(opened[key], absent)):
+                check_keys([key], (), who, self.name, self.shown)
             if meant := self.misspelt(str(key), absent):
                 shown = str(key)[:80]
                 raise UnknownFieldError(
@@ -280,8 +280,21 @@ class Reading:
         return name if meant in absent else None
 
 
-def check_keys(keys: Iterable[str], known: Iterable[str], who: str, schema: str) -> None:
+def check_keys(
+    keys: Iterable[str],
+    known: Iterable[str],
+    who: str,
+    schema: str,
+    shown: Callable[[str], str] = str,
+) -> None:
     """Refuse keys that no field has, as `Sample` does.
+
+    Args:
+        keys: The keys.
+        known: Those that may be there.
+        who: What the message calls the sample.
+        schema: The name of the schema.
+        shown: How the row writes a key.
 
     Raises:
         AmbiguousFieldError: The key is ``context``.
@@ -289,38 +302,31 @@ def check_keys(keys: Iterable[str], known: Iterable[str], who: str, schema: str)
     """
     known = frozenset(known)
     for key in (key for key in keys if key not in known):
-        check_document(key, who)
+        if key == "page_content":
+            raise UnknownFieldError(
+                f"{who}: 'page_content' makes this a document, not a sample. A sample holds its documents in the "
+                "list 'retrieved_contexts', beside 'user_input' and 'reference'."
+            )
         if key == "context":
-            raise ambiguous(who, key)
+            column = shown(key)
+            named = (
+                shlex.quote(f"{column}={name}") for name in (*sorted(TEXTS_OF.values()), "metadata")
+            )
+            raise AmbiguousFieldError(
+                f"{who}: field '{column}' means the retrieved text in some systems and the ideal one in others. "
+                "Name the system with schema= (for example 'aegis' or 'deepeval'), "
+                "or write 'retrieved_contexts' or 'reference_contexts'; on the command line one of: --map "
+                f"{', --map '.join(named)}"
+            )
         raise UnknownFieldError(
             f"{who}: unknown field '{str(key)[:80]}' (schema '{schema}').{nearest(str(key), known)} "
             "Anything of your own belongs into 'metadata'."
         )
 
 
-def check_document(key: str, who: str) -> None:
-    """Refuse a document in the place of a sample."""
-    if key == "page_content":
-        raise UnknownFieldError(
-            f"{who}: 'page_content' makes this a document, not a sample. A sample holds its documents in the "
-            "list 'retrieved_contexts', beside 'user_input' and 'reference'."
-        )
-
-
 def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
     """Whether what stands under ``context`` may be either of two fields; that of a trace's span is an object."""
     return not hasattr(context, "items") and any(name in absent for name in TEXTS_OF.values())
-
-
-def ambiguous(who: str, column: str) -> AmbiguousFieldError:
-    """Return the error about a column ``context`` that may be either."""
-    named = (shlex.quote(f"{column}={name}") for name in (*sorted(TEXTS_OF.values()), "metadata"))
-    return AmbiguousFieldError(
-        f"{who}: field '{column}' means the retrieved text in some systems and the ideal one in others. "
-        "Name the system with schema= (for example 'aegis' or 'deepeval'), "
-        "or write 'retrieved_contexts' or 'reference_contexts'; on the command line one of: --map "
-        f"{', --map '.join(named)}"
-    )
 
 
 def letters_of(name: str) -> str:

@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypedDict
 
@@ -228,14 +229,14 @@ class Schema:
     @cached_property
     def heads(self) -> frozenset[str]:
         """The keys that hold several fields: the sides, and the beginnings of paths."""
-        paths = {key for keys in self.flat_keys.values() for key in keys if "." in key}
-        return self.sides.union(path.partition(".")[0] for path in paths)
+        every = chain.from_iterable(self.flat_keys.values())
+        return self.sides.union(key.partition(".")[0] for key in every if "." in key)
 
     @cached_property
     def known_keys(self) -> frozenset[str]:
         """The keys that a row may have."""
-        plain = {key for keys in self.flat_keys.values() for key in keys if "." not in key}
-        return frozenset(plain | self.heads | self.carried)
+        every = chain.from_iterable(self.flat_keys.values())
+        return frozenset(key for key in every if "." not in key) | self.heads | self.carried
 
     def spots(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
@@ -346,238 +347,3 @@ class Schema:
         if field == "reference" and self._find(record, keys, "reference_facts"):
             hint = " There are facts: count them with unit='fact'."
         return f"no {tried} in its {place.side if holder is side else 'fields'} (there is: {there}).{hint} Name it with {OPTIONS[field]}=."
-
-
-# Where facts stand in every schema.
-_FACTS = "expected_facts"
-_QUESTION = "question query input user_input prompt text"
-_ANSWER = "answer output response result content text"
-_RETRIEVED = "documents contexts context source_documents retrieved_documents retrieval_context"
-
-
-def _words(
-    *, single_string: bool = False, separator: str | None = None, carried: str = "", **keys: str
-) -> Schema:
-    return Schema(
-        places={
-            field: Place.of("", words) for field, words in {"reference_facts": _FACTS, **keys}.items()
-        },
-        single_string=single_string,
-        separator=separator,
-        carried=frozenset(carried.split()),
-    )
-
-
-def _sides(asked: str, given: str, expected: str, *, carried: str = "") -> Schema:
-    """Return the schema of a tracing system, whose records have a side for each of the three."""
-    return Schema(
-        places={
-            "user_input": Place.of(asked, _QUESTION),
-            "response": Place.of(given, _ANSWER),
-            "retrieved_contexts": Place.of(given, _RETRIEVED),
-            "retrieved_context_ids": Place.of(given, "retrieved_ids"),
-            "reference": Place.of(expected, f"ground_truth expected {_ANSWER}"),
-            "references": Place.of(expected, ""),
-            "reference_facts": Place.of(expected, _FACTS),
-            "reference_contexts": Place.of(expected, _RETRIEVED),
-            "reference_context_ids": Place.of(expected, "reference_ids"),
-        },
-        single_string=True,
-        carried=frozenset(carried.split()),
-    )
-
-
-# Every schema by name. ``ragas`` is ours as well.
-SCHEMAS: Mapping[str, Schema] = MappingProxyType(
-    {
-        "ragas": _words(
-            user_input="user_input",
-            response="response",
-            reference="reference",
-            retrieved_contexts="retrieved_contexts",
-            reference_contexts="reference_contexts",
-            retrieved_context_ids="retrieved_context_ids",
-            reference_context_ids="reference_context_ids",
-            carried="rubrics reference_tool_calls multi_responses persona_name query_style query_length",
-        ),
-        "ragas_v1": _words(
-            user_input="question",
-            response="answer",
-            reference="ground_truth ground_truths",
-            retrieved_contexts="contexts",
-        ),
-        "deepeval": _words(
-            id="name",
-            user_input="input",
-            response="actual_output",
-            reference="expected_output",
-            references="metadata.references additional_metadata.references",
-            reference_facts=f"{_FACTS} metadata.reference_facts additional_metadata.reference_facts",
-            retrieved_contexts="retrieval_context",
-            reference_contexts="context metadata.reference_contexts",
-            retrieved_context_ids="metadata.retrieved_context_ids additional_metadata.retrieved_context_ids",
-            reference_context_ids="metadata.reference_context_ids additional_metadata.reference_context_ids",
-            metadata="additional_metadata",
-            carried="tools_called expected_tools comments token_cost completion_time tags flaky source_file "
-            "custom_column_key_values multimodal expectations expected_labels input_token_count output_token_count",
-            separator="|",
-        ),
-        "axion": _words(
-            user_input="query",
-            response="actual_output",
-            reference="expected_output",
-            retrieved_contexts="retrieved_content",
-            reference_contexts="additional_input.reference_contexts",
-            retrieved_context_ids="actual_ranking",
-            reference_context_ids="expected_reference",
-            carried="additional_input acceptance_criteria additional_output latency document_text",
-        ),
-        "aegis": _words(
-            user_input="prompt input",
-            response="output",
-            reference="golden_answer",
-            retrieved_contexts="context",
-            single_string=True,
-            carried="threshold",
-        ),
-        "langchain": Schema(
-            places={
-                "user_input": Place.of("inputs", "question input query"),
-                "response": Place.of("outputs", "answer output result"),
-                "retrieved_contexts": Place.of(
-                    "outputs", "documents contexts context source_documents"
-                ),
-                "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
-                "reference": Place.of("reference_outputs", "ground_truth answer output"),
-                "references": Place.of("reference_outputs", ""),
-                "reference_facts": Place.of("reference_outputs", _FACTS),
-                "reference_contexts": Place.of("reference_outputs", "documents contexts context"),
-                "reference_context_ids": Place.of("reference_outputs", "reference_ids"),
-            },
-            single_string=True,
-        ),
-        "retrieval_qa": _words(
-            user_input="query",
-            response="result",
-            retrieved_contexts="source_documents",
-        ),
-        "autoevals": _words(
-            user_input="input",
-            response="output",
-            reference="expected",
-            retrieved_contexts="context",
-            single_string=True,
-        ),
-        "opik": _words(
-            user_input="input",
-            response="output",
-            reference="expected_output",
-            retrieved_contexts="context",
-        ),
-        "openevals": _words(
-            user_input="inputs",
-            response="outputs",
-            reference="reference_outputs",
-            retrieved_contexts="context",
-            single_string=True,
-        ),
-        "ragchecker": _words(
-            id="query_id",
-            user_input="query",
-            response="response",
-            reference="gt_answer",
-            retrieved_contexts="retrieved_context",
-        ),
-        "continuous_eval": _words(
-            user_input="question",
-            response="answer",
-            reference="ground_truth_answers",
-            retrieved_contexts="retrieved_context",
-            reference_contexts="ground_truth_context",
-        ),
-        "langwatch": _words(
-            user_input="input",
-            response="output",
-            reference="expected_output",
-            retrieved_contexts="contexts",
-            reference_contexts="expected_contexts",
-        ),
-        "llamaindex": _words(
-            user_input="query",
-            response="response",
-            reference="reference",
-            retrieved_contexts="contexts retrieved_texts source_nodes",
-            reference_contexts="expected_texts",
-            retrieved_context_ids="retrieved_ids",
-            reference_context_ids="expected_ids",
-        ),
-        "haystack": _words(
-            user_input="question query init_parameters.query",
-            response="answer data init_parameters.data",
-            reference="ground_truth_answer",
-            retrieved_contexts="contexts retrieved_documents documents init_parameters.documents",
-            reference_contexts="ground_truth_documents",
-        ),
-        "giskard": _words(
-            user_input="question",
-            response="answer",
-            reference="reference_answer",
-            retrieved_contexts="documents",
-            reference_contexts="reference_context",
-            single_string=True,
-        ),
-        "trulens": _words(
-            user_input="query",
-            response="response",
-            reference="expected_response",
-            retrieved_contexts="retrieved_context_chunks context",
-            reference_contexts="expected_chunks",
-            single_string=True,
-        ),
-        "azure": _words(
-            user_input="query",
-            response="response",
-            reference="ground_truth",
-            retrieved_contexts="context",
-            retrieved_context_ids="retrieved_documents",
-            reference_context_ids="retrieval_ground_truth",
-            single_string=True,
-        ),
-        "mlflow": Schema(
-            places={
-                "user_input": Place.of("inputs", "question query input request prompt"),
-                "response": Place.of("outputs", "answer output result content"),
-                "retrieved_contexts": Place.of(
-                    "outputs", "documents contexts context source_documents retrieved_documents"
-                ),
-                "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
-                "reference": Place.of("expectations", "expected_response ground_truth answer"),
-                "references": Place.of("expectations", ""),
-                "reference_facts": Place.of("expectations", _FACTS),
-                "reference_contexts": Place.of(
-                    "expectations", "expected_retrieved_context documents contexts context"
-                ),
-                "reference_context_ids": Place.of("expectations", "reference_ids"),
-            },
-            single_string=True,
-            id_keys=("metadata.doc_uri", "doc_uri", *ID_KEYS),
-        ),
-        "promptfoo": _words(
-            user_input="query vars.query vars.question vars.input vars.prompt",
-            response="output response.output",
-            reference="value vars.ground_truth vars.reference vars.expected vars.expected_answer vars.answer",
-            retrieved_contexts="context vars.context vars.contexts vars.documents",
-            single_string=True,
-        ),
-        "langsmith": _sides("inputs", "outputs", "reference"),
-        "langfuse": _sides("input", "output", "expected_output"),
-        "phoenix": _sides("input", "output", "reference_output"),
-        "phoenix_spans": _words(
-            id="context.span_id",
-            user_input="attributes.input.value",
-            response="attributes.output.value",
-            retrieved_contexts="attributes.retrieval.documents",
-            reference="attributes.metadata.reference attributes.metadata.ground_truth",
-        ),
-    }
-)
