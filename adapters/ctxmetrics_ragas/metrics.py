@@ -167,9 +167,11 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         return f"{advice or 'give parameters by name'}."
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RagasMetric) or type(other) is not type(self):
-            return False
-        return self.core == other.core and self.name == other.name
+        return (
+            isinstance(other, RagasMetric)
+            and type(other) is type(self)
+            and (other.core, other.name) == (self.core, self.name)
+        )
 
     def __hash__(self) -> int:
         return hash(self.core)

@@ -185,19 +185,21 @@ def compare(
     for together, fitting in _by_samples(metrics, samples):
         expected = [CORE.score(metric, fitting) for metric in together]
         names = [sample.id or str(number) for number, sample in enumerate(fitting, 1)]
-        for metric, column in zip(together, expected, strict=True):
-            values += [(metric.name, name, core) for name, core in zip(names, column, strict=True)]
+        values += [
+            (metric.name, name, core)
+            for metric, column in zip(together, expected, strict=True)
+            for name, core in zip(names, column, strict=True)
+        ]
         for runner in others:
             if progress is not None:
                 progress(f"{', '.join(metric.name for metric in together)} in {runner.name}")
-            for metric, column, own in zip(
-                together, expected, _values(runner, together, fitting), strict=True
-            ):
-                differences += [
-                    Difference(runner.name, metric.name, name, value, core)
-                    for name, value, core in zip(names, own, column, strict=True)
-                    if value != core
-                ]
+            found_there = _values(runner, together, fitting)
+            differences += [
+                Difference(runner.name, metric.name, name, value, core)
+                for metric, column, own in zip(together, expected, found_there, strict=True)
+                for name, value, core in zip(names, own, column, strict=True)
+                if value != core
+            ]
     order = {metric.name: place for place, metric in enumerate(metrics)}
     differences.sort(key=lambda item: order[item.metric])
     return Parity(

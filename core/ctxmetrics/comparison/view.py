@@ -341,9 +341,7 @@ def _said(found: Comparison, *, markdown: bool) -> list[str]:
             )
     if found.worst:
         lines += ["", title.format(f"Samples that fell most{end}")]
-        lines += [
-            item + written(worst_line(found, place)) for place in range(min(SHOWN, len(found.worst)))
-        ]
+        lines += [item + written(worst_line(found, fallen)) for fallen in found.worst[:SHOWN]]
     return lines
 
 
@@ -435,9 +433,8 @@ def unit_lines(unit: ChangedUnit) -> Iterator[str]:
         yield f"context {held.rank}{state[held.retrieved_by_both]}{quote}"
 
 
-def worst_line(found: Comparison, place: int) -> str:
+def worst_line(found: Comparison, item: Worse) -> str:
     """Return one of the samples that fell, in a line."""
-    item = found.worst[place]
     metric = found[item.metric]
     question = "" if item.user_input is None else f": {clean(item.user_input, TEXT)}"
     values = f"{number(item.before, metric)} to {number(item.after, metric)}"

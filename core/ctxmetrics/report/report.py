@@ -146,8 +146,9 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
     room = max((len(name) for name, _ in facts), default=0)
     for name, text in facts:
         lines += folded(clean(text, 4 * WIDTH), f"{name:<{room}}  ", "")
-    for label in report.summary.origin.labels:
-        lines += folded(clean(label, 4 * WIDTH))
+    lines += [
+        line for label in report.summary.origin.labels for line in folded(clean(label, 4 * WIDTH))
+    ]
     shown = report.lowest(lowest) if lowest > 0 else []
     if shown:
         lines += ["", f"{say('lowest scores of each metric', report.language)}:"]
@@ -194,8 +195,7 @@ def _score(score: Score, width: int) -> Iterator[str]:
     if score.passed is not None:
         state = say("passed" if score.passed else "failed", score.language)
         yield f"    {say('pass mark', score.language)} {score.threshold:g}: {state}"
-    for text in why:
-        yield f"    {clean(text, width - 4)}"
+    yield from (f"    {clean(text, width - 4)}" for text in why)
 
 
 # --- as a page ---

@@ -151,7 +151,13 @@ class BatchScorer:
             The fields that some row has.
         """
         present: set[str] = set()
-        whole = self._first_unknown(frame)
+        # What is wrong with a column of an unknown name is said at its first row that is filled.
+        whole = {
+            row
+            for name in frame.columns
+            if name not in self.reading.schema.known_keys
+            for row in (~frame[name].is_null()).arg_true().head(1).to_list()
+        }
         self._check_ids(frame, first_row)
         names = [str(self.reading.column_of(name, frame.columns)) for name in fields]
         for begin in range(0, len(frame), _ROWS):
@@ -223,16 +229,6 @@ class BatchScorer:
                 scored[metric.name + REASON][:] = found.reasons()
         return present
 
-    def _first_unknown(self, frame: nw.DataFrame[Any]) -> set[int]:
-        """Return, for each column of an unknown name, its first row that is filled: what is wrong with it is said there."""
-        known = self.reading.schema.known_keys
-        return {
-            row
-            for name in frame.columns
-            if name not in known
-            for row in (~frame[name].is_null()).arg_true().head(1).to_list()
-        }
-
     def _check_ids(self, frame: nw.DataFrame[Any], first_row: int) -> None:
         """Check that no two rows have one id.
 
@@ -297,8 +293,10 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
 
 def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
     """Return the rows of a table without their gaps."""
-    for row in frame.iter_rows(named=True):
-        yield {key: plain_cell(value) for key, value in row.items() if not is_missing(value)}
+    return (
+        {key: plain_cell(value) for key, value in row.items() if not is_missing(value)}
+        for row in frame.iter_rows(named=True)
+    )
 
 
 def plain_cell(value: Any) -> Any:
@@ -308,6 +306,5 @@ def plain_cell(value: Any) -> Any:
 
 def is_missing(value: Any) -> bool:
     """Whether a cell is empty: None, NaN, and what pandas has beside them."""
-    if isinstance(value, float):
-        return math.isnan(value)
-    return value is None or type(value).__name__ in {"NAType", "NaTType"}
+    nan = isinstance(value, float) and math.isnan(value)
+    return nan or value is None or type(value).__name__ in {"NAType", "NaTType"}

@@ -92,7 +92,7 @@ def score_table(
             "Table",
             score_dataset(table, metrics, schema=schema, columns=columns, judge=judge, **options),
         )
-    distributed = is_distributed(table)
+    distributed = hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
     frame: Any = () if distributed else frame_of(table)
     rows = (
         rows_like(columns_of(table), columns or ()) if distributed else plain_rows(frame.head(PEEKED))
@@ -109,11 +109,6 @@ def score_table(
             scorer.metrics, {name for metric in scorer.metrics for name in metric.requires} - present
         )
     return scored
-
-
-def is_distributed(table: object) -> bool:
-    """Whether a table is a Ray dataset or a Spark data frame."""
-    return hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
 
 
 def _is_ray(table: object) -> bool:

@@ -150,9 +150,8 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
         value where none is expected, and the other way round, is always a difference.
     """
     if isinstance(outcome, CtxMetricsError):
-        if case.error == outcome.code:
-            return []
-        return [f"{case.id}: {_wanted(case)} expected, but {outcome.code} was raised: {outcome}"]
+        told = f"{case.id}: {_wanted(case)} expected, but {outcome.code} was raised: {outcome}"
+        return [] if case.error == outcome.code else [told]
     if case.error is not None:
         return [f"{case.id}: {_wanted(case)} expected, but the score is {outcome.value!r}"]
     actual = {

@@ -97,7 +97,9 @@ def draw(
         key for key in sorted(samples, key=lambda key: (key[0] or "", key[1])) if key not in set(before)
     ]
     source.shuffle(rest)
-    open_ = _allocation(sizes, n) - Counter(strata[key] for key in before)
+    # One stratum after the other gets one more, until n are given out.
+    turns = sorted((turn, str(name), name) for name, size in sizes.items() for turn in range(size))
+    open_ = Counter(name for *_, name in turns[:n]) - Counter(strata[key] for key in before)
     chosen = list(before)
     for key in rest:
         if open_[strata[key]] > 0:
@@ -110,12 +112,6 @@ def draw(
         len(samples),
         tuple(Drawn(key, strata[key], sizes[strata[key]] / taken[strata[key]]) for key in chosen),
     )
-
-
-def _allocation(sizes: Counter[str | None], n: int) -> Counter[str | None]:
-    """Return how many to draw of each stratum: one after the other gets one more, until n are given out."""
-    turns = sorted((turn, str(name), name) for name, size in sizes.items() for turn in range(size))
-    return Counter(name for *_, name in turns[:n])
 
 
 def _stratum(sample: Sample, by: str | None) -> str | None:
@@ -284,18 +280,15 @@ class LabelsFile(Answers):
                     import fcntl
 
                     fcntl.flock(file, fcntl.LOCK_EX)
-                self._cut_half_line(file)
+                with self.path.open("rb") as content:
+                    content.seek(self.size)
+                    new = content.read()  # of another process that writes the same file, too
+                whole = self.size + new.rfind(b"\n") + 1
+                if whole < self.size + len(new):
+                    os.ftruncate(file, whole)
+                self.size: int = whole
                 append(file, json_line(data), sync=True)
             finally:
                 os.close(file)
         except OSError as error:
             raise OutputFileError(f"{self.path} cannot be written: {error.strerror or error}") from None
-
-    def _cut_half_line(self, file: int) -> None:
-        with self.path.open("rb") as content:
-            content.seek(self.size)
-            new = content.read()  # of another process that writes the same file, too
-        whole = new.rfind(b"\n") + 1
-        if whole < len(new):
-            os.ftruncate(file, self.size + whole)
-        self.size: int = self.size + whole
