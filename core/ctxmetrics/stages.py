@@ -74,12 +74,12 @@ def recorded(
 ) -> tuple[Verdict, ...]:
     """Return the verdicts about the last stage; their details say what each stage held.
 
-    ``details["stages"]`` has a mapping for each stage, in order: ``name``; ``value``, the verdict; ``contexts``, a list for
-    each context that states the unit or a part of it: rank from 1, number in the pool from 0, whether it states the whole
-    unit, and the id or None. ``details["all_stages"]`` is the verdict about the pool, where that was judged.
+    ``details["stages"]`` has a mapping for each stage, in order: ``name``; ``value``, the verdict; ``so_far``, the verdict
+    where the stage counts with all before it; ``contexts``, a list for each context that states the unit or a part of it:
+    rank from 1, number in the pool from 0, whether it states the whole unit, and the id or None.
 
     Args:
-        stages: The stages that were judged, with texts.
+        stages: The stages that were judged.
         alone: The verdicts about each stage, where each was judged by itself.
         pooled: The verdicts about the pool, where that was judged.
     """
@@ -88,18 +88,23 @@ def recorded(
         [_within(verdict, place, len(texts)) for verdict in pooled] for place in places
     ]
     found = []
-    for number, verdicts in enumerate(zip(*by_stage, strict=True)):
+    for unit, verdicts in enumerate(zip(*by_stage, strict=True)):
         told = []
-        for name, place, verdict in zip(stages, places, verdicts, strict=True):
-            ids = stages[name].ids
+        so_far: bool | None = False
+        for number, (name, verdict) in enumerate(zip(stages, verdicts, strict=True)):
+            place, ids = places[number], stages[name].ids
+            before = [text for each in places[: number + 1] for text in each]
+            if pooled:
+                so_far = _within(pooled[unit], before, len(texts)).value
+            elif so_far is not True:
+                so_far = verdict.value
             whole = {span.context for span in verdict.evidence if span.whole}
             contexts = [
                 [rank + 1, place[rank], rank in whole, ids[rank] if ids else None]
                 for rank in sorted({span.context for span in verdict.evidence})
             ]
-            told.append(FrozenDict({"name": name, "value": verdict.value, "contexts": contexts}))
-        together = {"all_stages": pooled[number].value} if pooled else {}
-        details = FrozenDict({**verdicts[-1].details, "stages": told, **together})
+            told.append({"name": name, "value": verdict.value, "so_far": so_far, "contexts": contexts})
+        details = FrozenDict({**verdicts[-1].details, "stages": told})
         found.append(replace(verdicts[-1], details=details))
     return tuple(found)
 

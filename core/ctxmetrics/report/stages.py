@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from ctxmetrics._frozen import FrozenDict, Plain
 from ctxmetrics._wording import TEXT, clean
 from ctxmetrics.attribution import Attribution
+from ctxmetrics.metrics import parsed
 from ctxmetrics.report.rows import record_of
 from ctxmetrics.report.view import Row, aligned, folded
+from ctxmetrics.stages import Stage, recorded
 from ctxmetrics.verdicts import Evidence, Verdict
 
 IDS = "id_based_context_recall"
@@ -136,141 +138,100 @@ def _counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {clean(name, TEXT)}" for name, number in found.items())
 
 
-@dataclass(frozen=True, slots=True)
-class StagedUnit:
-    """One unit of a sample, and what each stage held of it, in order.
+def staged_units(row: Row, metric: str) -> Sequence[Verdict]:
+    """Return the verdicts of a row about units, whose details say what each stage held; empty without stages.
 
-    Attributes:
-        verdict: The verdict about the last stage.
-        stages: For each stage ``name``, ``value`` and ``contexts``, as `ctxmetrics.stages.recorded` writes them.
+    `ctxmetrics.stages.recorded` says how. Those about ids are made of the ids of the sample.
     """
-
-    verdict: Verdict
-    stages: Sequence[Mapping[str, Any]]
-
-    def accumulated(self) -> StagedUnit:
-        """Return the same where each stage counts with all before it.
-
-        A unit is supported where a stage so far supports it or, where parts of it stand in several stages, where all
-        contexts with a part of it have come, and the judge said yes about all together.
-        """
-        every = {number for stage in self.stages for _, number, *_ in stage["contexts"]}
-        found: dict[int, Any] = {}
-        values: list[bool | None] = []
-        told = []
-        for stage in self.stages:
-            for context in stage["contexts"]:
-                found.setdefault(context[1], context)
-            values.append(stage["value"])
-            together = (
-                self.verdict.details.get("all_stages") is True and every and every == found.keys()
-            )
-            value = True if together or True in values else None if None in values else False
-            told.append({"name": stage["name"], "value": value, "contexts": [*found.values()]})
-        return StagedUnit(self.verdict, told)
-
-    def at(self, place: int) -> Verdict:
-        """Return the verdict about one stage; its evidence are the numbers of contexts in the pool, without their text."""
-        stage, details = self.stages[place], self.verdict.details
-        weighed = {name: details[name] for name in ("weight", "partial") if name in details}
-        evidence = (Evidence(number, 0, 0, "", whole) for _, number, whole, _ in stage["contexts"])
-        return Verdict(
-            id=self.verdict.id,
-            value=stage["value"],
-            evidence=tuple(evidence),
-            details=FrozenDict(weighed),
-        )
-
-    def lost(self, sample: str) -> Lost | None:
-        """Return where the unit was lost; None where the last stage supports it, or it was not judged."""
-        values = [stage["value"] for stage in self.stages]
-        if values[-1] is not False:
-            return None
-        if True not in values:
-            return Lost(sample, self.verdict.id, self.verdict.text)
-        place = len(values) - 1 - values[::-1].index(True)
-        contexts = sorted(
-            self.stages[place]["contexts"], key=lambda context: (not context[2], context[0])
-        )
-        rank, _, _, id_ = contexts[0] if contexts else (None, None, None, None)
-        named = id_ if id_ is not None or rank is None else f"c{rank}"
-        stage, after = (self.stages[number]["name"] for number in (place, place + 1))
-        return Lost(sample, self.verdict.id, self.verdict.text, stage, after, named, rank)
-
-
-def staged_units(row: Row, metric: str) -> list[StagedUnit]:
-    """Return the units of a row with what each stage held; empty where the sample has no stages."""
     if not metric.startswith(IDS):
-        found = row[metric].verdicts
-        return [
-            StagedUnit(verdict, verdict.details["stages"])
-            for verdict in found
-            if "stages" in verdict.details
-        ]
+        return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
     record = record_of(row) or {}
-    sizes = record.get("stage_sizes") or {}
-    values = {verdict.id: verdict.value for verdict in row[metric].verdicts}
-    units = []
-    for number, id_ in enumerate(dict.fromkeys(record.get("reference_context_ids") or ())):
-        stages = []
-        for name, size in sizes.items():
-            ids = size["ids"] or ()
-            contexts = [[ids.index(id_) + 1, number, True, id_]] if id_ in ids else []
-            stages.append({"name": name, "value": bool(contexts), "contexts": contexts})
-        if stages:
-            stages[-1]["value"] = values.get(id_, stages[-1]["value"])  # with top_k it is cut
-            units.append(StagedUnit(Verdict(id=id_, value=stages[-1]["value"], text=id_), stages))
-    return units
+    sizes: Mapping[str, Any] = record.get("stage_sizes") or {}
+    stages = {name: Stage(ids=tuple(size["ids"] or ())) for name, size in sizes.items()}
+    for name, stage in [*stages.items()][-1:]:
+        stages[name] = Stage(ids=(stage.ids or ())[: parsed(metric)[1].get("top_k")])
+    pool = [*dict.fromkeys(id_ for stage in stages.values() for id_ in stage.ids or ())]
+    verdicts = []
+    for id_ in dict.fromkeys(record.get("reference_context_ids") or ()):
+        evidence = (Evidence(pool.index(id_), 0, 0, ""),) if id_ in pool else ()
+        verdicts.append(Verdict(id=id_, value=bool(evidence), text=id_, evidence=evidence))
+    return recorded(stages, (), verdicts)
 
 
 def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> Stages:
     """Return what each stage held over the rows of a run, and where units were lost; see `Results.stages`."""
+    value = "so_far" if accumulate else "value"
     means: dict[str, list[StageMeans]] = {}
     lost: list[Lost] = []
     later: Counter[str] = Counter()
     counted = 0
     for row in rows:
         units = staged_units(row, metric)
-        if accumulate:
-            units = [unit.accumulated() for unit in units]
-        for stage in _means_of(row, metric, units, accumulate=accumulate):
+        for stage in _means_of(row, metric, units, value):
             means.setdefault(stage.name, []).append(stage)
-        counted += sum(unit.verdict.value is not None for unit in units)
-        lost += [found for unit in units if (found := unit.lost(row.name))]
-        firsts = [[stage["name"] for stage in unit.stages if stage["value"]][:1] for unit in units]
-        later.update(name for names in firsts for name in names if name != units[0].stages[0]["name"])
-    stages = tuple(
+        for unit in units:
+            stages = unit.details["stages"]
+            held = [place for place, stage in enumerate(stages) if stage[value]]
+            counted += stages[-1][value] is not None
+            if stages[-1][value] is False:
+                lost.append(_lost(row.name, unit, held[-1] if held else None))
+            if held and held[0]:
+                later[stages[held[0]]["name"]] += 1
+    totals = [
         StageMeans(
             name,
             len(found),
-            *(
-                _mean([getattr(one, field) for one in found])
-                for field in ("recall", "precision", "contexts", "tokens")
-            ),
+            _mean([stage.recall for stage in found]),
+            _mean([stage.precision for stage in found]),
+            _mean([stage.contexts for stage in found]),
+            _mean([stage.tokens for stage in found]),
         )
         for name, found in means.items()
-    )
+    ]
     found_later = {name: later[name] for name in means if later[name]}
-    return Stages(metric, accumulate, stages, counted, tuple(lost), found_later)
+    return Stages(metric, accumulate, tuple(totals), counted, tuple(lost), found_later)
 
 
-def _means_of(
-    row: Row, metric: str, units: Sequence[StagedUnit], *, accumulate: bool
-) -> Iterator[StageMeans]:
+def _lost(sample: str, unit: Verdict, place: int | None) -> Lost:
+    """Return where a unit was lost that a stage at this place was the last to hold; None: no stage held it."""
+    if place is None:
+        return Lost(sample, unit.id, unit.text)
+    stage, after = unit.details["stages"][place : place + 2]
+    # The one that states the whole unit comes first; a yes without evidence names none.
+    contexts = sorted(stage["contexts"], key=lambda context: (not context[2], context[0]))
+    rank, *_, id_ = contexts[0] if contexts else (None, None)
+    named = f"c{rank}" if id_ is None and rank is not None else id_
+    return Lost(sample, unit.id, unit.text, stage["name"], after["name"], named, rank)
+
+
+def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> Iterator[StageMeans]:
     """Yield the judged stages of one sample; none where it has no value."""
     score, sizes = row[metric], (record_of(row) or {}).get("stage_sizes") or {}
-    names = [stage["name"] for stage in units[0].stages] if units else [*sizes]
-    numbers = {context[1] for unit in units for stage in unit.stages for context in stage["contexts"]}
+    records = [unit.details["stages"] for unit in units]
+    names = [stage["name"] for stage in records[0]] if records else [*sizes]
+    pool = 1 + max(
+        (each[1] for stages in records for stage in stages for each in stage["contexts"]), default=0
+    )
     for place, name in enumerate(names if score.share is not None else ()):
         contexts, characters = sizes[name]["contexts"], sizes[name]["characters"]
         if name == names[-1] and score.context_lengths is not None:  # with top_k it is cut
             contexts = min(contexts, len(score.context_lengths))
             characters = min(characters, sum(score.context_lengths))
-        held = Attribution(
-            tuple(unit.at(place) for unit in units), (0,) * (1 + max(numbers, default=0))
-        )
+        verdicts = []
+        for unit, stages in zip(units, records, strict=True):
+            counting = stages[: place + 1] if value == "so_far" else [stages[place]]
+            spans = [
+                Evidence(each[1], 0, 0, "", each[2]) for stage in counting for each in stage["contexts"]
+            ]
+            details = {key: told for key, told in unit.details.items() if key != "smallest_k"}
+            verdicts.append(
+                replace(
+                    unit, value=stages[place][value], evidence=tuple(spans), details=FrozenDict(details)
+                )
+            )
+        held = Attribution(tuple(verdicts), (0,) * pool)
         used = {number for rests in held.rests_on() for number in rests}
-        precision = len(used) / contexts if contexts and units and not accumulate else None
+        precision = len(used) / contexts if contexts and units and value == "value" else None
         tokens = characters / _CHARACTERS if characters or not contexts else None
         yield StageMeans(name, 1, held.recall() if units else score.share, precision, contexts, tokens)
 
