@@ -321,14 +321,13 @@ class _Column:
         )
 
     def _beside(self, place: int) -> Compared:
-        group = None if self.groups is None else self.groups[place]
         return compared(
             self.label,
             place + 1,
             self.samples[place],
             self.scores[place],
             self.said[place],
-            group=group,
+            group=None if self.groups is None else self.groups[place],
         )
 
     def values(self, place: int) -> tuple[float | None, float | None]:

@@ -96,16 +96,18 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         if age < -1 or (max_age is not None and age > max_age):  # clocks may differ by a day
             most = "" if max_age is None else f", and may be {max_age} days old"
             raise InputFileError(f"it is from {self.date:%Y-%m-%d}{most}. {_AGAIN}")
-        _same("judge", [judge], [self.judge])
         mine = [item.metric.partition("(")[0] for item in self.metrics]
         found = [metric for metric in metrics if metric.base_name in mine]
         if not found:
             raise InputFileError(f"it is about {', '.join(mine)}, which this run does not have.")
-        _same("convention", {metric.convention for metric in found}, [self.convention])
-        _same(
-            "metric and unit",
-            [f"{metric.name} ({metric.counts[0]})" for metric in found],
-            [f"{item.metric} ({item.unit})" for item in self.metrics],
+        _check_same(
+            ("judge", [judge], [self.judge]),
+            ("convention", {metric.convention for metric in found}, [self.convention]),
+            (
+                "metric and unit",
+                [f"{metric.name} ({metric.counts[0]})" for metric in found],
+                [f"{item.metric} ({item.unit})" for item in self.metrics],
+            ),
         )
 
     def corrections(self, results: Results) -> list[tuple[Correction, bool]]:
@@ -122,32 +124,36 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         """
         items = [item for item in self.metrics if item.metric in results.metrics]
         served, prompts = _origin(results, [item.metric for item in items])
-        _same("model that answered", served, self.served_models)
-        _same("prompt", prompts, self.prompts)
+        _check_same(
+            ("model that answered", served, self.served_models), ("prompt", prompts, self.prompts)
+        )
         keys, scale = [_hash(texts_key(row)) for row in results], get_convention(self.convention).scale
         found = []
         for item in items:
             people = {key: (said, weight) for key, _, said, weight in item.labelled}
-            values = [row[item.metric].value for row in results]
-            given = zip(values, (people.get(key, (None, 1.0)) for key in keys), strict=True)
-            rows = [(value, said, weight) for value, (said, weight) in given]
+            given = (people.get(key, (None, 1.0)) for key in keys)
+            rows = [
+                (row[item.metric].value, said, weight)
+                for row, (said, weight) in zip(results, given, strict=True)
+            ]
             there = sum(None not in row for row in rows) == item.labels
             if not there:
-                rows = [(value, None, 1.0) for value in values]
+                rows = [(value, None, 1.0) for value, *_ in rows]
                 rows += [(judge, said, weight) for _, judge, said, weight in item.labelled]
             correction = correction_of(item.metric, rows, scale=scale, apart=not there)
             found += [] if correction is None else [(correction, there)]
         return found
 
 
-def _same(what: str, mine: Iterable[str], known: Iterable[str]) -> None:
-    """Raise where the run has something that the card is not about."""
-    if other := set(mine) - set(known):
-        told, here = (
-            ", ".join(visible(name)[:80] or "not named" for name in sorted(names)) or "none"
-            for names in (known, other)
-        )
-        raise InputFileError(f"its {what} is {told}, that of this run is {here}. {_AGAIN}")
+def _check_same(*about: tuple[str, Iterable[str], Iterable[str]]) -> None:
+    """Raise where a run has something that the card is not about: what it is, in the run, and in the card."""
+    for what, mine, known in about:
+        if other := set(mine) - set(known):
+            told, here = (
+                ", ".join(visible(name)[:80] or "not named" for name in sorted(names)) or "none"
+                for names in (known, other)
+            )
+            raise InputFileError(f"its {what} is {told}, that of this run is {here}. {_AGAIN}")
 
 
 def _origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

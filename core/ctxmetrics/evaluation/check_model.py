@@ -183,11 +183,17 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT) -> ModelChec
     with using(Run(timeout=timeout, attempts=1, ends=True)) as run:
         score = ContextRecall(judge=asked).score(_SAMPLE)
     seconds = time.perf_counter() - began
-    if score.metadata.get("raw_replies"):
-        findings = tuple(_looked_at(score, seconds, judge.model))
-    else:
-        findings = (_no_answer(score.verdicts[0], run.problem),)
-    return ModelCheck(model=judge.model.identity, findings=findings, seconds=seconds, usage=run.usage)
+    answered = bool(score.metadata.get("raw_replies"))
+    return ModelCheck(
+        model=judge.model.identity,
+        findings=(
+            tuple(_looked_at(score, seconds, judge.model))
+            if answered
+            else (_no_answer(score.verdicts[0], run.problem),)
+        ),
+        seconds=seconds,
+        usage=run.usage,
+    )
 
 
 def _no_answer(verdict: Verdict, problem: JudgeError | None) -> Finding:
