@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
 from ctxmetrics.errors import SampleError
@@ -37,15 +38,22 @@ def list_in(value: Any) -> list[Any] | None:
 
 
 def object_in(value: Any) -> Any:
-    """Return the object or list that a text holds as JSON, and anything else as it is.
+    """Return the object or list that a text holds as JSON, and anything else as it is, also what is nested too deeply.
 
     Raises:
         SampleError: A key stands twice in one object.
     """
     if not isinstance(value, str) or value[:1].strip() not in ("{", "["):
         return value
-    found = _json_in(value)
-    return found if isinstance(found, (dict, list)) else value
+    brackets = value.count("[") + value.count("{")
+    if brackets > _DEEPEST_JSON and _depth(_STRING.sub("S", value)) > _DEEPEST_JSON:
+        return value
+    try:
+        return json.loads(value, object_pairs_hook=object_of)
+    except SampleError:
+        raise
+    except (ValueError, RecursionError):
+        return value
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -67,26 +75,10 @@ def doubled(names: Iterable[str]) -> str:
     return next((name[:80] for name, count in Counter(names).items() if count > 1), "")
 
 
-def _json_in(text: str) -> Any:
-    """Return what a text holds as JSON, or None where it is none, or is nested too deeply."""
-    brackets = text.count("[") + text.count("{")
-    if brackets > _DEEPEST_JSON and _depth(_STRING.sub("S", text)) > _DEEPEST_JSON:
-        return None
-    try:
-        return json.loads(text, object_pairs_hook=object_of)
-    except SampleError:
-        raise
-    except (ValueError, RecursionError):
-        return None
-
-
 def _depth(skeleton: str) -> int:
     """Return how deeply brackets are nested in a text without its strings."""
-    depth = deepest = 0
-    for character in skeleton:
-        depth += (character in "[({") - (character in "])}")
-        deepest = max(deepest, depth)
-    return deepest
+    steps = ((character in "[({") - (character in "])}") for character in skeleton)
+    return max(accumulate(steps, initial=0))
 
 
 def _printed(text: str) -> Any:

@@ -87,8 +87,10 @@ def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
     csv.field_size_limit(_LARGEST_CELL)
     with opened(file) as text:
         header = text.readline()
-        marks = "\t" if ending_of(file) == ".tsv" else _DELIMITERS
-        heads = {mark: next(csv.reader([header], delimiter=mark), []) for mark in marks}
+        heads = {
+            mark: next(csv.reader([header], delimiter=mark), [])
+            for mark in ("\t" if ending_of(file) == ".tsv" else _DELIMITERS)
+        }
         delimiter = max(heads, key=lambda mark: len(heads[mark]))
         # As pandas calls the index that it wrote.
         names = [name or f"Unnamed: {number}" for number, name in enumerate(heads[delimiter])]
@@ -235,8 +237,10 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
                         pa.ipc.open_stream(stack.enter_context(pa.memory_map(str(file))))
                     )
                 for batch in batches:
-                    cells = json.dumps(batch.to_pylist(), default=_plain)
-                    rows = json.loads(cells, parse_constant=_no_nan)
+                    rows = json.loads(
+                        json.dumps(batch.to_pylist(), default=_plain),
+                        parse_constant=lambda name: None if name == "NaN" else float(name),
+                    )
                     for number, row in enumerate(rows, number + 1):  # noqa: B020 - goes on counting
                         filled = {key: value for key, value in row.items() if value is not None}
                         yield f"row {number}", filled
@@ -299,10 +303,6 @@ def _plain(value: Any) -> str:
     return value.isoformat() if isinstance(value, (date, time)) else str(value)
 
 
-def _no_nan(constant: str) -> float | None:
-    return None if constant == "NaN" else float(constant)
-
-
 # --- requests to Aegis ---
 
 
@@ -336,13 +336,12 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
     settings: set[tuple[tuple[str, ...], float | None, bool]] = set()
     rows: list[tuple[str, Any]] = []
     for number, item in enumerate(evaluations, 1):
-        place = f"evaluation {number}"
-        where = f"{file}, {place}"
+        where = f"{file}, evaluation {number}"
         _check(isinstance(item, dict), f"{where}: an evaluation must be a JSON object.")
         unused |= _unused(item, where)
         settings.add(_settings({**data, **item}, where))
         rows += [
-            (f"{place}, sample {index}", sample)
+            (f"evaluation {number}, sample {index}", sample)
             for index, sample in enumerate(_filled(item, "data", "samples", where), 1)
         ]
     _check(
@@ -355,14 +354,13 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
 def _settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], float | None, bool]:
     names = _filled(item, "metrics", 'names, such as ["ctx_recall"]', where)
     threshold, blocking = item.get("threshold"), item.get("is_blocking", False)
-    unknown = [str(name)[:80] for name in names if str(name) not in _METRICS]
+    for name in map(str, names):
+        _check(
+            name in _METRICS,
+            f"{where}: the metric {name[:80]!r} is not here. Choose from: {', '.join(_METRICS)}.",
+        )
     _check(
-        not unknown,
-        f"{where}: the metric {''.join(unknown[:1])!r} is not here. Choose from: {', '.join(_METRICS)}.",
-    )
-    number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
-    _check(
-        threshold is None or (number and 0 <= threshold <= SCALE),
+        threshold is None or (type(threshold) in (int, float) and 0 <= threshold <= SCALE),
         f'{where}: "threshold" must be a number from 0 to {SCALE:g}.',
     )
     _check(isinstance(blocking, bool), f'{where}: "is_blocking" must be true or false.')

@@ -115,13 +115,13 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
                     **value,
                     **{inner: held for inner, held in before.items() if held is not None},
                 }
-            elif (
+            elif value is not None and (
                 before is None
-                or (isinstance(before, str) and value is not None and not isinstance(value, str))
+                or (isinstance(before, str) and not isinstance(value, str))
                 or (is_list_text(value) and not is_list_text(before))
             ):
                 merged[key] = value
-    return {key: value for key, value in merged.items() if value is not None}
+    return merged
 
 
 def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, str]:
