@@ -29,7 +29,12 @@ def inspect(source: Input) -> None:
     file, given = sample_file(source), [*(source.columns or ())]
     with collected_warnings() as notes:
         while (doubts := _doubts(file)) and sys.stdin.isatty() and sys.stdout.isatty():
-            given.append(_chosen(file, doubts[0]))
+            columns = [option.rpartition("=")[0] for option in doubts[0]]
+            for number, (option, column) in enumerate(zip(doubts[0], columns, strict=True), 1):
+                print_result(f"{number}: {option}  {_shown(file.first_value(column))}")
+            number = typer.prompt("Which one is right? 0: none", type=int)
+            options = [f"{columns[0]}=metadata", *doubts[0]]  # the first column is carried along
+            given.append(options[number if 0 < number < len(options) else 0])
             file = sample_file(replace(source, columns=given))
         for one in filter(None, (file, file.references)):
             print_result("\n".join(_lines(one)))
@@ -108,15 +113,6 @@ def _doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     if reading.unsure or not reading.unread or {*TEXTS_OF, *TEXTS_OF.values()} & reading.mapping.keys():
         return reading.unsure
     return [[f"{path}=retrieved_contexts" for path in reading.unread]]
-
-
-def _chosen(file: RowFile[Sample], options: Sequence[str]) -> str:
-    """Ask which of several options is right; where none is, the first column is carried along."""
-    columns = [option.rpartition("=")[0] for option in options]
-    for number, (option, column) in enumerate(zip(options, columns, strict=True), 1):
-        print_result(f"{number}: {option}  {_shown(file.first_value(column))}")
-    number = typer.prompt("Which one is right? 0: none", type=int)
-    return [f"{columns[0]}=metadata", *options][number if 0 < number <= len(options) else 0]
 
 
 def _lines(file: RowFile[Any]) -> Iterator[str]:

@@ -162,8 +162,9 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
         )
         fits.append(((len(spots), -len(rest)), tried, spots, rest))
     best = max(score for score, *_ in fits)
-    chosen, *others = [(tried, spots, rest) for score, tried, spots, rest in fits if score == best]
-    fitting, spots, rest = chosen
+    (fitting, spots, rest), *others = [
+        (tried, spots, rest) for score, tried, spots, rest in fits if score == best
+    ]
     fields_of = {path: meant for meant, path in spots.items()}
     unsure = [
         tuple(f"{reading.shown(path)}={name}" for name in (fields_of[path], meant))
@@ -183,11 +184,12 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
         if len(meanings) == 1 and not meanings <= taken.keys():
             more[key] = next(iter(meanings))
             taken[more[key]] = key
-            continue
-        for meant in meanings & taken.keys() - {*fitting.columns.values()} if key not in _VAGUE else ():
-            if _is_another(meant, rest[key], look_up(opened, taken[meant])):
-                columns = (taken[meant], key)
-                unsure.append(tuple(f"{reading.shown(column)}={meant}" for column in columns))
+        elif key not in _VAGUE:
+            unsure += [
+                tuple(f"{reading.shown(column)}={meant}" for column in (taken[meant], key))
+                for meant in meanings & taken.keys() - {*fitting.columns.values()}
+                if _is_another(meant, rest[key], look_up(opened, taken[meant]))
+            ]
     return replace(fitting, columns=more, unsure=tuple(unsure))
 
 

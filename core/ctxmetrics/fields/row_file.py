@@ -108,8 +108,8 @@ class RowFile(Iterator[T], Generic[T]):
         if self._schema != "aegis" or self.path.suffix.lower() != ".json":
             return None
         data = content_of(self.path)
-        is_payload = isinstance(data, dict) and "evaluations" in data
-        return read_payload(data, self.path) if is_payload else None
+        asks = isinstance(data, dict) and "evaluations" in data
+        return read_payload(data, self.path) if asks else None
 
     @cached_property
     def reading(self) -> Reading:

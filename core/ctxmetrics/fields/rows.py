@@ -166,14 +166,15 @@ class Reading:
                 for path, value in spots
                 if path == name or not hasattr(value, "items") or text_of(value) is not None
             ]
-        sides = self.schema.sides
         texts = [
             (path, value)
             for path, value in spots
             if not hasattr(value, "items")
-            and not (isinstance(value, (list, tuple)) and (name != "reference" or path in sides))
+            and not (
+                isinstance(value, (list, tuple)) and (name != "reference" or path in self.schema.sides)
+            )
         ]
-        return texts or [spot for spot in spots if spot[0] not in sides]
+        return texts or [spot for spot in spots if spot[0] not in self.schema.sides]
 
     def _values(
         self, raw: Mapping[str, Any], spots: Mapping[str, list[tuple[str, Any]]], who: str
@@ -341,8 +342,7 @@ def _distance(key: str, name: str) -> int | None:
     mine, theirs = letters_of(key), letters_of(name)
     if mine.removesuffix("s") == theirs.removesuffix("s"):
         return 0
-    shorter = min(len(mine), len(theirs))
-    most = next((distance for length, distance in _CLOSE if shorter >= length), 0)
+    most = next((most for length, most in _CLOSE if min(len(mine), len(theirs)) >= length), 0)
     distance = Levenshtein.distance(mine, theirs, score_cutoff=most)
     return distance if distance <= most else None
 

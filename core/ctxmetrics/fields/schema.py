@@ -212,10 +212,8 @@ class Schema:
     @cached_property
     def flat_keys(self) -> dict[str, tuple[str, ...]]:
         """The keys of each field in a mapping without sides: those that no earlier field lists."""
-        owners: dict[str, str] = {}
-        for field in (*self.places, *FIELDS):
-            for key in self.keys_of_fields[field]:
-                owners.setdefault(key, field)
+        in_order = dict.fromkeys((*self.places, *FIELDS))
+        owners = {key: field for field in reversed(in_order) for key in self.keys_of_fields[field]}
         return {
             field: tuple(key for key in keys if owners[key] == field)
             for field, keys in self.keys_of_fields.items()
