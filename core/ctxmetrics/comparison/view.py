@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -200,29 +201,37 @@ class _Shown(Plain):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return "\n".join(_lines(_runs_of(self), markdown=False))
+        return self._rendered("comparison.txt").rstrip("\n")
 
     __repr__ = __str__
 
     def markdown(self) -> str:
         """Return the comparison as Markdown; texts of samples are escaped."""
-        return "\n".join(_lines(_runs_of(self), markdown=True)) + "\n"
+        return self._rendered("comparison.md", markdown=True)
 
     def html(self, *, title: str = "ctxmetrics: comparison of runs") -> str:
         """Return the comparison as one page that holds no script and loads nothing."""
+        return self._rendered("comparison.html", title=title, language="en", header=HEADER, cells=cells)
+
+    def _rendered(self, template: str, *, markdown: bool = False, **more: Any) -> str:
+        """Fill in a template; one comparison alone is that of a run without a name."""
+        runs: Any = self.runs if isinstance(self, Comparisons) else {"": self}
         return render(
-            "comparison.html",
-            title=title,
-            language="en",
-            runs=_runs_of(self),
-            table=_table(_runs_of(self)),
+            template,
+            runs=runs,
+            table=_table(runs),
+            columns=partial(_columns, markdown=markdown),
+            most=SHOWN,
+            shown=lambda text: clean(text, TEXT),
+            rows_of=lambda items: [("", item) for item in items],
             heading=heading,
-            header=HEADER,
-            cells=cells,
+            clauses=clauses,
             conclusion=conclusion,
-            shown=lambda name: clean(name, TEXT),
             lists=unit_lists,
+            unit_lines=unit_lines,
             worst_line=worst_line,
+            escaped=escaped,
+            **more,
         )
 
 
@@ -274,11 +283,6 @@ class Comparisons(_Shown):
     runs: Mapping[str, Comparison]
 
 
-def _runs_of(found: Any) -> Mapping[str, Comparison]:
-    """Return the comparisons by the names of the runs; one alone has none."""
-    return found.runs if isinstance(found, Comparisons) else {"": found}
-
-
 def _table(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
     """Return the rows of the table: for each metric the runs, by name."""
     names = dict.fromkeys(item.name for found in runs.values() for item in found.metrics)
@@ -291,58 +295,14 @@ def _table(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
     ]
 
 
-def _lines(runs: Mapping[str, Comparison], *, markdown: bool) -> list[str]:
-    """Return comparisons as lines of text, or of Markdown."""
-    several, lines = len(runs) > 1, [] if len(runs) > 1 else [heading(*runs.values()), ""]
-    lines += _columns(_table(runs), markdown=markdown)
-    for run, found in runs.items():
-        named = escaped(clean(run, TEXT)) if markdown else clean(run, TEXT)
-        title = f"**{named}**\n" if markdown else f"{named}:"
-        lines += [
-            "",
-            *([title, heading(found), ""] if several else ()),
-            *_said(found, markdown=markdown),
-        ]
-    return lines
-
-
-def _columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> list[str]:
-    """Return the rows of a table as lines, with the names of the runs where they have some."""
+def _columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> str:
+    """Return the rows of a table as text, with the names of the runs where they have some."""
     table = [("run", *HEADER), *((clean(run, TEXT), *cells(item)) for run, item in rows)]
     table = table if any(run for run, _ in rows) else [row[1:] for row in table]
     if not markdown:
-        return aligned(table)
+        return "\n".join(aligned(table))
     head, *written = [tuple(map(escaped, row)) for row in table]
-    return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *written)]
-
-
-def _said(found: Comparison, *, markdown: bool) -> list[str]:
-    """Return what stands below the table of a comparison, as lines."""
-    written = escaped if markdown else str
-    item, under, title = ("- ", "  - ", "**{}**\n") if markdown else ("  ", "      ", "{}")
-    end = "" if markdown else ":"
-    said = (
-        map(conclusion, found.metrics) if markdown else map("\n    ".join, map(clauses, found.metrics))
-    )
-    lines = [f"{'- ' if markdown else ''}{written(text)}" for text in (*said, *found.notes)]
-    for group, items in found.groups.items():
-        lines += ["", title.format(written(clean(group, TEXT)) + end)]
-        lines += _columns([("", one) for one in items], markdown=markdown)
-    for name, units in unit_lists(found):
-        lines += ["", title.format(f"{name}: {len(units)}")]
-        for unit in units[:SHOWN]:
-            lines += [
-                item + written(f"{clean(unit.sample_id, TEXT)} {unit.id}: {clean(unit.text, TEXT)}"),
-                *(under + written(line) for line in unit_lines(unit)),
-            ]
-        if len(units) > SHOWN:
-            lines.append(
-                f"{item}and {len(units) - SHOWN} more{'' if markdown else ': --format json lists all'}"
-            )
-    if found.worst:
-        lines += ["", title.format(f"Samples that fell most{end}")]
-        lines += [item + written(worst_line(found, fallen)) for fallen in found.worst[:SHOWN]]
-    return lines
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *written))
 
 
 def heading(found: Comparison) -> str:
