@@ -176,10 +176,7 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:
     try:
         found = estimate(samples, _METRICS, judge=judge)
     except ParameterError:
-        asked = 2 * len(samples) * repetitions
-        return (
-            f"{what}: {judge.name} is called up to {asked} times; what a call costs is not known here"
-        )
+        return f"{what}: {judge.name} is called up to {2 * len(samples) * repetitions} times; what a call costs is not known here"
     if not found.calls:
         return f"{what}: no request is sent"
     prompt, completion = (

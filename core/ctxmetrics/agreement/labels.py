@@ -175,17 +175,15 @@ def scores_in(
     found = []
     for number, (sample, people) in enumerate(zip(samples, said, strict=True), 1):
         score = scores.get(key_of(sample))
-        name = visible(sample.id or str(number))[:80]
-        if people is None:
-            found.append(score or Score(metric=metric.name, value=None, sample_id=sample.id))
-            continue
-        if score is None:
-            raise ParameterError(
-                f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
-            )
-        if score.verdicts:
-            _check(name, score, sample, label)
-        found.append(score)
+        if people is not None:
+            name = visible(sample.id or str(number))[:80]
+            if score is None:
+                raise ParameterError(
+                    f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
+                )
+            if score.verdicts:
+                _check(name, score, sample, label)
+        found.append(score or Score(metric=metric.name, value=None, sample_id=sample.id))
     return found
 
 

@@ -337,7 +337,7 @@ class _Source:
         self.name, self.text = name, text
         blocks = [_folded(text[at : at + _BLOCK]) for at in range(0, len(text), _BLOCK)]
         self.folded = "".join(blocks)
-        self._ends = list(accumulate(map(len, blocks)))
+        self._begins = list(accumulate(map(len, blocks), initial=0))
 
     def span(self, chunk: str, begin: int, length: int) -> tuple[Span, bool]:
         """Return the span of a chunk whose folded text begins at a place, and whether it is there to the letter."""
@@ -349,13 +349,10 @@ class _Source:
 
     def _place(self, at: int) -> int:
         """Return which character of the text gave a character of the folded text."""
-        block = bisect_right(self._ends, at)
-        count, place = self._ends[block - 1] if block else 0, block * _BLOCK
-        while True:
-            count += len(_folded(self.text[place]))
-            if count > at:
-                return place
-            place += 1
+        block = bisect_right(self._begins, at) - 1
+        first, inside = block * _BLOCK, at - self._begins[block]
+        ends = accumulate(len(_folded(one)) for one in self.text[first : first + _BLOCK])
+        return next(first + place for place, end in enumerate(ends) if end > inside)
 
 
 def _folded(text: str) -> str:

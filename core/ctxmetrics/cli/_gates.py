@@ -155,8 +155,10 @@ def outcomes_of(
 
 def _below(name: str, bar: float, results: Results) -> Iterator[str]:
     """Yield the samples without a value or below a bar, lowest first."""
-    rows = [row for row in results if (value := row[name].value) is None or value < bar]
-    rows.sort(key=lambda row: (row[name].value is None, row[name].value or 0.0))
+    rows = sorted(
+        (row for row in results if (value := row[name].value) is None or value < bar),
+        key=lambda row: (row[name].value is None, row[name].value or 0.0),
+    )
     for row in rows[:_MOST_SAMPLES]:
         who = f"sample {row.index + 1}" if row.sample_id is None else clean(row.sample_id, TEXT)
         yield f"{who}: {row[name].formatted_value}"

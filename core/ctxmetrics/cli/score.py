@@ -152,10 +152,13 @@ def _cache_of(source: Path, output: Output, gates: Gates, judge: str) -> Path | 
         raise ParameterError(
             "--resume needs --out FILE or --cache DIR: that is where the judgements are."
         )
-    outputs = {"--out": out, "--report": output.report, "--junit": gates.junit}
-    outputs["--write-baseline"] = output.write_baseline
     check_outputs(
-        outputs,
+        {
+            "--out": out,
+            "--report": output.report,
+            "--junit": gates.junit,
+            "--write-baseline": output.write_baseline,
+        },
         {
             "FILE": source,
             "--cache": None if cache is None else cache / FILE_NAME,

@@ -337,17 +337,7 @@ def corrected_mean(
         )
     mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
     most = 1.0 if n >= FEWEST else 0.0
-    return bounded(
-        corrected(people, judge, others, weights=weights, clusters=clusters, most=most, apart=apart),
-        confidence,
-        scale=scale,
-    )
-
-
-def bounded(
-    found: CorrectedMean, confidence: float = 0.95, *, scale: float = 1.0
-) -> tuple[float, tuple[float, float]]:
-    """Return a mean of scores from 0 to ``scale``, and its interval, inside that range; see `corrected_mean`."""
+    found = corrected(people, judge, others, weights=weights, clusters=clusters, most=most, apart=apart)
     mean, size, z = found.mean / scale, found.size, NormalDist().inv_cdf((1 + confidence) / 2)
     mean = min(max(mean, 0.0), 1.0)
     if found.error > EQUAL * scale:
