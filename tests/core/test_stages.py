@@ -394,3 +394,135 @@ def test_a_run_without_stages_says_so():
         results.stages()
     with pytest.raises(ParameterError, match="in id_recall"):
         run_of_two().stages("id_recall")
+
+
+# --- what a judge may say, and what a stage may lack ---
+
+
+@dataclass(frozen=True)
+class Says:
+    """A judge that gives these verdicts, whatever it is asked."""
+
+    verdicts: tuple
+    name: str = "says"
+    warnings: tuple[str, ...] = ()
+
+    async def attribute(self, request):
+        return Judgement(verdicts=self.verdicts)
+
+    async def rate(self, request):
+        raise NotImplementedError
+
+
+def values_by_stage(sample, judge, metric=None):
+    score = evaluate([sample], [metric or ContextRecall()], judge=judge)[0].scores[0]
+    return score, [
+        [stage["value"] for stage in verdict.details["stages"]] for verdict in score.verdicts
+    ]
+
+
+def test_a_yes_without_evidence_holds_where_a_stage_has_every_context():
+    sample = Sample(
+        reference="One sentence.", stages={"search": ["a", "b"], "rerank": ["b"], "prompt": ["b", "a"]}
+    )
+    score, held = values_by_stage(sample, Says((Verdict(id="s1", value=True),)))
+    assert (score.value, held) == (1.0, [[True, False, True]])
+    (lost,) = (
+        evaluate(
+            [Sample(id="q", reference="One sentence.", stages={"search": ["a", "b"], "rerank": ["b"]})],
+            [ContextRecall()],
+            judge=Says((Verdict(id="s1", value=True),)),
+        )
+        .stages()
+        .lost
+    )
+    assert (lost.stage, lost.dropped_by, lost.context, lost.rank) == ("search", "rerank", None, None)
+
+
+def test_a_flag_of_a_yes_is_not_a_flag_of_a_no():
+    verdict = Verdict(
+        id="s1",
+        value=True,
+        code="weak_evidence",
+        evidence=(Evidence(0, 0, 1, "a"),),
+        details={"smallest_k": 1, "kept": 2},
+    )
+    sample = Sample(reference="One sentence.", stages={"search": ["a", "b"], "rerank": ["b"]})
+    score, _ = values_by_stage(sample, Says((verdict,)))
+    found = score.verdicts[0]
+    assert (found.value, found.code, found.evidence) == (False, None, ())
+    assert found.reason == "the contexts of this stage do not state it; those of another stage do"
+    assert (found.details["kept"], "smallest_k" in found.details) == (2, False)
+    same, _ = values_by_stage(
+        Sample(reference="One sentence.", stages={"search": ["a"]}), Says((verdict,))
+    )
+    assert (same.verdicts[0].value, same.verdicts[0].code) == (True, "weak_evidence")
+
+
+def test_the_context_that_states_the_whole_unit_is_named_before_one_with_a_part():
+    judge = EachContext({"a": {1: "first part"}, "b": {1: "whole"}})
+    sample = Sample(
+        id="q", reference="One sentence.", stages={"search": ["a", "x", "b"], "rerank": ["x"]}
+    )
+    (lost,) = evaluate([sample], [ContextRecall()], judge=judge).stages().lost
+    assert (lost.context, lost.rank) == ("c3", 3)
+
+
+def test_texts_decide_where_a_stage_has_no_ids():
+    judge = EachContext({})
+    stages = {"search": [{"id": "d1", "text": "a"}, {"id": "d2", "text": "b"}], "rerank": ["b"]}
+    evaluate([Sample(reference="One sentence.", stages=stages)], [ContextRecall()], judge=judge)
+    assert judge.asked == [("a", "b")]
+
+
+def test_texts_of_ids_are_looked_up_in_what_was_retrieved_too():
+    sample = Sample(
+        stages={"search": {"ids": ["d2", "d1"]}, "rerank": {"ids": ["d1", "d2"]}},
+        retrieved_contexts=["one", "two"],
+        retrieved_context_ids=["d1", "d2"],
+    )
+    assert sample.stages["search"] == Stage(("two", "one"), ("d2", "d1"))
+
+
+def test_a_stage_of_unknown_texts_is_not_judged():
+    stages = {"search": {"ids": ["d1", "d2", "d3"]}, "rerank": {"contexts": [CITY], "ids": ["d2"]}}
+    results = evaluate(
+        [Sample(reference=TEXT, stages=stages)], [ContextRecall()], judge=EachContext(TRUTH)
+    )
+    assert [stage.name for stage in results.stages().stages] == ["rerank"]
+
+
+def test_nothing_in_any_stage_is_a_recall_of_0_in_each():
+    samples = [
+        Sample(reference=TEXT, stages={"search": [], "rerank": []}),
+        Sample(reference=TEXT, stages={"search": [CITY, YEAR, HEIGHT], "rerank": []}),
+    ]
+    results = evaluate(samples, [ContextRecall()], judge=EachContext(TRUTH))
+    assert [(stage.recall, stage.samples) for stage in results.stages().stages] == [(0.5, 2), (0.0, 2)]
+
+
+def test_sizes_follow_top_k():
+    stages = {"search": ["a" * 8, "b" * 8], "rerank": ["a" * 8, "b" * 8]}
+    results = evaluate(
+        [Sample(reference="One sentence.", stages=stages)],
+        [ContextRecall(top_k=1)],
+        judge=EachContext({}),
+    )
+    assert [(stage.contexts, stage.tokens) for stage in results.stages().stages] == [(2, 4), (1, 2)]
+
+
+def test_the_embedded_judge_keeps_what_a_hop_before_had():
+    stages = {"hop 1": [HEIGHT, YEAR], "hop 2": [CITY]}
+    results = evaluate([Sample(reference=TEXT, stages=stages)], [ContextRecall()], judge=LexicalJudge())
+    added = results.stages(accumulate=True)
+    assert [stage.recall for stage in added.stages] == [pytest.approx(2 / 3), 1.0]
+    assert [stage.precision for stage in added.stages] == [None, None]
+
+
+def test_a_part_that_a_hop_before_had_still_counts_in_part():
+    metric = ContextRecall(unit="fact", partial=0.5)
+    stages = {"hop 1": ["a"], "hop 2": ["x"]}
+    sample = Sample(reference_facts=["One fact.", "Another fact."], stages=stages)
+    results = evaluate([sample], [metric], judge=EachContext({"a": {1: "first part"}}))
+    assert [stage.recall for stage in results.stages().stages] == [0.25, 0.0]
+    assert [stage.recall for stage in results.stages(accumulate=True).stages] == [0.25, 0.25]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from ctxmetrics._frozen import FrozenDict, Plain
+from ctxmetrics._frozen import Plain
 from ctxmetrics._wording import TEXT, clean
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.metrics import parsed
@@ -223,12 +223,7 @@ def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> It
             spans = [
                 Evidence(each[1], 0, 0, "", each[2]) for stage in counting for each in stage["contexts"]
             ]
-            details = {key: told for key, told in unit.details.items() if key != "smallest_k"}
-            verdicts.append(
-                replace(
-                    unit, value=stages[place][value], evidence=tuple(spans), details=FrozenDict(details)
-                )
-            )
+            verdicts.append(replace(unit, value=stages[place][value], evidence=tuple(spans)))
         held = Attribution(tuple(verdicts), (0,) * pool)
         used = {number for rests in held.rests_on() for number in rests}
         precision = len(used) / contexts if contexts and units and value == "value" else None
