@@ -110,11 +110,10 @@ def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
 
 def relevant(field: str, items: Iterable[Any]) -> list[Any]:
     """Return the items of a field; of a reference, all but the documents and ids that a label grades 0 or less."""
-    graded = field.startswith("reference")
     return [
         item
         for item in items
-        if not graded
+        if not field.startswith("reference")
         or isinstance(item, str)
         or not isinstance(grade := first_of(item, _GRADES), Real)
         or float(grade) > 0

@@ -272,13 +272,8 @@ class Schema:
         if found or key is not None or field not in TEXTS_OF.values():
             return found
         retrieved = self._retrieved(record, keys) if field == "retrieved_contexts" else None
-        if retrieved is not None:
-            return [("", retrieved)]
-        return (
-            []
-            if documents is None
-            else [(place.side if output is side else f"{place.side}.output", documents)]
-        )
+        path = place.side if output is side else f"{place.side}.output"
+        return [spot for spot in (("", retrieved), (path, documents)) if spot[1] is not None][:1]
 
     def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         given = found = self._find(record, keys, field)
