@@ -313,10 +313,10 @@ class _Column:
     @property
     def labelled(self) -> tuple[Labelled, ...]:
         """The labelled samples that the correction rests on."""
-        rows = zip(self.samples, map(self.values, range(len(self.samples))), self.weights, strict=True)
         return tuple(
-            (key_of(sample), judge, people, weight)
-            for sample, (judge, people), weight in rows
+            (key_of(sample), judge, people, self.weights[place])
+            for place, sample in enumerate(self.samples)
+            for judge, people in (self.values(place),)
             if judge is not None and people is not None
         )
 

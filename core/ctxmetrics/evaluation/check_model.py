@@ -183,12 +183,11 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT) -> ModelChec
     with using(Run(timeout=timeout, attempts=1, ends=True)) as run:
         score = ContextRecall(judge=asked).score(_SAMPLE)
     seconds = time.perf_counter() - began
-    answered = bool(score.metadata.get("raw_replies"))
     return ModelCheck(
         model=judge.model.identity,
         findings=(
             tuple(_looked_at(score, seconds, judge.model))
-            if answered
+            if score.metadata.get("raw_replies")
             else (_no_answer(score.verdicts[0], run.problem),)
         ),
         seconds=seconds,
