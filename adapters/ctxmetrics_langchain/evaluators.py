@@ -230,17 +230,17 @@ class RetrievalEvaluator(RunEvaluator):
 
 def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
     """Write scores with the keys of LangSmith's ``EvaluationResult``."""
-    failures = ("missing_field", "metric_error")  # the metric could not be applied
     return [
         {
             "key": key,
             "score": score.value,
             "value": VALUES[score.passed],
             "comment": score.reason or None,
-        }
-        | {
             "evaluator_info": compact(score),
-            "extra": {"error": True} if score.reason_code in failures else None,
+            # The metric could not be applied.
+            "extra": {"error": True}
+            if score.reason_code in ("missing_field", "metric_error")
+            else None,
         }
         for key, score in scores.items()
     ]

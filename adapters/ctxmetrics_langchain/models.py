@@ -54,8 +54,9 @@ class ChatModel(ForeignModel):
                 "around it."
             )
         self.chat_model: BaseChatModel = chat_model
-        calls_tools = type(chat_model).bind_tools is not BaseChatModel.bind_tools
-        self.tools: bool = calls_tools if tools is None else tools
+        self.tools: bool = (
+            type(chat_model).bind_tools is not BaseChatModel.bind_tools if tools is None else tools
+        )
         # These send ``response_format`` as OpenAI understands it, and return the text unchanged.
         self._takes_format = tools is None and has_class(chat_model, "BaseChatOpenAI")
         insisted = "" if self.tools else " text"

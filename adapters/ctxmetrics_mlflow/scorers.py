@@ -257,10 +257,12 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
         number
         for _, number in sorted((row["number"], number) for number, row in enumerate(table["request"]))
     ]
-    columns = [list(table[f"{scorer.name}/value"]) for scorer in scorers]
-    values = [[column[number] for number in order] for column in columns]
     return [
-        [None if value is None or math.isnan(value) else value for value in column] for column in values
+        [
+            None if value is None or math.isnan(value) else value
+            for value in table[f"{scorer.name}/value"].iloc[order]
+        ]
+        for scorer in scorers
     ]
 
 

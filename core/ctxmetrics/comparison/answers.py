@@ -140,8 +140,9 @@ class Answers:
                 votes.setdefault(question, Counter())[answer.answer] += 1
         said: dict[Key, dict[Question, bool | None]] = {}
         for question, counts in votes.items():
-            tie = counts[YES] == counts[NO]
-            said.setdefault(question.key, {})[question] = None if tie else counts[YES] > counts[NO]
+            said.setdefault(question.key, {})[question] = (
+                None if counts[YES] == counts[NO] else counts[YES] > counts[NO]
+            )
         return said
 
 

@@ -161,19 +161,23 @@ def _compared(
         raise ParameterError("compare: no sample has a value in both runs.")
     empty = [name for name in names if name not in {item.name for item in differences}]
     notes += [f"no sample has a value in both runs: {', '.join(empty)}"] if empty else []
-    notes += _contradictions(pairs, names)
     about_index, comparable = index_notes(first, second)
-    notes += about_index
-    lost, won = changed_units(pairs, names, one_index=comparable)
-    by_ids = [name for name in names if (metric := metric_named(name)) and metric.family[:3] == "id_"]
+    notes += [*_contradictions(pairs, names), *about_index]
+    families = {name: metric.family for name in names if (metric := metric_named(name)) is not None}
+    recalls = [name for name in families if families[name] == "recall"]
+    by_ids = [name for name in families if families[name].startswith("id_")]
     return Comparison(
         samples=len(pairs),
         only_before=tuple(only_before),
         only_after=tuple(only_after),
         metrics=differences,
         groups={} if by is None else _grouped(pairs, by, clusters, of),
-        lost=tuple(lost),
-        won=tuple(won),
+        lost=tuple(
+            unit for one, other in pairs for unit in _lost(one, other, recalls, one.name, comparable)
+        ),
+        won=tuple(
+            unit for one, other in pairs for unit in _lost(other, one, recalls, one.name, comparable)
+        ),
         worst=tuple(_worst(pairs, [name for name in names if comparable or name not in by_ids])),
         notes=tuple(notes),
         clusters=None if clusters is None else len(set(clusters)),
@@ -377,31 +381,18 @@ def _weight(one: Row, other: Row) -> float:
     return found.pop() if found else 1.0
 
 
-def changed_units(
-    pairs: Sequence[Pair], names: Sequence[str], *, one_index: bool = True
-) -> tuple[list[ChangedUnit], list[ChangedUnit]]:
-    """Return the units that only the first run supports, and those that only the second does; each is listed once.
-
-    Args:
-        pairs: The samples, each as a row of both runs.
-        names: The metrics.
-        one_index: Whether the runs are over one index: else nothing is said about a context that one run alone retrieved.
-    """
-    recalls = [
-        name
-        for name in names
-        if (metric := metric_named(name)) is not None and metric.family == "recall"
-    ]
-    return (
-        [unit for one, other in pairs for unit in _lost(one, other, recalls, one.name, one_index)],
-        [unit for one, other in pairs for unit in _lost(other, one, recalls, one.name, one_index)],
-    )
-
-
 def _lost(
     row: Row, other: Row, metrics: Iterable[str], name: str, one_index: bool
 ) -> list[ChangedUnit]:
-    """Return the units of a sample that one run supports and the other does not."""
+    """Return the units of a sample that one run supports and the other does not; each is listed once.
+
+    Args:
+        row: The sample in the run that supports them.
+        other: The sample in the other run.
+        metrics: The metrics that count them.
+        name: The sample's name.
+        one_index: Whether the runs are over one index: else nothing is said about a context that one run alone retrieved.
+    """
     found: dict[tuple[str, int], tuple[Verdict, str, list[str]]] = {}
     key_of = text_hash if _is_bare(row) or _is_bare(other) else str
     for metric in metrics:

@@ -288,18 +288,18 @@ def windows(
         most: Windows of one context that are compared with a unit: those that hold most of its words.
     """
     cut = [list(_cut(*item, size)) for item in enumerate(request.contexts)]
-    chosen = []
-    for unit in units:
-        wanted = Phrase.of(unit, request.language).content.keys()
-        found = []
-        for row in cut:
-            fullest = sorted(
-                (Window(span, words & wanted) for span, words in row),
-                key=lambda window: -len(window.held),
-            )[:most]
-            found.append(sorted(fullest, key=lambda window: window.span.start))
-        chosen.append((unit, found))
-    return chosen
+    wanted = [frozenset(Phrase.of(unit, request.language).content) for unit in units]
+    return [
+        (unit, [_fullest(row, words, most) for row in cut])
+        for unit, words in zip(units, wanted, strict=True)
+    ]
+
+
+def _fullest(row: Iterable[Window], wanted: frozenset[str], most: int) -> list[Window]:
+    """Return the windows of a context that hold most of these words, with the words that they hold, in order of place."""
+    windows = [Window(span, words & wanted) for span, words in row]
+    fullest = sorted(windows, key=lambda window: -len(window.held))[:most]
+    return sorted(fullest, key=lambda window: window.span.start)
 
 
 def _cut(context: int, text: str, size: int) -> Iterator[Window]:

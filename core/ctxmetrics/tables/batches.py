@@ -134,8 +134,11 @@ class BatchScorer:
         each = self.options.get("on_error") == "raise" or any(
             self.options.get(name) for name in ("out", "deadline", "progress")
         )
-        labelled = self.reading.column_of("labels", columns) is not None  # they may hold grades
-        return not (each or labelled) and all(self.reading.column_of(name, columns) for name in fields)
+        return (
+            not each
+            and self.reading.column_of("labels", columns) is None  # they may hold grades
+            and all(self.reading.column_of(name, columns) for name in fields)
+        )
 
     def _by_lists(
         self,
@@ -176,24 +179,19 @@ class BatchScorer:
                 if any(type(row) is tuple or getattr(row, name) is not None for row in rows)
             }
             full = all(isinstance(row, tuple) and all(row) for row in rows)
-            # Two lists that are not empty must be all that a metric reads of a sample.
-            if not all(
-                (type(metric).score, type(metric).sides) == (ListMetric.score, ListMetric.sides)
-                and metric.top_k != 0
-                for metric in metrics
-            ):
-                rows, full = [_sample(fields, row) for row in rows], False
             for metric in metrics:
                 values, reasons = scored[metric.name], scored[metric.name + REASON]
-                if full:  # the same as below, and faster
+                # Two lists that are not empty must be all that the metric reads of a sample.
+                own = (type(metric).score, type(metric).sides)
+                if full and own == (ListMetric.score, ListMetric.sides) and metric.top_k != 0:
+                    # The same as below, and faster.
                     k, compare, scaled = metric.top_k, metric.compare, metric.scaled
                     values += [scaled(compare(one[:k], other)[0]) for one, other in rows]
                     reasons += [None] * len(rows)
-                    continue
-                for row in rows:
-                    score = score_now(metric, _sample(fields, row))
-                    values.append(score.value)
-                    reasons.append(score.reason_code)
+                else:
+                    scores = [score_now(metric, _sample(fields, row)) for row in rows]
+                    values += [score.value for score in scores]
+                    reasons += [score.reason_code for score in scores]
         return present
 
     def _by_samples(
