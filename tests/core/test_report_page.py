@@ -336,6 +336,30 @@ def test_hostile_texts_stay_texts_and_no_request_leaves(page, tmp_path):
     assert page.count("img, iframe, [onload], [onerror]") == 0
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_stages_with_hostile_names_are_readable(page, tmp_path, width, scheme):
+    stages = {HOSTILE[1]: ["It is tall.", "It is in Paris."], HOSTILE[3]: ["It is tall."]}
+    samples = [
+        Sample(id=f"{HOSTILE[0]}{place}", reference="It is tall. It is in Paris.", stages=stages)
+        for place in range(3)
+    ]
+    results = evaluate(samples, [ContextRecall()], progress=False)
+    file = tmp_path / "stages.html"
+    results.to_html(file)
+    page.open(file, width=width, scheme=scheme)
+    page.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    names = page.run(
+        "return [...document.querySelectorAll('table.means:not(:first-of-type) tbody th')].map(e => e.textContent)"
+    )
+    assert names == list(stages)
+    assert HOSTILE[3] in page.run("return document.body.textContent")
+    assert page.run("return typeof window.owned") == "undefined"
+    assert page.count("img, iframe") == 0
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert page.serious() == []
+
+
 def test_ten_thousand_samples(page, tmp_path):
     """The page's size, and that it works; the seconds are printed, and a benchmark measures them."""
     words = re.findall(r"\w+", HANDBOOK.read_text(encoding="utf-8"))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ctxmetrics.evaluation.engine import Evaluation
     from ctxmetrics.evaluation.results import Results
     from ctxmetrics.fields import Payload
+    from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples import Sample
 
 # Where the sample data is: in an installed library, and in a checkout.
@@ -25,6 +26,8 @@ _PLACES = (
     Path(__file__).parent / "handbook.jsonl",
     Path(__file__).parents[3] / "examples" / "handbook.jsonl",
 )
+# Units that were lost between stages which are printed.
+_MOST_LOST = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +59,12 @@ class Output:
     ] = None
     report: Annotated[Path | None, typer.Option(help="A page to read: FILE.html.")] = None
     by: Annotated[str | None, typer.Option(help="Also by groups of samples: metadata.KEY.")] = None
+    stages: Annotated[
+        bool,
+        typer.Option(
+            "--stages", help="Also the stages of the retrieval, and where sentences were lost."
+        ),
+    ] = False
     cache: CacheDir = None
     resume: Annotated[
         bool,
@@ -85,10 +94,12 @@ def score(
     judge = judge_of(judging.judge, judging.base_url)
     if output.out is not None and output.out.suffix.lower() == ".parquet":
         raise ParameterError(f"--out {output.out}: rows are JSON lines. Write --out FILE.jsonl.")
-    shown = (output.report, output.write_baseline, output.by, gates.calibration, show or None)
-    keep = output.out is None or any(item is not None for item in shown)
+    shown = (output.report, output.write_baseline, output.by, gates.calibration)
+    keep = bool(output.out is None or show or output.stages or any(shown))
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
     _check_groups(samples, output.by)
+    if output.stages:
+        _check_stages(samples, metrics)
     bars = gates_of(metrics, gates, None if asked.metric else payload)
     calibrated(gates, judge.name, metrics)
     if payload is not None:
@@ -188,6 +199,22 @@ def _check_groups(samples: Iterable[Sample], by: str | None) -> None:
         group_of(sample.metadata, by or "", sample.id or str(number), "score")
 
 
+def _check_stages(samples: Iterable[Sample], metrics: Iterable[Metric]) -> None:
+    """Raise where no sample has stages, or no metric counts what they hold, before anything is paid."""
+    from ctxmetrics.report.stages import IDS
+
+    if not any(sample.stages for sample in samples):
+        raise ParameterError(
+            '--stages: no sample has stages. Write "stages": {"search": [..], "rerank": [..]} in the rows of the file.'
+        )
+    if not any(
+        metric.name.startswith(IDS) or getattr(metric, "counts_units", False) for metric in metrics
+    ):
+        raise ParameterError(
+            f"--stages: no metric counts the units of a reference. Write --metric context_recall, or --metric {IDS}."
+        )
+
+
 def _show(results: Results, output: Output, lowest: int) -> None:
     """Print the means, also those of groups, and write the page and the baseline, this one of a whole run only."""
     from ctxmetrics._wording import TEXT, clean
@@ -198,9 +225,26 @@ def _show(results: Results, output: Output, lowest: int) -> None:
     )
     for name, part in (results.by(output.by) if output.by else {}).items():
         print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
+    if output.stages:
+        _show_stages(results)
     _write_report(results, output.report)
     if output.write_baseline is not None and not (results.stopped or results.unanswered):
         results.to_baseline(output.write_baseline)
+
+
+def _show_stages(results: Results) -> None:
+    """Print the stages and the first units that were lost."""
+    try:
+        found = results.stages()
+    except ParameterError as error:
+        message(f"note: {error}")
+        return
+    more = len(found.lost) - _MOST_LOST
+    lost = [f"  {unit}" for unit in found.lost[:_MOST_LOST]]
+    lost += (
+        [f"  and {more} more: --report FILE.html lists them, --out FILE holds all"] if more > 0 else []
+    )
+    print_result("\n".join(["", str(found), *lost]))
 
 
 def _write_report(results: Results, report: Path | None) -> None:

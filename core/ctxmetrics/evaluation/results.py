@@ -24,7 +24,7 @@ from ctxmetrics.metrics.spans import labelled, read_span
 from ctxmetrics.report.labels import Labels
 from ctxmetrics.report.report import Report, notebook_html, render_html, worst_first
 from ctxmetrics.report.rows import read_rows, to_rows, without_texts
-from ctxmetrics.report.stages import Stages, staged_units, stages_of
+from ctxmetrics.report.stages import Stages, staged_metric, stages_of
 from ctxmetrics.report.view import Controls, Origin, Row, Summary
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
@@ -133,10 +133,16 @@ class Results(Sequence[Row]):
         """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it.
 
         Args:
-            curves: With recall and precision over k, where metrics count units.
+            curves: With recall and precision over k, where metrics count units, and the stages of the retrieval, where
+                samples have some.
         """
+        rows = self._rows or ()
+        staged = staged_metric(rows, self.metrics) if curves else None
         return Report(
-            self.summary(), worst_first(self._rows or ()), self._curves() if curves else EMPTY
+            self.summary(),
+            worst_first(rows),
+            self._curves() if curves else EMPTY,
+            None if staged is None else stages_of(rows, staged),
         )
 
     def summary(self) -> Summary:
@@ -335,12 +341,7 @@ class Results(Sequence[Row]):
         """
         self._need_rows("stages")
         names = self.metrics if metric is None else (metric,)
-        staged = (
-            name
-            for name in names
-            if name in self.metrics and any(staged_units(row, name) for row in self)
-        )
-        found = next(staged, None)
+        found = staged_metric(self, [name for name in names if name in self.metrics])
         if found is None:
             raise ParameterError(
                 f"stages: no sample has units with stages in {' or '.join(names)}. Give Sample(stages={{..}}), and score "

@@ -11,6 +11,7 @@ from zlib import crc32
 from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import clean, is_expected, mark_of, say, why_missed, why_of
 from ctxmetrics.pages import macro, render
+from ctxmetrics.report.stages import Stages
 from ctxmetrics.report.view import (
     NAME,
     WIDTH,
@@ -38,11 +39,13 @@ class Report:
         summary: The means, and where they come from.
         rows: The rows, worst first; none of a run that kept none.
         curves: By the names of metrics that count units: k, mean recall and mean support precision of the first k.
+        stages: What each stage of the retrieval held; None where no sample has stages.
     """
 
     summary: Summary
     rows: tuple[Row, ...]
     curves: Mapping[str, tuple[tuple[int, float, float], ...]] = EMPTY
+    stages: Stages | None = None
 
     @property
     def language(self) -> str:

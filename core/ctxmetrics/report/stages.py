@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from ctxmetrics._frozen import Plain
+from ctxmetrics._frozen import EMPTY, Plain
 from ctxmetrics._wording import TEXT, clean
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.metrics import parsed
-from ctxmetrics.report.rows import record_of
 from ctxmetrics.report.view import Row, aligned, folded
-from ctxmetrics.stages import Stage, recorded
+from ctxmetrics.stages import Stage, recorded, sizes_of
 from ctxmetrics.verdicts import Evidence, Verdict
 
 IDS = "id_based_context_recall"
@@ -138,6 +137,21 @@ def _counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {clean(name, TEXT)}" for name, number in found.items())
 
 
+def sizes_in(row: Row) -> Mapping[str, Any]:
+    """Return what is known of each stage of a row's sample, as `ctxmetrics.stages.sizes_of` gives it; empty without stages."""
+    if row.record is not None:
+        return row.record.get("stage_sizes") or EMPTY
+    return sizes_of(row.sample.stages) if row.sample and row.sample.stages else EMPTY
+
+
+def staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:
+    """Return the first metric whose units have stages in some row; None where there is none."""
+    return next(
+        (name for name in names if any(staged_units(row, name) for row in rows if sizes_in(row))),
+        None,
+    )
+
+
 def staged_units(row: Row, metric: str) -> Sequence[Verdict]:
     """Return the verdicts of a row about units, whose details say what each stage held; empty without stages.
 
@@ -145,14 +159,12 @@ def staged_units(row: Row, metric: str) -> Sequence[Verdict]:
     """
     if not metric.startswith(IDS):
         return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
-    record = record_of(row) or {}
-    sizes: Mapping[str, Any] = record.get("stage_sizes") or {}
-    stages = {name: Stage(ids=tuple(size["ids"] or ())) for name, size in sizes.items()}
+    stages = {name: Stage(ids=tuple(size["ids"] or ())) for name, size in sizes_in(row).items()}
     for name, stage in [*stages.items()][-1:]:
         stages[name] = Stage(ids=(stage.ids or ())[: parsed(metric)[1].get("top_k")])
     pool = [*dict.fromkeys(id_ for stage in stages.values() for id_ in stage.ids or ())]
     verdicts = []
-    for id_ in dict.fromkeys(record.get("reference_context_ids") or ()):
+    for id_ in dict.fromkeys(getattr(row.sample, "reference_context_ids", None) or ()):
         evidence = (Evidence(pool.index(id_), 0, 0, ""),) if id_ in pool else ()
         verdicts.append(Verdict(id=id_, value=bool(evidence), text=id_, evidence=evidence))
     return recorded(stages, (), verdicts)
@@ -174,7 +186,7 @@ def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> 
             held = [place for place, stage in enumerate(stages) if stage[value]]
             counted += stages[-1][value] is not None
             if stages[-1][value] is False:
-                lost.append(_lost(row.name, unit, held[-1] if held else None))
+                lost.append(lost_after(row.name, unit, held[-1] if held else None))
             if held and held[0]:
                 later[stages[held[0]]["name"]] += 1
     totals = [
@@ -192,7 +204,7 @@ def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> 
     return Stages(metric, accumulate, tuple(totals), counted, tuple(lost), found_later)
 
 
-def _lost(sample: str, unit: Verdict, place: int | None) -> Lost:
+def lost_after(sample: str, unit: Verdict, place: int | None) -> Lost:
     """Return where a unit was lost that a stage at this place was the last to hold; None: no stage held it."""
     if place is None:
         return Lost(sample, unit.id, unit.text)
@@ -206,7 +218,7 @@ def _lost(sample: str, unit: Verdict, place: int | None) -> Lost:
 
 def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> Iterator[StageMeans]:
     """Yield the judged stages of one sample; none where it has no value."""
-    score, sizes = row[metric], (record_of(row) or {}).get("stage_sizes") or {}
+    score, sizes = row[metric], sizes_in(row)
     records = [unit.details["stages"] for unit in units]
     names = [stage["name"] for stage in records[0]] if records else [*sizes]
     pool = 1 + max(
