@@ -249,8 +249,10 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
                 f"{file}: cannot be read: {error.strerror or error}. Check the path."
             ) from None
         except pa.ArrowException as error:
-            kind = "Parquet" if file.suffix.lower() == ".parquet" else "Arrow"
-            raise InputFileError(f"{file}: is no {kind} file: {str(error).rstrip('.')}.") from None
+            raise InputFileError(
+                f"{file}: is no {'Parquet' if file.suffix.lower() == '.parquet' else 'Arrow'} file: "
+                f"{str(error).rstrip('.')}."
+            ) from None
 
 
 def _dataset_files(folder: Path) -> list[Path]:
@@ -374,9 +376,10 @@ def _unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
         InputFileError: A key looks like one that is read, misspelt.
     """
     unused = {key: value for key, value in item.items() if key not in _READ}
-    absent = [name for name in _READ if name not in item]
     for key in unused:
-        near = difflib.get_close_matches(key, absent, n=1, cutoff=0.75)
+        near = difflib.get_close_matches(
+            key, [name for name in _READ if name not in item], n=1, cutoff=0.75
+        )
         _check(not near, f"{where}: unknown field {key[:80]!r}. Did you mean {''.join(near)!r}?")
     return unused
 

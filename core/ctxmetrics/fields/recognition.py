@@ -81,11 +81,6 @@ def recognise(
     _, opened = reading.opened(merged)
     spots = {name: reading.spots(opened, name) for name in FIELDS}
     found = {name: places[0] for name, places in spots.items() if places}
-    texts = frozenset(
-        name
-        for name in LISTS & found.keys()
-        if single and isinstance(found[name][1], str) and not is_list_text(found[name][1])
-    )
     mapping = {}
     for name, (path, _) in found.items():
         head = path.partition(".")[0]  # a side that is a text is the field itself
@@ -95,7 +90,11 @@ def recognise(
     reading = replace(
         reading,
         absent=frozenset(FIELDS) - found.keys() if merged else None,
-        single=texts,
+        single=frozenset(
+            name
+            for name in LISTS & found.keys()
+            if single and isinstance(found[name][1], str) and not is_list_text(found[name][1])
+        ),
         mapping={name: path for name, path in mapping.items() if path},
         others=tuple(reading.others_in(carried)),
         unread=tuple(path for path, value in leaves(unread, _DEPTH) if _are_passages(value)),
@@ -226,8 +225,7 @@ def _notes(
     if read:
         yield f"columns read (schema {reading.name}): {', '.join(read)}"
     for name in sorted(reading.single):
-        text = found[name][1]
-        separator = reading.schema.separator
+        text, separator = found[name][1], reading.schema.separator
         how = f"split at '{separator}'" if separator and separator in text else "read as a list of one"
         yield f"every row has one text as {name} ({reading.mapping[name]}): it is {how}"
     absent = reading.absent or frozenset()

@@ -255,8 +255,11 @@ class Reading:
         """Refuse names that are close to a field that is absent, and ``context`` where it is not known what it means."""
         known, heads = self.schema.known_keys, self.schema.heads
         mapped = {column.partition(".")[0] for column in self.columns}
-        unfilled = frozenset(name for name in FIELDS if not spots[name])
-        absent = unfilled if self.absent is None else self.absent
+        absent = (
+            frozenset(name for name in FIELDS if not spots[name])
+            if self.absent is None
+            else self.absent
+        )
         for key in row:
             if key in known | mapped or key.partition(".")[0] in heads:
                 continue
