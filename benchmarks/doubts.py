@@ -21,7 +21,7 @@ from typing import Any
 
 from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.quotes import Unit
-from ctxmetrics.judges.evidence.words import stop_words, tokens
+from ctxmetrics.judges.evidence.words import listed, tokens
 from ctxmetrics.text import split_sentences, stands_in
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -43,7 +43,7 @@ def telling(text: str) -> frozenset[str]:
         word.key
         for word in tokens(text)
         if word.kind == "number"
-        or (word.kind == "word" and len(word.folded) > 2 and word.folded not in stop_words("en"))
+        or (word.kind == "word" and len(word.folded) > 2 and word.folded not in listed("stop", "en"))
     )
 
 

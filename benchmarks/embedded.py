@@ -248,7 +248,6 @@ def _forget() -> None:
     words._chunk.__self__.clear()
     words.listed.cache_clear()
     words.keys.cache_clear()
-    words.stop_words.cache_clear()
     index.memory.clear()
 
 

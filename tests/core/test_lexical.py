@@ -18,7 +18,7 @@ from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
 from ctxmetrics.cli._run import judge_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import DecomposingJudge, Judge, JudgeRequest
-from ctxmetrics.judges.evidence.words import stop_words, tokens
+from ctxmetrics.judges.evidence.words import listed, tokens
 from ctxmetrics.judges.lexical import LABEL, LexicalJudge, index
 from ctxmetrics.judges.lexical.index import MAX_SENTENCE
 from ctxmetrics.judges.lexical.phrase import Phrase
@@ -662,9 +662,9 @@ def test_reading_grows_with_the_text(script):
 
 
 def test_stop_words_by_language():
-    assert "the" in stop_words("en-GB") == stop_words("EN_us") == stop_words("xx")
-    assert "іх" in stop_words("uk")  # їх, folded as the text is
-    assert "the" not in stop_words("de")
+    assert "the" in listed("stop", "en-GB") == listed("stop", "EN_us") == listed("stop", "xx")
+    assert "іх" in listed("stop", "uk")  # їх, folded as the text is
+    assert "the" not in listed("stop", "de")
 
 
 # --- big and broken input -------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def test_packs_can_be_registered_and_must_be_whole() -> None:
     texts = dict(get_pack("en").texts)
     try:
         register_pack(Pack(language="xx", texts=texts, version=3, yes=frozenset({"oui"})))
-        assert get_pack("xx").version_of("joint") == "joint-xx-3"
+        assert get_pack("xx").versions["joint"] == "joint-xx-3"
         assert {"oui", "yes", "true"} <= get_pack("xx").yes
     finally:
         _packs.pop("xx")
@@ -85,12 +85,12 @@ from importlib import reload
 from ctxmetrics.prompts import packs, texts
 texts.VERSIONS["{step}"] = 7
 reload(packs)
-print(*(packs.get_pack(language).version_of(step) for language in ("en", "ru") for step in sys.argv[1:]))
+print(*(packs.get_pack(language).versions[step] for language in ("en", "ru") for step in sys.argv[1:]))
 """
     command = [sys.executable, "-c", code, *STEPS]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert found == [
-        f"{name}-{language}-{7 if name == step else get_pack('en').version_of(name).rpartition('-')[2]}"
+        f"{name}-{language}-{7 if name == step else get_pack('en').versions[name].rpartition('-')[2]}"
         for language in ("en", "ru")
         for name in STEPS
     ]

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ctxmetrics import LLMJudge, OpenAIModel, check_judge
-from ctxmetrics.judges.llm.checking import check, note_of
+from ctxmetrics.judges.llm.checking import check
 from ctxmetrics.text import detect_language, split_sentences
 from support.answers import Question, read_question
 from support.server import FakeOpenAIServer
@@ -195,7 +195,6 @@ class Checked:
     """
 
     def __init__(self, *asked: Any, **options: Any) -> None:
-        decided = check(*asked, **options)
+        decided, self.note = check(*asked, **options)
         self.verdicts = {id_: one.verdict for id_, one in decided.items() if not one.problem}
         self.problems = {id_: one.problem for id_, one in decided.items() if one.problem}
-        self.note = note_of(decided)

@@ -257,16 +257,16 @@ class Evaluation:
             if (out := options["out"]) is not None:
                 file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])
                 stack.callback(file.close)
-            advance = stack.enter_context(
-                counting_progress(options["progress"], self.source.total, run)
-            )
+            advance = None
+            if wanted := options["progress"]:
+                advance = stack.enter_context(counting_progress(wanted, self.source.total, run))
             if (deadline := options["deadline"]) is not None:
                 why = f"the deadline of {deadline:g} s was reached"
                 stack.callback(asyncio.get_running_loop().call_later(deadline, self.stop, why).cancel)
             reader = asyncio.create_task(self._read(file, advance))
             reader.add_done_callback(lambda _: self._changed.set())
             try:
-                await self._collect(reader, file, results)
+                failed = await self._collect(reader, file, results)
             except CtxMetricsError as error:
                 error.results = results
                 raise
@@ -284,7 +284,7 @@ class Evaluation:
                 results.controls = self._controls.found if self._controls else None
             if file is not None:
                 self._finish(file, results)
-        if results.stopped is None and results.trouble:
+        if results.stopped is None and failed:
             _log.warning(results.trouble)
         elif results.stopped not in (None, run.down):  # that a judge is down was said when it happened
             _log.warning("The run was stopped: %s", results.stopped)
@@ -301,7 +301,7 @@ class Evaluation:
             out = self._options["out"]
             _log.warning("%s was not written: the rows of this run are in %s", out, file.part)
 
-    async def _read(self, file: OutFile | None, advance: Callable[[bool], None]) -> None:
+    async def _read(self, file: OutFile | None, advance: Callable[[bool], None] | None) -> None:
         """Start the samples one after the other, while there is room."""
         window, index = WINDOW * self._most, self._first
         while (sample := await self.source.next(window)) is not None:
@@ -322,9 +322,9 @@ class Evaluation:
     ) -> None:
         for control in controls.due(before, sample):
             job = _Job(-1, control.sample, controls.metrics, control=control)
-            await self._start(job, lambda failed: None)  # noqa: ARG005 - it is no sample of the run
+            await self._start(job, None)  # it is no sample of the run
 
-    async def _start(self, job: _Job, advance: Callable[[bool], None]) -> None:
+    async def _start(self, job: _Job, advance: Callable[[bool], None] | None) -> None:
         """Start a sample, and wait until there is room for the next one."""
         window, buffer = WINDOW * self._most, BUFFER * self._most
         if not job.known and self._stopped is None:
@@ -353,21 +353,26 @@ class Evaluation:
             await self._changed.wait()
 
     def _scored(
-        self, job: _Job, advance: Callable[[bool], None], found: asyncio.Future[list[Any]] | None = None
+        self,
+        job: _Job,
+        advance: Callable[[bool], None] | None,
+        found: asyncio.Future[list[Any]] | None = None,
     ) -> None:
         """Count a sample whose scores are there, or errors in their place; tasks among them are no failures."""
         self._running -= bool(job.tasks)
-        failed = any(
-            isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
-            for score in (*job.scores, *(found.result() if found else ()))
-        )
-        advance(failed and not job.known)
+        if advance is not None:
+            failed = any(
+                isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
+                for score in (*job.scores, *(found.result() if found else ()))
+            )
+            advance(failed and not job.known)
         self._changed.set()
 
     async def _collect(
         self, reader: asyncio.Task[None], file: OutFile | None, results: Results
-    ) -> None:
-        """Hand the rows on in order."""
+    ) -> bool:
+        """Hand the rows on in order; return whether any has a score that failed."""
+        failed = False
         while self._jobs or not reader.done():
             self._changed.clear()
             waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
@@ -392,6 +397,7 @@ class Evaluation:
                 self._controls.add(job.control, scores)
                 continue
             results.add(row)
+            failed = failed or any(score.reason_code in FAILURES for score in scores)
             if file is not None and not job.known:
                 try:
                     file.write(row)
@@ -401,8 +407,9 @@ class Evaluation:
             if self._options["on_error"] == "raise":
                 _raise_failure(row)
         reader.result()
-        if self._stopped is None:
+        if self._stopped is None and failed:
             self._run.check_sent()
+        return failed
 
 
 async def score_sample(metric: Metric, sample: Sample) -> Score:
@@ -466,8 +473,8 @@ def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metri
                 f"evaluate: {type(metric).__name__} is no metric of ctxmetrics. "
                 "An adapter's metric belongs into its framework."
             )
-        if isinstance(metric, JudgedMetric):
-            metric = metric.with_judge(judge or default_judge())  # noqa: PLW2901 - with its judge it is the metric that runs
+        if isinstance(metric, JudgedMetric) and metric.judge is None:
+            metric = replace(metric, judge=judge or default_judge())  # noqa: PLW2901 - with its judge it is the metric that runs
         checked.append(metric)
     if not checked:
         raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")

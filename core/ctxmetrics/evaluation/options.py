@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict
 
@@ -53,7 +54,7 @@ _LEAST = {
 
 
 def check_options(options: RunOptions) -> dict[str, Any]:
-    """Return all options of a run, with the defaults of those that are left out.
+    """Return all options of a run, with the defaults of those that are left out; a terminal gets the progress.
 
     Raises:
         ParameterError: A number is out of range, or ``on_error`` is unknown.
@@ -66,5 +67,7 @@ def check_options(options: RunOptions) -> dict[str, Any]:
             whole, optional = isinstance(least, int), DEFAULTS[name] is None
             check_number(f"evaluate: {name}", value, least, whole=whole, optional=optional)
     every = {**DEFAULTS, **options}
+    if every["progress"] is None:
+        every["progress"] = sys.stderr is not None and sys.stderr.isatty()
     check_choice("evaluate: on_error", every["on_error"], ("record", "raise"))
     return every

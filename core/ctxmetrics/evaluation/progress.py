@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -43,17 +42,15 @@ class Progress:
 
 @contextmanager
 def counting_progress(
-    wanted: bool | Callable[[Progress], None] | None, total: int | None, run: Run
-) -> Iterator[Callable[..., None]]:
-    """Show the progress while the block runs; what is yielded counts one sample, or several, which may have failed."""
-    if wanted is None:
-        wanted = sys.stderr is not None and sys.stderr.isatty()
+    wanted: bool | Callable[[Progress], None], total: int | None, run: Run
+) -> Iterator[Callable[[bool], None]]:
+    """Show the progress while the block runs; what is yielded counts one sample, which may have failed."""
     began, done, failures = time.monotonic(), 0, 0
     show: Callable[[Progress], None] | None
 
-    def advance(failed: bool, samples: int = 1) -> None:
+    def advance(failed: bool) -> None:
         nonlocal done, failures, show
-        done, failures = done + samples, failures + failed
+        done, failures = done + 1, failures + failed
         if show is None:
             return
         try:
@@ -64,7 +61,7 @@ def counting_progress(
                 "The progress is not shown any more: %s: %s", type(error).__name__, error
             )
 
-    with nullcontext(wanted or None) if callable(wanted) or not wanted else _bar(total) as show:
+    with nullcontext(wanted) if callable(wanted) else _bar(total) as show:
         yield advance
 
 

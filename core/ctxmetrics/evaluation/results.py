@@ -79,7 +79,11 @@ class Results(Sequence[Row]):
         self._ids.append(row.sample_id)
         if row.sample is not None:
             self._labels.add(row.sample)
-        self._samples.append(_hash_of(row))
+        # The fields that metrics look at tell a sample from the others, not its id.
+        told = (row.record or {}).get("content_hash")
+        if told is None and row.sample is not None:
+            told = tuple(getattr(row.sample, name) for name in OPTIONS)
+        self._samples.append(hash(told or row.index))
         for column, score in zip(self._columns.values(), row.scores, strict=True):
             column.add(score)
             if score.usage.reused:
@@ -511,11 +515,3 @@ def _spans(sample: Sample, score: Score) -> Iterator[Span]:
                     "Find the spans with: ctxmetrics spans FILE --sources DIR"
                 )
             yield source, start + quote.start, start + quote.end
-
-
-def _hash_of(row: Row) -> int:
-    """Return what tells a row's sample from the others: the fields that metrics look at, not its id."""
-    told = (row.record or {}).get("content_hash")
-    if told is None and row.sample is not None:
-        told = tuple(getattr(row.sample, name) for name in OPTIONS)
-    return hash(told or row.index)

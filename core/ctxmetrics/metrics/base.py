@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -75,6 +75,9 @@ class Metric(ABC):
     # What follows from the parameters of an object.
     name: ClassVar[str]
     rules: ClassVar[Convention]
+    # Whether contexts of one source count as one, and whether each context must have an id for it.
+    grouped: ClassVar[bool] = False
+    needs_pairs: ClassVar[bool] = False
     pass_mark: ClassVar[float | None]
 
     convention: str = field(default="default", metadata=NAMED)
@@ -90,7 +93,8 @@ class Metric(ABC):
                 raise ParameterError(
                     f"{cls.__name__} takes its parameters by name. Write {cls.__name__}(top_k=5), for example."
                 )
-            check_parameters(cls, given)
+            if not cls.__dataclass_fields__.keys() >= given.keys():
+                check_parameters(cls, given)
             return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -135,6 +139,7 @@ class Metric(ABC):
 
         Raises:
             MissingFieldError: Names the sample, the fields and the metric.
+            SampleError: Sources are asked for, and the ids are not one a context.
         """
         if missing := [name for name in self.requires if not sample.has(name)]:
             facts = "reference" in missing and sample.reference_facts
@@ -142,6 +147,10 @@ class Metric(ABC):
             raise MissingFieldError(
                 f"{sample.called()} has no {' and no '.join(missing)}, which {self.name} needs. "
                 f"{fix}, map it with schema=, or leave the metric out."
+            )
+        if self.needs_pairs and not _are_pairs(sample):
+            raise SampleError(
+                f"{sample.called()}: group='source' needs an id for each context in retrieved_context_ids."
             )
 
     def check_texts(self, sample: Sample) -> Score | None:
@@ -177,15 +186,21 @@ class Metric(ABC):
     ) -> Score:
         """Turn a value on the 0-1 scale into the score of this convention.
 
-        Verdicts may be given as a function, which is called when they are first read.
+        Verdicts may be given as a function, which is called when they are first read. Where sources count, the value is
+        theirs, and the verdicts stay those of the contexts. Metadata that is None is left out.
         """
+        made: Any = verdicts if callable(verdicts) else tuple(verdicts)
+        found = {name: item for name, item in (metadata or {}).items() if item is not None}
+        if self.grouped and value is not None and _are_pairs(sample):
+            made = tuple(made() if callable(made) else made)
+            if hits := _by_source(made, sample.retrieved_context_ids or ()):
+                value, found["sources"] = self.to_value(hits), len(hits)
         rules, scaled, band = self.rules, self.scaled(value), None
         if rules.bands and self.banded and scaled is not None:
             band = next((item.text for item in rules.bands if scaled >= item.edge), None)
         signals_of = rules.signals if self.signalled else None
-        made: Any = verdicts if callable(verdicts) else tuple(verdicts)
         signals, extra = (None, {}) if signals_of is None else signals_of(scaled, made)
-        added = {**extra, **(metadata or {})}
+        added = {**extra, **found}
         return Score(
             metric=self.name,
             value=scaled,
@@ -220,7 +235,9 @@ class Metric(ABC):
         return 0.0 if self.strict and value is not None and value < scale else value
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
-        """Apply the formula to complete verdicts: their share that is yes, unless the metric has another."""
+        """Apply the formula to complete verdicts: average precision, or their share that is yes."""
+        if self.formula_name == "average_precision":
+            return average_precision(hits, epsilon=self.rules.epsilon)
         return share(hits)
 
     def empty(
@@ -303,12 +320,6 @@ class Precision(Metric):
 
     formula: Formula = field(default="average_precision", metadata=named_choice(Formula))
 
-    def to_value(self, hits: Sequence[bool]) -> float | None:
-        """Average precision over the retrieved relevant contexts, or their share."""
-        if self.formula == "average_precision":
-            return average_precision(hits, epsilon=self.rules.epsilon)
-        return share(hits)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TextPrecision(Precision):
@@ -320,40 +331,23 @@ class TextPrecision(Precision):
             ``"context"``: each counts. None takes the convention's, where contexts and ids are pairs.
     """
 
-    # Whether contexts of one source count as one.
-    grouped: ClassVar[bool] = False
-
     group: Grouping | None = field(default=None, metadata=named_choice(Grouping))
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.group or self.rules.group) == "source":
             object.__setattr__(self, "grouped", True)
+            object.__setattr__(self, "needs_pairs", self.group is not None)
             object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
 
-    def check_sample(self, sample: Sample) -> None:
-        """Raise if the sample lacks a field.
 
-        Raises:
-            MissingFieldError: As for other metrics.
-            SampleError: Sources are asked for, and the ids are not one a context.
-        """
-        super().check_sample(sample)
-        if self.group == "source" and not _are_pairs(sample):
-            raise SampleError(
-                f"{sample.called()}: group='source' needs an id for each context in retrieved_context_ids."
-            )
-
-    def by_source(self, score: Score, sample: Sample) -> Score:
-        """Return the score of the sources, where they count; the verdicts stay those of the contexts."""
-        if not self.grouped or score.value is None or not score.verdicts or not _are_pairs(sample):
-            return score
-        hits: dict[str, bool] = {}
-        for verdict, id_ in zip(score.verdicts, sample.retrieved_context_ids or (), strict=False):
-            source = id_.partition(SPAN_MARK)[0]
-            hits[source] = hits.get(source, False) or verdict.value is True
-        known = FrozenDict({**score.metadata, "sources": len(hits)})
-        return replace(score, value=self.scaled(self.to_value([*hits.values()])), metadata=known)
+def _by_source(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
+    """Return for each source, in the order of their first contexts, whether any of its contexts is relevant."""
+    hits: dict[str, bool] = {}
+    for verdict, id_ in zip(verdicts, ids, strict=False):
+        source = id_.partition(SPAN_MARK)[0]
+        hits[source] = hits.get(source, False) or verdict.value is True
+    return [*hits.values()]
 
 
 def _are_pairs(sample: Sample) -> bool:
@@ -361,7 +355,8 @@ def _are_pairs(sample: Sample) -> bool:
 
 
 def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
-    """Return the reason code and the message of missing verdicts, or (None, None) when there are none."""
+    """Return the reason code and the message of missing verdicts that count, or (None, None) when there are none."""
+    verdicts = [verdict for verdict in verdicts if verdict.weight]
     missing = [verdict for verdict in verdicts if verdict.value is None]
     if not missing:
         return None, None

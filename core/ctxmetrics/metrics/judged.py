@@ -146,15 +146,15 @@ class JudgedMetric(Metric):
         verdicts = judgement.verdicts
         if self.counts_units and facts:
             verdicts = tuple(map(self.weighed, verdicts, facts, weights))
-        code, message = not_judged([verdict for verdict in verdicts if verdict.weight])
-        metadata = {"stability": judgement.stability, "raw_replies": list(judgement.raw) or None}
+        missing = any(verdict.value is None for verdict in verdicts)
+        code, message = not_judged(verdicts) if missing else (None, None)
         return self.build(
             sample,
             None if code else self.value_of(verdicts, contexts),
             verdicts,
             reason_code=code,
             message=message,
-            metadata={name: value for name, value in metadata.items() if value is not None},
+            metadata={"stability": judgement.stability, "raw_replies": list(judgement.raw) or None},
             usage=judgement.usage,
             prompt=judgement.prompt,
             served_model=judgement.served_model,
@@ -220,7 +220,7 @@ class JudgedMetric(Metric):
 
         An answer that cannot be broken into claims has one verdict, which is missing.
         """
-        usage = Usage()
+        claims: Claims | None = None
         if self.counted_unit == "sentence":
             request = replace(request, units=split_sentences(request.answer, request.language))
         elif isinstance(judge, DecomposingJudge) and self.counted_unit == "claim":
@@ -237,13 +237,14 @@ class JudgedMetric(Metric):
                     id=self.answer_field, value=None, text=request.answer, code=code, reason=reason
                 )
                 return Judgement(verdicts=(whole,), usage=claims.usage)
-            request, usage = replace(request, units=claims.claims), claims.usage
+            request = replace(request, units=claims.claims)
         asking = self._ask_stages(judge, request, stages) if stages else self.ask(judge, request)
         judgement = await asking
-        verdicts = judgement.verdicts
         if self.about_units and not self.counts_units:
-            verdicts = _supporting(verdicts, request)
-        return replace(judgement, verdicts=verdicts, usage=usage + judgement.usage)
+            judgement = replace(judgement, verdicts=_supporting(judgement.verdicts, request))
+        if claims is not None:
+            judgement = replace(judgement, usage=claims.usage + judgement.usage)
+        return judgement
 
     async def _ask_stages(
         self, judge: Judge, request: JudgeRequest, stages: Mapping[str, Stage]
@@ -366,10 +367,6 @@ class ContextRecall(JudgedMetric):
 class _RatedPrecision(TextPrecision, JudgedMetric):
     family: ClassVar[Family] = "precision"
     counts: ClassVar[tuple[str, str]] = ("context", "useful")
-
-    async def ascore(self, sample: Sample) -> Score:
-        """Score one sample. Raises as `score` does."""
-        return self.by_source(await super().ascore(sample), sample)
 
 
 @dataclass(frozen=True, kw_only=True)

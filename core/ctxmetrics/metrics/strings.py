@@ -151,7 +151,3 @@ class NonLLMContextPrecision(TextPrecision, StringMetric):
     base_name: ClassVar[str] = "non_llm_context_precision"
     family: ClassVar[Family] = "string_precision"
     counts: ClassVar[tuple[str, str]] = ("context", "relevant")
-
-    def score(self, sample: Sample) -> Score:
-        """Score one sample; see the class."""
-        return self.by_source(super().score(sample), sample)

@@ -21,6 +21,7 @@ class Pack:
             every cache key.
         yes: Words, in lower case, that a reply in this language may use for true.
         no: The same for false.
+        versions: The name of each prompt, such as ``joint-en-2``, by its step.
     """
 
     language: str
@@ -28,11 +29,14 @@ class Pack:
     version: int | Mapping[str, int] = 1
     yes: frozenset[str] = field(default=frozenset({"yes", "true"}))
     no: frozenset[str] = field(default=frozenset({"no", "false"}))
+    versions: Mapping[str, str] = field(init=False, repr=False)
 
-    def version_of(self, step: str) -> str:
-        """Return the name of one prompt, such as ``joint-en-2``."""
-        number = self.version if isinstance(self.version, int) else self.version[step]
-        return f"{step}-{self.language}-{number}"
+    def __post_init__(self) -> None:
+        numbers = (
+            dict.fromkeys(self.texts, self.version) if isinstance(self.version, int) else self.version
+        )
+        names = {step: f"{step}-{self.language}-{number}" for step, number in numbers.items()}
+        object.__setattr__(self, "versions", FrozenDict(names))
 
 
 _packs: dict[str, Pack] = {}
@@ -63,10 +67,10 @@ def get_pack(language: str) -> Pack:
 
 
 def is_outdated(version: str) -> bool:
-    """Whether a prompt's name (`Pack.version_of`) is that of a text which is no longer asked. Other names never are."""
+    """Whether a prompt's name (`Pack.versions`) is that of a text which is no longer asked. Other names never are."""
     step, _, rest = version.partition("-")
     pack = _packs.get(rest.rpartition("-")[0])
-    current = () if pack is None else map(pack.version_of, VERSIONS)
+    current = () if pack is None else pack.versions.values()
     return any(name.partition("-")[0] == step and name != version for name in current)
 
 

@@ -68,7 +68,7 @@ def render(
         user += f"\n\n{note}"
     return Prompt(
         step=step,
-        version=pack.version_of(step),
+        version=pack.versions[step],
         system=pack.texts[step],
         user=user,
         attempt=attempt,

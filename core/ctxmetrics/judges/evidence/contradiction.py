@@ -18,7 +18,6 @@ from ctxmetrics.judges.evidence.words import (
     base_language,
     keys,
     listed,
-    stop_words,
     tokens,
 )
 
@@ -74,7 +73,7 @@ class _Text:
 
     def __init__(self, text: str, language: str, unit: _Text | None = None) -> None:
         self.tokens = tokens(_LOOSE_MARK.sub("", text))
-        stop = stop_words(language)
+        stop = listed("stop", language)
         self.counts = [token.folded not in stop and token.kind != "character" for token in self.tokens]
         self.language = language
         self.places: dict[str, list[int]] = {}

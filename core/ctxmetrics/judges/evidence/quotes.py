@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
-from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, stop_words, tokens
+from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, tokens
 from ctxmetrics.text import Span, has_content, sentence_spans
 from ctxmetrics.verdicts import Evidence
 
@@ -36,8 +36,6 @@ _LONGEST_COMPARED = 1_000
 _SHORTEST_WORD = 3
 # Telling words of a unit of which more than one must stand in its evidence; measured by `benchmarks/doubts.py`.
 _MANY_WORDS = 8
-# Characters before and after a quote that are read of a long sentence, and of all sentences about one unit.
-_AROUND, _MOST_READ = 500, 8_000
 # The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
 _NEARLY_ALL, _FEW_SENTENCES = 0.9, 3
 # Words of a line that may be a heading.
@@ -80,10 +78,10 @@ class Unit:
         covered = sum(
             span.end - span.start for span in {(span.start, span.end): span for span in spans}.values()
         )
-        if covered >= _NEARLY_ALL * len(context) and len(_sentences(context)) > _FEW_SENTENCES:
+        if covered >= _NEARLY_ALL * len(context) and len(sentences_of(context)) > _FEW_SENTENCES:
             return "whole_context"
         plain = {*_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold())}
-        plain -= stop_words(self.language)
+        plain -= listed("stop", self.language)
         pieces: list[str] = []
         headings, usual = 0, False
         for span in spans:
@@ -166,25 +164,12 @@ class Unit:
             or (
                 word.kind == "word"
                 and len(word.folded) >= _SHORTEST_WORD
-                and word.folded not in stop_words(self.language)
+                and word.folded not in listed("stop", self.language)
             )
         )
 
 
-def holding(context: str, spans: Sequence[Evidence]) -> list[str]:
-    """Return the sentences that hold quotes; of a long one what stands near the quote."""
-    found: list[str] = []
-    read = 0
-    for first, last in _sentences(context):
-        inside = [span for span in spans if span.start < last and first < span.end]
-        if inside and read < _MOST_READ:
-            start = max(first, min(span.start for span in inside) - _AROUND)
-            found.append(context[start : min(last, max(span.end for span in inside) + _AROUND)])
-            read += len(found[-1])
-    return found
-
-
-_sentences = lru_cache(maxsize=64)(sentence_spans)
+sentences_of = lru_cache(maxsize=64)(sentence_spans)
 
 
 def change_of_denial(
@@ -229,7 +214,7 @@ def _tongue(text: str, language: str) -> str:
     """Return the language whose stop words stand most often in a text; the one that is given where none has more."""
     words = [word.folded for word in tokens(text[:_LONGEST_COMPARED])]
     counts: dict[str, int] = {
-        one: sum(word in stop_words(one) for word in words) for one in LISTS["stop"]
+        one: sum(word in listed("stop", one) for word in words) for one in LISTS["stop"]
     }
     own = base_language(language)
     return max((own, *counts), key=lambda one: counts.get(one, 0))

@@ -71,14 +71,14 @@ def base_language(language: str) -> str:
 
 @lru_cache(maxsize=64)
 def listed(purpose: str, language: str) -> frozenset[str]:
-    """Return the folded words of a list for a language; none for a language without one."""
-    return frozenset(map(_fold, LISTS[purpose].get(base_language(language), "").split()))
+    """Return the folded words of a list for a language.
 
-
-@lru_cache(maxsize=64)
-def stop_words(language: str) -> frozenset[str]:
-    """Return the folded words that say nothing by themselves; English ones for a language without a list."""
-    return listed("stop", language) or listed("stop", "en")
+    Those of ``stop`` say nothing by themselves, and are English ones for a language without any; of another list there are
+    none for it.
+    """
+    lists = LISTS[purpose]
+    otherwise = lists["en"] if purpose == "stop" else ""
+    return frozenset(map(_fold, lists.get(base_language(language), otherwise).split()))
 
 
 @lru_cache(maxsize=64)

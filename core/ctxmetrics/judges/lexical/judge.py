@@ -92,6 +92,8 @@ class LexicalJudge:
     min_share: float = 0.08
     min_relative: float = 0.35
     contradiction: Contradicted = "flag"
+    name: str = field(init=False, repr=False, compare=False)
+    """``lexical``, with the parameters that are not the default."""
     warnings: tuple[str, ...] = field(default=(LABEL,), init=False, repr=False, compare=False)
     """What it is, and where its measured agreement with people is written."""
     judges_stages_alone: ClassVar[bool] = True
@@ -103,15 +105,12 @@ class LexicalJudge:
             check_number(f"LexicalJudge: {name}", getattr(self, name), 0, 1)
         check_choice("LexicalJudge: contradiction", self.contradiction, get_args(Contradicted))
 
-    @property
-    def name(self) -> str:
-        """``lexical``, with the parameters that are not the default."""
         given = [
             f"{item.name}={getattr(self, item.name)}"
             for item in fields(self)
-            if getattr(self, item.name) != item.default
+            if item.init and getattr(self, item.name) != item.default
         ]
-        return f"lexical({', '.join(given)})" if given else "lexical"
+        object.__setattr__(self, "name", f"lexical({', '.join(given)})" if given else "lexical")
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""

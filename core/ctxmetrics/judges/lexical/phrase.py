@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ctxmetrics.judges.evidence.words import LISTS, Token, base_language, stop_words, tokens
+from ctxmetrics.judges.evidence.words import LISTS, Token, base_language, listed, tokens
 from ctxmetrics.judges.lexical.index import sentences
 
 _NOUNS_ARE_CAPITALISED = frozenset(("de", "lb"))
@@ -37,7 +37,7 @@ class Phrase:
     @classmethod
     def of(cls, text: str, language: str) -> Phrase:
         """Read a text; the language chooses the stop words."""
-        stop = stop_words(language)
+        stop = listed("stop", language)
         has_names = not text.isupper() and base_language(language) not in _NOUNS_ARE_CAPITALISED
         lead_in = re.match(LISTS["lead_in"].get(base_language(language), ""), text, re.IGNORECASE)
         said = text[lead_in.end() :] if lead_in else text

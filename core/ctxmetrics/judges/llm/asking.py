@@ -12,7 +12,7 @@ from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.llm.checking import check, note_of, settle
+from ctxmetrics.judges.llm.checking import check, settle
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
 from ctxmetrics.judges.llm.splitting import Part
@@ -145,7 +145,7 @@ class Exchange:
         A doubt about evidence that comes again is a verdict.
         """
         keys = [key for key, ids in zip(("sentences", "contexts"), self._about, strict=True) if ids]
-        decided = check(
+        decided, note = check(
             parse(reply, keys), self.asked.part, *self._about, self.pack, code=code, known=self._found
         )
         for id_, (verdict, problem) in decided.items():
@@ -158,7 +158,7 @@ class Exchange:
                 self._doubted.add(id_)
             else:
                 self._codes[id_] = str(problem)
-        return note_of(decided)
+        return note
 
     @property
     def _goes_on(self) -> bool:

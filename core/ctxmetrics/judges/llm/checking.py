@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._secrets import masked
-from ctxmetrics.judges.evidence.quotes import DENIED, Unit, change_of_denial, holding
+from ctxmetrics.judges.evidence.quotes import DENIED, Unit, change_of_denial, sentences_of
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
@@ -24,6 +24,8 @@ from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
 # Quotes about one unit that are looked for: three for each of the contexts of one request.
 MOST_QUOTES = 200
 _LONGEST_MISSING = 500
+# Characters before and after a quote that are read of a long sentence, and of all sentences of one context about one unit.
+_AROUND, _MOST_READ = 500, 8_000
 # What the model is told when it is asked again, by the codes of the ids.
 _NOT_FOUND = (
     "A yes needs a quote, copied word for word from the context it names, and none was found for: {ids}. "
@@ -151,7 +153,7 @@ def check(
     *,
     code: str = "",
     known: Mapping[str, Verdict] = EMPTY,
-) -> dict[str, Decision]:
+) -> tuple[dict[str, Decision], str]:
     """Check a reply against what was asked.
 
     Args:
@@ -162,6 +164,9 @@ def check(
         pack: The prompt's language, for its words for yes and no.
         code: The code that the reply must repeat; empty where that was checked before.
         known: What was decided before: a context that its evidence names needs no quote.
+
+    Returns:
+        What it decides, by id; and what the model is told when it is asked again, ids and our own words only.
 
     Raises:
         WrongDataError: The reply has another code or none, and not all of its quotes are in place.
@@ -194,22 +199,18 @@ def check(
         if not 0 < quotes.given == quotes.in_place:
             raise WrongDataError(code)
         decided = {id_: _without_echo(one) for id_, one in decided.items()}
-    return decided
+    notes = [
+        text.format(ids=", ".join(ids))
+        for codes, text in _NOTES
+        if (ids := [id_ for id_, one in decided.items() if one.problem in codes])
+    ]
+    return decided, " ".join(notes)
 
 
 def _without_echo(decision: Decision) -> Decision:
     verdict = decision.verdict
     return decision._replace(
         verdict=verdict and replace(verdict, code=max(verdict.code, "no_echo", key=FLAGS.index))
-    )
-
-
-def note_of(decided: Mapping[str, Decision]) -> str:
-    """Return what the model is told when it is asked again: ids and our own words only."""
-    return " ".join(
-        text.format(ids=", ".join(ids))
-        for codes, text in _NOTES
-        if (ids := [id_ for id_, one in decided.items() if one.problem in codes])
     )
 
 
@@ -275,8 +276,14 @@ def _doubted(
     doubts: dict[int, str] = {}
     sentences: list[str] = []
     for index, cell in cells.items():
-        context, spans = part.contexts[f"c{index + 1}"], [hit.span for hit in cell]
-        sentences += holding(context, spans)
+        context, spans, read = part.contexts[f"c{index + 1}"], [hit.span for hit in cell], 0
+        for first, last in sentences_of(context):
+            inside = [span for span in spans if span.start < last and first < span.end]
+            if inside and read < _MOST_READ:
+                start = max(first, min(span.start for span in inside) - _AROUND)
+                end = min(last, max(span.end for span in inside) + _AROUND)
+                sentences.append(context[start:end])
+                read += end - start
         doubt = unit.doubt(context, spans) or next((hit.doubt for hit in cell if hit.doubt), None)
         if doubt:
             doubts[index] = doubt

@@ -140,7 +140,7 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         "sentences": [entries[id_] for id_ in units],
         "contexts": [entries[id_] for id_ in contexts],
     }
-    decided = check(reply, part, units, contexts, pack)
+    decided, _ = check(reply, part, units, contexts, pack)
     found = {id_: one.verdict for id_, one in decided.items() if one.verdict and not one.problem}
     if any(found[id_].value is not item["value"] for id_, item in stored.items()):
         raise ValueError("another verdict")

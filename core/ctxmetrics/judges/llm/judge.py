@@ -152,7 +152,7 @@ class LLMJudge:
         return Judgement(
             verdicts=verdicts,
             usage=sum((answer.usage for answer in answers[1:]), answers[0].usage),
-            prompt=pack.version_of(asked),
+            prompt=pack.versions[asked],
             raw=tuple(raw for answer in answers for raw in answer.raw),
             stability=stability,
             served_model=", ".join(served) or None,
