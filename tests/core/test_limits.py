@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
+from functools import partial
 from random import Random
 from types import SimpleNamespace
 
@@ -13,9 +13,16 @@ from ctxmetrics._runtime.limits import Limiter
 
 
 async def take(limiter):
-    """Take a slot; returns the time at which it was given and what gives it back."""
-    stack = AsyncExitStack()
-    return await stack.enter_async_context(limiter.slot()), stack.aclose
+    """Take a slot; returns the time at which it was given and what gives it back, as a request that failed does."""
+    slot = limiter.slot()
+    sent_at = await slot.__aenter__()
+    return sent_at, partial(slot.__aexit__, ConnectionError, ConnectionError(), None)
+
+
+async def succeed(limiter, times):
+    for _ in range(times):
+        async with limiter.slot():
+            pass
 
 
 def test_the_bound_holds_over_cancellations():
@@ -107,11 +114,9 @@ def test_a_wave_of_refusals_halves_the_bound_once_and_successes_raise_it_again()
         limiter.refused(sent_at, None)
         await release()
         assert limiter.bound == 4
-        for _ in range(4):
-            limiter.succeeded()
+        await succeed(limiter, 4)
         assert 4.7 < limiter.bound <= 5
-        for _ in range(1000):
-            limiter.succeeded()
+        await succeed(limiter, 1000)
         assert limiter.bound == 16
 
     asyncio.run(main())
@@ -152,7 +157,7 @@ def test_refusals_of_requests_sent_alone_hold_all_back_twice_as_long_each_time(m
         assert limiter.refused(now[0], retry_after)
         waits.append(limiter._open_at - now[0])
         now[0] = limiter._open_at
-    limiter.succeeded()
+    asyncio.run(succeed(limiter, 1))
     limiter.refused(now[0], None)
     assert [*waits, limiter._open_at - now[0]] == [0.25, 0.5, 1.0, 3.0, 4.0, 8.0, 8.0, 0.25]
 

@@ -42,7 +42,8 @@ class Limiter:
     async def slot(self) -> AsyncIterator[float]:
         """Wait for the right to send one request; the value is the time at which it was given.
 
-        A request that finds the room taken again goes back to the front.
+        A request that finds the room taken again goes back to the front. A block that ends without an error is a success:
+        after as many as the bound it is one higher, and later where it was too much before.
         """
         import asyncio
 
@@ -64,18 +65,13 @@ class Limiter:
         self.in_flight += 1
         try:
             yield time.monotonic()
+            self._refused_alone = 0
+            pace = 1.0 if self.bound + 1 < self._ceiling else 0.25
+            self.bound = min(self.most, self.bound + pace / max(1.0, self.bound))
         finally:
             self.in_flight -= 1
             if self._waiters:
                 self._wake()
-
-    def succeeded(self) -> None:
-        """Raise the bound by one after as many successes; slower where it was too much before."""
-        self._refused_alone = 0
-        pace = 1.0 if self.bound + 1 < self._ceiling else 0.25
-        self.bound = min(self.most, self.bound + pace / max(1.0, self.bound))
-        if self._waiters:
-            self._wake()
 
     def refused(self, sent_at: float, retry_after: float | None) -> bool:
         """Lower the bound; where a request that is alone in flight is refused, hold all back.

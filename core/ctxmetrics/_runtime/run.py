@@ -236,7 +236,6 @@ class Run:
                     if self.quota is not None:
                         self.quota.count(spent.total_tokens - tokens)
                 breaker.answered()
-                limiter.succeeded()
                 self._warned_of_wait = False
                 self.usage += reply.usage
                 return reply

@@ -104,6 +104,11 @@ class Metric(ABC):
             self, "formula", None
         ):  # the one that was chosen, where there is a choice
             object.__setattr__(self, "formula_name", str(formula))
+        group = getattr(self, "group", "context")
+        if (group or rules.group) == "source":
+            object.__setattr__(self, "grouped", True)
+            object.__setattr__(self, "needs_pairs", group is not None)
+            object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
         needed = bool(type(self).top_k)
         check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not needed)
         check_number(f"{self.base_name}: threshold", self.threshold, 0, rules.scale, optional=True)
@@ -332,13 +337,6 @@ class TextPrecision(Precision):
     """
 
     group: Grouping | None = field(default=None, metadata=named_choice(Grouping))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if (self.group or self.rules.group) == "source":
-            object.__setattr__(self, "grouped", True)
-            object.__setattr__(self, "needs_pairs", self.group is not None)
-            object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
 
 
 def _by_source(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:

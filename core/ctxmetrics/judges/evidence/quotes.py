@@ -9,11 +9,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Literal
 
 from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
 from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, tokens
-from ctxmetrics.text import Span, has_content, sentence_spans
+from ctxmetrics.text import Effort, find_quote, has_content, sentence_spans
 from ctxmetrics.verdicts import Evidence
 
 # The sentences that hold the quotes deny the unit.
@@ -172,20 +171,25 @@ class Unit:
 sentences_of = lru_cache(maxsize=64)(sentence_spans)
 
 
-def change_of_denial(
-    quote: str, context: str, pieces: Sequence[Span], language: str
-) -> Literal["hidden", "changed"] | None:
-    """Return how a quote denies otherwise than the text that was found for it; None where it denies alike.
+def place_of(effort: Effort, language: str, quote: str, context: str) -> tuple[int, int, bool] | None:
+    """Return the first and last character of a quote in a context, and whether its ellipsis hides what matters.
 
-    ``hidden``: its ellipsis leaves out a word that denies, or the end of a sentence. ``changed``: it does not deny as
-    often: an alignment may pass over a "not".
+    Hidden is a word that denies, or the end of a sentence. None where the quote is not there, or does not deny as often as
+    the text that was found for it: an alignment may pass over a "not".
+
+    Raises:
+        EffortExceededError: Finding it takes more work than is left.
     """
+    pieces = find_quote(quote, context, effort)
+    if not pieces:
+        return None
+    start, end = pieces[0].start, pieces[-1].end
     gaps = [context[before.end : after.start] for before, after in pairwise(pieces)]
     if any(_ENDED.search(gap) or _denials(gap, language) or _denied(gap, language) for gap in gaps):
-        return "hidden"
-    found = context[pieces[0].start : pieces[-1].end]
+        return start, end, True
+    found = context[start:end]
     alike = quote == found or _denials(quote, language) == _denials(found, language)
-    return None if alike else "changed"
+    return (start, end, False) if alike else None
 
 
 def _denials(text: str, language: str) -> Counter[str]:

@@ -7,18 +7,19 @@ a plain yes or no, and a yes needs a quote that stands in a context. What a quot
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._secrets import masked
-from ctxmetrics.judges.evidence.quotes import DENIED, Unit, change_of_denial, sentences_of
+from ctxmetrics.judges.evidence.quotes import DENIED, Unit, place_of, sentences_of
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
-from ctxmetrics.text import Effort, EffortExceededError, find_quote, split_sentences, stands_in
+from ctxmetrics.text import Effort, EffortExceededError, split_sentences, stands_in
 from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
 
 # Quotes about one unit that are looked for: three for each of the contexts of one request.
@@ -77,13 +78,19 @@ class _Said:
 
 @dataclass(slots=True)
 class _Quotes:
-    """Finds the quotes of one reply, and counts how many stand in the context that they name."""
+    """Finds the quotes of one reply, and counts how many stand in the context that they name.
+
+    Attributes:
+        part: What was shown.
+        find: Finds a quote in a context (`place_of`), each once.
+        given: How many quotes were given.
+        in_place: How many of them stand in the context that they name.
+    """
 
     part: Part
-    effort: Effort = field(default_factory=Effort)
+    find: Callable[[str, str], tuple[int, int, bool] | None]
     given: int = 0
     in_place: int = 0
-    _found: dict[tuple[str, str], tuple[int, int, bool] | None] = field(default_factory=dict)
     _texts: dict[str, str] = field(default_factory=dict)
 
     def look_up(
@@ -98,20 +105,20 @@ class _Quotes:
         Returns:
             The quotes that were found, how many were not, and how many were too much work.
         """
-        quotes = list(dict.fromkeys(named))
+        quotes, contexts = list(dict.fromkeys(named)), self.part.contexts
         self.given += len(quotes)
         left_out, unverified = max(0, len(quotes) - MOST_QUOTES), 0
         hits: list[_Hit] = []
         for id_, quote, whole in quotes[:MOST_QUOTES]:
             try:
-                place = self._find(id_, quote) if id_ in self.part.contexts else None
+                place = self.find(quote, contexts[id_]) if id_ in contexts else None
                 doubt = None
                 self.in_place += place is not None
                 if place is None and elsewhere:
                     others = [
                         (other, found)
-                        for other in self.part.contexts
-                        if other != id_ and (found := self._find(other, quote)) is not None
+                        for other, context in contexts.items()
+                        if other != id_ and (found := self.find(quote, context)) is not None
                     ]
                     if len(others) == 1:
                         (id_, place), doubt = others[0], "another_context"  # noqa: PLW2901 - the place that was found replaces the place that was named
@@ -122,26 +129,11 @@ class _Quotes:
                 unverified += 1
                 continue
             start, end, broken = place
-            text = self.part.contexts[id_][start:end]
+            text = contexts[id_][start:end]
             text = self._texts.setdefault(text, text)  # one copy of what is quoted several times
             span = Evidence(int(id_[1:]) - 1, start, end, text, whole)
             hits.append(_Hit(span, doubt or ("broken_quote" if broken else None)))
         return hits, unverified, left_out
-
-    def _find(self, id_: str, quote: str) -> tuple[int, int, bool] | None:
-        """Return the first and last character of a quote, and whether it leaves out what matters."""
-        key = id_, quote
-        if key not in self._found:
-            context = self.part.contexts[id_]
-            pieces = find_quote(quote, context, self.effort)
-            change = (
-                change_of_denial(quote, context, pieces, self.part.language) if pieces else "changed"
-            )
-            place = (
-                None if change == "changed" else (pieces[0].start, pieces[-1].end, change == "hidden")
-            )
-            self._found[key] = place
-        return self._found[key]
 
 
 def check(
@@ -175,7 +167,7 @@ def check(
     """
     echo = data.get("data")
     echoed = not code or (isinstance(echo, str) and echo.strip().startswith(code))
-    quotes = _Quotes(part)
+    quotes = _Quotes(part, cache(partial(place_of, Effort(), part.language)))
     named: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
     for verdict in (known[id_] for id_ in part.units if id_ in known):
         doubt = next(iter(verdict.details.get("weak", ())), None)
@@ -245,7 +237,21 @@ def _unit(id_: str, said: _Said, quotes: _Quotes) -> tuple[Decision, Sequence[_H
     if isinstance(said.value, str):
         return Decision(None, said.value), hits
     if not said.value:
-        return _no(id_, said.missing, hits, part), hits
+        verdict = Verdict(
+            id=id_,
+            value=False,
+            text=text,
+            reason=said.missing,
+            evidence=_evidence(hits, ()),
+            details=FrozenDict({"missing": said.missing}) if said.missing else EMPTY,
+        )
+        if any(hit.span.whole for hit in hits):
+            why = "called unsupported, and a quote is said to state it"
+            return Decision(_contradicted(verdict, why), "contradicted"), hits
+        if any(stands_in(text, context) for context in part.contexts.values()):
+            why = "called unsupported, and it stands in a context word for word"
+            verdict = _contradicted(verdict, why)
+        return Decision(verdict), hits
     # Where one context is shown, it alone states what it states.
     whole = {hit.span.context for hit in hits if hit.span.whole or len(part.contexts) == 1}
     if not whole and left_out:
@@ -289,26 +295,6 @@ def _doubted(
             doubts[index] = doubt
     doubted = [hit._replace(doubt=doubts.get(hit.span.context)) for hit in hits]
     return doubted, set(doubts.values()), sentences
-
-
-def _no(id_: str, missing: str | None, hits: Sequence[_Hit], part: Part) -> Decision:
-    """Return the no about a unit, with the words that the reply says are missing."""
-    text = part.units[id_]
-    verdict = Verdict(
-        id=id_,
-        value=False,
-        text=text,
-        reason=missing,
-        evidence=_evidence(hits, ()),
-        details=FrozenDict({"missing": missing}) if missing else EMPTY,
-    )
-    if any(hit.span.whole for hit in hits):
-        why = "called unsupported, and a quote is said to state it"
-        return Decision(_contradicted(verdict, why), "contradicted")
-    if any(stands_in(text, context) for context in part.contexts.values()):
-        why = "called unsupported, and it stands in a context word for word"
-        verdict = _contradicted(verdict, why)
-    return Decision(verdict)
 
 
 def _contradicted(verdict: Verdict, why: str) -> Verdict:
