@@ -197,7 +197,7 @@ class Metric(ABC):
         made: Any = verdicts if callable(verdicts) else tuple(verdicts)
         found = {name: item for name, item in (metadata or {}).items() if item is not None}
         if self.grouped and value is not None and _are_pairs(sample):
-            made = tuple(made() if callable(made) else made)
+            made = tuple(verdicts() if callable(verdicts) else verdicts)
             if hits := _by_source(made, sample.retrieved_context_ids or ()):
                 value, found["sources"] = self.to_value(hits), len(hits)
         rules, scaled, band = self.rules, self.scaled(value), None

@@ -32,14 +32,14 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
     """
     tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
     send = partial(run.send, model.identity, partial(_ask_once, run, model, prompt, schema), tokens)
-    first = None
     try:
         reply: Reply = await send()
     except JudgeError as problem:
         first = problem
-    if first is not None:
-        reply = await run.send_again(first, send)
-    return reply
+    else:
+        return reply
+    again: Reply = await run.send_again(first, send)
+    return again
 
 
 async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
