@@ -52,7 +52,7 @@ from ctxmetrics.agreement.labels import (
     scores_in,
 )
 from ctxmetrics.comparison.answers import Key, people_value, weight_in
-from ctxmetrics.comparison.joining import group_of
+from ctxmetrics.comparison.joining import groups_of
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.engine import evaluate
@@ -216,7 +216,7 @@ def agree(
     given = _read(samples, labels, annotator)
     # All of this before anything is paid.
     said, weights = _said(given), [weight_in(one.labels, one.called("A sample")) for one in given]
-    groups, systems = _groups(given, cluster), _groups(given, system)
+    groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
     judging = judge or default_judge()
     if results is None:
         found, metrics, scores = _judged(given, list(said), judging, convention, options)
@@ -269,15 +269,6 @@ def _judged(
         metrics,
         {name: [row[metric.name] for row in found] for name, metric in metrics.items()},
     )
-
-
-def _groups(samples: Sequence[Sample], path: str | None) -> list[str] | None:
-    if path is None:
-        return None
-    return [
-        group_of(sample.metadata, path, sample.id or str(number), "agree")
-        for number, sample in enumerate(samples, 1)
-    ]
 
 
 @dataclass(frozen=True)

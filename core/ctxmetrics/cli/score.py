@@ -88,6 +88,7 @@ def score(
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.cli._gates import calibrated, fenced, gates_of, outcomes_of, tell_ci
     from ctxmetrics.cli._run import judge_of, task_of
+    from ctxmetrics.comparison.joining import groups_of
     from ctxmetrics.evaluation.engine import Evaluation
 
     cache = _cache_of(source.file, output, gates, judging.judge)
@@ -97,7 +98,7 @@ def score(
     shown = (output.report, output.write_baseline, output.by, gates.calibration)
     keep = bool(output.out is None or show or output.stages or any(shown))
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
-    _check_groups(samples, output.by)
+    groups_of(samples, output.by or None, "score")  # raises before anything is paid
     if output.stages:
         _check_stages(samples, metrics)
     bars = gates_of(metrics, gates, None if asked.metric else payload)
@@ -189,14 +190,6 @@ def _run(run: Evaluation, file: Path) -> Results:
             warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
     results.source = str(file)
     return results
-
-
-def _check_groups(samples: Iterable[Sample], by: str | None) -> None:
-    """Raise where a sample belongs to no group, before anything is paid."""
-    from ctxmetrics.comparison.joining import group_of
-
-    for number, sample in enumerate(samples if by else (), 1):
-        group_of(sample.metadata, by or "", sample.id or str(number), "score")
 
 
 def _check_stages(samples: Iterable[Sample], metrics: Iterable[Metric]) -> None:

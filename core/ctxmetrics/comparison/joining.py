@@ -12,6 +12,7 @@ from ctxmetrics._display import visible
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.report.rows import question_hash
 from ctxmetrics.report.view import Row
+from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
 
 Run: TypeAlias = "Iterable[Row] | str | os.PathLike[str]"
@@ -205,3 +206,17 @@ def group_of(metadata: Mapping[str, Any], path: str, sample: str, command: str) 
             f"{command}: sample {visible(sample)[:_SHOWN]!r} has no {path!r}. Its metadata: {known}."
         )
     return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False, default=str)
+
+
+def groups_of(samples: Iterable[Sample], path: str | None, command: str) -> list[str] | None:
+    """Return the value of a key of the metadata of each sample, as `group_of`; None without a key.
+
+    Raises:
+        ParameterError: A sample has none.
+    """
+    if path is None:
+        return None
+    return [
+        group_of(sample.metadata, path, sample.id or str(number), command)
+        for number, sample in enumerate(samples, 1)
+    ]
