@@ -14,7 +14,8 @@ import pytest
 from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
 from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, questions_of, samples_by_key
 from ctxmetrics.comparison.answers import Answer
-from ctxmetrics.comparison.compare import compare_all, gated, max_drop_problem, not_worse_problem
+from ctxmetrics.comparison.compare import compare_all
+from ctxmetrics.comparison.gates import gated, max_drop_problem, not_worse_problem
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.lexical.judge import VERSION

@@ -120,7 +120,7 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     """Yield what becomes of each gate; the samples that lost most stand behind a problem."""
     from ctxmetrics.cli._gates import Outcome
-    from ctxmetrics.comparison.compare import gated, max_drop_problem, not_worse_problem
+    from ctxmetrics.comparison.gates import gated, max_drop_problem, not_worse_problem
 
     for option, name, margin in gates:
         item = gated(found, name, margin, option)

@@ -11,6 +11,7 @@ from zlib import crc32
 from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import clean, is_expected, mark_of, say, why_missed, why_of
 from ctxmetrics.pages import macro, render
+from ctxmetrics.report.sample import sample_view
 from ctxmetrics.report.stages import Stages
 from ctxmetrics.report.view import (
     NAME,
@@ -20,7 +21,6 @@ from ctxmetrics.report.view import (
     bar,
     cells_of,
     folded,
-    sample_view,
     shown_alike,
     spent,
 )

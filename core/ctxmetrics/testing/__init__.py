@@ -9,7 +9,8 @@ import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from ctxmetrics.comparison.compare import compare, gated, not_worse_problem
+from ctxmetrics.comparison.compare import compare
+from ctxmetrics.comparison.gates import gated, not_worse_problem
 from ctxmetrics.comparison.view import Comparison
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.results import Results
