@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
 import shlex
 import sys
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -243,6 +246,30 @@ def test_a_text_in_place_of_a_list_needs_that_in_every_row(tmp_path: Path) -> No
 
 
 # --- files that are not what they promise ---
+
+
+def test_cells_of_parquet_that_json_does_not_know_are_texts(tmp_path: Path) -> None:
+    needs_arrow("x.parquet")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    cells = {
+        "day": date(2024, 1, 2),
+        "at": datetime(2024, 1, 2, 3, 4, 5),  # noqa: DTZ001 - as files have it
+        "price": Decimal("1.50"),
+        "picture": b"abc",
+        "score": {"value": math.nan, "all": [0.5]},
+    }
+    row = {"question": QUESTION, "contexts": CONTEXTS, **cells, "empty": math.nan}
+    pq.write_table(pa.table({name: [cell] for name, cell in row.items()}), tmp_path / "c.parquet")
+    (sample,) = read_samples(tmp_path / "c.parquet")
+    assert sample.metadata == {
+        "day": "2024-01-02",
+        "at": "2024-01-02T03:04:05",
+        "price": "1.50",
+        "picture": "3 bytes",
+        "score": {"value": None, "all": [0.5]},
+    }
 
 
 def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:

@@ -231,3 +231,17 @@ def test_a_retriever_that_hides_what_it_found_found_not_nothing(tmp_path: Path) 
     assert sample.retrieved_contexts is None
     (sample,) = read_samples(written(tmp_path, span("a", None, "retriever", **found())))
     assert sample.retrieved_contexts == ()
+
+
+def test_a_file_of_one_span_is_one_sample(tmp_path: Path) -> None:
+    """Its events are no samples, although they are a list of objects."""
+    attributes = {
+        "openinference.span.kind": "RETRIEVER",
+        "input.value": QUESTION,
+        "retrieval.documents.0.document.content": CONTEXTS[0],
+    }
+    one = {"context": {"trace_id": "t", "span_id": "s"}, "attributes": attributes}
+    path = tmp_path / "span.json"
+    path.write_text(json.dumps({**one, "events": [{"name": "found", "input": "x"}]}), encoding="utf-8")
+    (sample,) = read_samples(path)
+    assert (sample.user_input, sample.retrieved_contexts) == (QUESTION, (CONTEXTS[0],))

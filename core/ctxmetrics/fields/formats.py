@@ -185,7 +185,7 @@ def _fields_in(rows: list[Any]) -> int:
     """Return how many fields of a sample the rows have."""
     try:
         absent = recognise(rows[:PEEKED]).absent
-    except CtxMetricsError:  # a column that may be two fields is told where the rows are read
+    except CtxMetricsError:  # what is wrong with a row is told where the rows are read
         return _FEWEST
     return 0 if absent is None else len(OPTIONS.keys() - absent)
 
@@ -242,8 +242,7 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
                         parse_constant=lambda name: None if name == "NaN" else float(name),
                     )
                     for number, row in enumerate(rows, number + 1):  # noqa: B020 - goes on counting
-                        filled = {key: value for key, value in row.items() if value is not None}
-                        yield f"row {number}", filled
+                        yield f"row {number}", {key: row[key] for key in row if row[key] is not None}
         except OSError as error:
             raise InputFileError(
                 f"{file}: cannot be read: {error.strerror or error}. Check the path."

@@ -42,7 +42,6 @@ def reading_alone(row: Mapping[str, Any], schema: str = "ragas") -> Reading:
 
     Raises:
         ParameterError: No such schema.
-        AmbiguousFieldError: As `recognise` raises.
     """
     return recognise([row], written=False) if schema == AUTO else Reading(name=schema)
 
@@ -70,7 +69,7 @@ def recognise(
 
     Raises:
         ParameterError: There is no such schema, field or column.
-        AmbiguousFieldError: A column means different things in the schemas that fit.
+        SampleError: A key stands twice in one object that is JSON in a text.
     """
     given = dict(columns or {})
     merged = _merged([row for row in rows if hasattr(row, "items")])
@@ -85,7 +84,6 @@ def recognise(
     for name, (path, _) in found.items():
         head = path.partition(".")[0]  # a side that is a text is the field itself
         mapping[name] = reading.shown(head if isinstance(opened.get(head), str) else path)
-    carried = rest_of(opened, {path for places in spots.values() for path, _ in places})
     unread = rest_of(opened, {*given, *(found[name][0] for name in OPTIONS if name in found)})
     reading = replace(
         reading,
@@ -96,7 +94,11 @@ def recognise(
             if single and isinstance(found[name][1], str) and not is_list_text(found[name][1])
         ),
         mapping={name: path for name, path in mapping.items() if path},
-        others=tuple(reading.others_in(carried)),
+        others=tuple(
+            reading.others_in(
+                rest_of(opened, {path for places in spots.values() for path, _ in places})
+            )
+        ),
         unread=tuple(path for path, value in leaves(unread, _DEPTH) if _are_passages(value)),
     )
     return replace(reading, notes=tuple(_notes(reading, opened, found)))

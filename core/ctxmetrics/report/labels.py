@@ -143,8 +143,10 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
     comparable = not notes
     changed = [id_ for id_ in shared if one[id_] and other[id_] and one[id_].isdisjoint(other[id_])]
     if changed:
-        shown = ", ".join(clean(id_, TEXT) for id_ in changed[:_SHOWN])
-        notes.append(f"another text under {len(changed)} of {len(shared)} ids of both runs: {shown}")
+        notes.append(
+            f"another text under {len(changed)} of {len(shared)} ids of both runs: "
+            f"{', '.join(clean(id_, TEXT) for id_ in changed[:_SHOWN])}"
+        )
     return notes, comparable
 
 
