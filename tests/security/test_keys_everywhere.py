@@ -118,7 +118,8 @@ def test_the_search_finds_every_form(form):
 def telling():
     """A server that answers one request in four well, and repeats the key in every answer, each time in another form.
 
-    In turn: a refusal in JSON, one as a page, an error with status 200, and a reply with the key in its reasons.
+    In turn: a reply with the key in its reasons, a refusal in JSON, one as a page, and an error with status 200. The reply
+    is first: later ones may never be asked for, where many failures come in a row.
     """
     honest = answer_from(
         supported=lambda unit, _: "green" in unit, useful=lambda text, _: "green" in text
@@ -138,10 +139,10 @@ def telling():
             error = json.dumps({"error": {"message": message, "code": "invalid_api_key", "type": "x"}})
             self.answer(
                 *(
+                    lambda: (200, self.reply(body, message)),
                     lambda: (401, error),
                     lambda: (403, f"<html><body>{message}</body></html>"),
                     lambda: (200, error),
-                    lambda: (200, self.reply(body, message)),
                 )[number % 4]()
             )
 
