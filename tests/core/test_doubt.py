@@ -90,7 +90,7 @@ def test_the_reason_and_the_text_of_a_score_name_them(results):
 def test_the_page_shows_them(results, tmp_path):
     results.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "6 of 8 contradicted 1, uncertain 1, unverified_evidence 2, weak_evidence 2" in page
+    assert "6 of 8: contradicted 1, uncertain 1, unverified_evidence 2, weak_evidence 2" in page
     assert "doubtful: unverified_evidence 1, weak_evidence 1" in page
 
 

@@ -427,7 +427,7 @@ def cells_of(item: MetricSummary, language: str) -> tuple[Any, ...]:
             [end / item.scale for end in item.interval],
             f"{low} {say('to', language)} {high}",
         )
-    doubts = " ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful))))
+    doubts = ": ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful))))
     return (
         *("-" if item.mean is None else number(item.mean, item.convention), ends, interval, scored),
         *(listed(item.missing) or say("none", language), doubts),
