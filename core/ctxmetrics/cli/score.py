@@ -93,8 +93,6 @@ def score(
 
     cache = _cache_of(source.file, output, gates, judging.judge)
     judge = judge_of(judging.judge, judging.base_url)
-    if output.out is not None and output.out.suffix.lower() == ".parquet":
-        raise ParameterError(f"--out {output.out}: rows are JSON lines. Write --out FILE.jsonl.")
     shown = (output.report, output.write_baseline, output.by, gates.calibration)
     keep = bool(output.out is None or show or output.stages or any(shown))
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
@@ -121,8 +119,7 @@ def score(
     results = _run(run, source.file)
     _show(results, output, show)
     corrected, problem = calibrated(gates, judge.name, metrics, None if results.stopped else results)
-    if corrected:
-        print_result(corrected)
+    print_result(corrected or None)
     outcomes = list(outcomes_of(bars, gates, results, problem))
     failed = tell_ci(
         outcomes, "ctxmetrics score", fenced(f"{results.summary()}{corrected}"), gates.junit
@@ -152,12 +149,14 @@ def _cache_of(source: Path, output: Output, gates: Gates, judge: str) -> Path | 
 
     Raises:
         InputFileError: An output cannot be written or is an input.
-        ParameterError: --resume has nowhere to look.
+        ParameterError: --resume has nowhere to look, or --out is no file of JSON lines.
     """
     from ctxmetrics._runtime.cache import FILE_NAME
     from ctxmetrics.evaluation.writer import check_outputs
 
     out, cache = output.out, output.cache
+    if out is not None and out.suffix.lower() == ".parquet":
+        raise ParameterError(f"--out {out}: rows are JSON lines. Write --out FILE.jsonl.")
     if cache is None and (output.resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
     if output.resume and cache is None:
