@@ -60,8 +60,8 @@ class Partners:
                 f"{where}: two references have its key: {place} and {more[0][1]}. Remove one, or write --on COLUMN."
             )
         self._left.pop(place, None)
-        asked = [side["user_input"] for side in (values, partner) if side.get("user_input")]
-        if len({*map(_plain, asked)}) > 1 and self._keys[0] == "id":
+        asked = {_plain(side["user_input"]) for side in (values, partner) if side.get("user_input")}
+        if len(asked) > 1 and self._keys[0] == "id":
             raise InputFileError(
                 f"{where}: its id is that of {place}, and the questions differ. If the ids are not of one source, write "
                 "--on user_input."

@@ -146,21 +146,20 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     heads = {key.partition(".")[0] for key in opened}
     for name in SCHEMAS:
         tried = replace(reading, name=name)
+        places = {meant: found[0] for meant in FIELDS if (found := tried.spots(opened, meant))}
         spots = {
-            meant: found[0][0]
-            for meant in OPTIONS
-            if (found := tried.spots(opened, meant))
-            and not (meant in TEXTS - {"reference"} and not isinstance(found[0][1], str))
-            and not hasattr(found[0][1], "items")
+            meant: path
+            for meant, (path, value) in places.items()
+            if meant in OPTIONS
+            and not hasattr(value, "items")
+            and (isinstance(value, str) or meant not in TEXTS - {"reference"})
         }
-        lacks_sides = tried.schema.sides and tried.schema.sides.isdisjoint(heads)
-        # The schema's only word here may be one that others use for something else.
-        if lacks_sides or [path for meant, path in spots.items() if path != meant] == ["context"]:
+        sides, words = tried.schema.sides, [path for meant, path in spots.items() if path != meant]
+        # It has sides and none is here, or its only word here may be one that others use for something else.
+        if (sides and sides.isdisjoint(heads)) or words == ["context"]:
             continue
         # A second column for a field counts as one that is not read.
-        rest = rest_of(
-            opened, {found[0][0] for meant in FIELDS if (found := tried.spots(opened, meant))}
-        )
+        rest = rest_of(opened, {path for path, _ in places.values()})
         fits.append(((len(spots), -len(rest)), tried, spots, rest))
     best = max(score for score, *_ in fits)
     (fitting, spots, rest), *others = [
