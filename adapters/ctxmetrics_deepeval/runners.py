@@ -43,7 +43,13 @@ def _assert_test(metric: Metric, samples: Sequence[Sample]) -> list[float | None
 def _test_case(sample: Sample, name: str | None = None) -> LLMTestCase:
     fields = sample.to_dict()
     values: dict[str, Any] = {key: fields.get(own) for key, own in ctxmetrics_deepeval.FIELDS.items()}
-    carried = ("retrieved_context_ids", "reference_context_ids", "reference_facts", "references")
+    carried = (
+        "retrieved_context_ids",
+        "reference_context_ids",
+        "reference_facts",
+        "references",
+        "stages",
+    )
     values["metadata"] = {own: fields.get(own) for own in carried}
     return LLMTestCase(**{**values, "input": sample.user_input or "", "name": name})
 

@@ -300,7 +300,7 @@ class _TestCases(Wrapper):
 
         Ids come from ``metadata["retrieved_context_ids"]`` and ``metadata["reference_context_ids"]``, else, for
         what was retrieved, from the source of ``RetrievedContextData`` where every item has one. Reference
-        contexts are ``context``, else ``metadata["reference_contexts"]``. Several references are ``metadata["references"]``. Facts are ``metadata["reference_facts"]``, else
+        contexts are ``context``, else ``metadata["reference_contexts"]``. Stages are ``metadata["stages"]``. Several references are ``metadata["references"]``. Facts are ``metadata["reference_facts"]``, else
         ``metadata["expected_facts"]``.
 
         Raises:
@@ -321,8 +321,7 @@ class _TestCases(Wrapper):
         check_texts({at: text for at, text in given.items() if FIELDS.get(at, at) in read}, _PICTURE)
         facts = metadata.get("reference_facts", metadata.get("expected_facts"))
         found: dict[str, Any] = {"id": record.name, "reference_facts": facts}
-        if "references" in metric.uses:
-            found["references"] = metadata.get("references")
+        found |= {name: metadata.get(name) for name in ("references", "stages") if name in metric.uses}
         if "metadata" in places:
             found |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
         if "retrieved_context_ids" in metric.uses:  # contexts of one source count as one

@@ -45,6 +45,7 @@ SCHEMA = Schema(
         "response": Place.of("outputs", "answer"),
         "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
         "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
+        "stages": Place.of("outputs", ""),
         "reference": Place.of("expected", "target"),
         "references": Place.of("expected", ""),
         "reference_facts": Place.of("expected", "expected_facts"),

@@ -9,7 +9,7 @@ from typing import Any
 from langsmith.run_helpers import get_tracing_context
 from langsmith.schemas import Example, Run
 
-from ctxmetrics.adapting import SCHEMAS
+from ctxmetrics.adapting import SCHEMAS, Retrieval, retrieval_of
 
 # What is shown beside a score with a pass mark, by whether it passed.
 VALUES: dict[bool | None, str | None] = {True: "passed", False: "failed", None: None}
@@ -29,13 +29,19 @@ def to_record(run: Run, example: Example | None) -> dict[str, Any]:
     }
 
 
-def _retrievals(run: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the documents of the outermost retriever runs."""
-    if getattr(run, "run_type", None) == "retriever":
-        yield run.name, (run.outputs or {}).get("documents", (run.outputs or {}).get("output"))
-    else:
+def _retrievals(run: Any) -> Iterator[Retrieval]:
+    """Yield what the outermost retriever runs found, and rerankers, which LangSmith knows by their names alone."""
+    outputs = getattr(run, "outputs", None) or {}
+    step = retrieval_of(
+        getattr(run, "run_type", None),
+        getattr(run, "name", None),
+        lambda: outputs.get("documents", outputs.get("output")),
+    )
+    if step is None or not step.retrieves:  # what it chose from may have been found below it
         for child in getattr(run, "child_runs", None) or ():
             yield from _retrievals(child)
+    if step is not None:
+        yield step
 
 
 def _experiment(_: Any) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
+from operator import itemgetter
 from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
@@ -25,12 +26,14 @@ from ctxmetrics.adapting import (
     SCHEMAS,
     KeyParams,
     MetricClass,
+    Retrieval,
     Runner,
     Wrapper,
     WrapperParams,
     as_judge,
     aside,
     compact,
+    retrieval_of,
     text_of,
 )
 from ctxmetrics.errors import ParameterError
@@ -191,16 +194,20 @@ def _spans(trace: Any) -> list[Span]:
     return sorted(getattr(trace.data, "spans", None) or (), key=lambda span: span.start_time_ns)
 
 
-def _retrievals(trace: Trace | None) -> Iterator[tuple[str, Any]]:
-    """Yield the documents of the outermost RETRIEVER spans: an inner one found what the outer one chose from."""
+def _retrievals(trace: Trace | None) -> Iterator[Retrieval]:
+    """Yield what the outermost RETRIEVER spans found, an inner one being what the outer one chose from, and RERANKER spans."""
     spans = [] if trace is None else _spans(trace)
     by_id = {span.span_id: span for span in spans}
+    found = []
     for span in spans:
         above = by_id.get(span.parent_id or "")
         while above is not None and above.span_type != SpanType.RETRIEVER:
             above = by_id.get(above.parent_id or "")
-        if above is None and span.span_type == SpanType.RETRIEVER:
-            yield span.name, _documents(span.outputs)
+        step = retrieval_of(span.span_type, span.name, partial(_documents, span.outputs))
+        if above is None and step is not None:
+            ends = step.reranks and span.end_time_ns
+            found.append((ends or span.start_time_ns, step))
+    yield from (step for _, step in sorted(found, key=itemgetter(0)))
 
 
 def _documents(outputs: Any) -> Any:

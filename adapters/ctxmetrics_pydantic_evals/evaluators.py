@@ -197,6 +197,7 @@ SCHEMA = Schema(
         "response": Place.of("output", "answer output result"),
         "retrieved_contexts": Place.of("output", "documents contexts context source_documents"),
         "retrieved_context_ids": Place.of("output", "retrieved_ids"),
+        "stages": Place.of("output", ""),
         "reference": Place.of("expected_output", "ground_truth answer response output result"),
         "references": Place.of("expected_output", ""),
         "reference_facts": Place.of("expected_output", "expected_facts"),

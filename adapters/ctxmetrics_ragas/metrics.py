@@ -304,6 +304,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         reference_contexts: Any = None,
         retrieved_context_ids: Any = None,
         reference_context_ids: Any = None,
+        stages: Any = None,
         labels: Any = None,
         metadata: Any = None,
         **others: Any,
@@ -326,6 +327,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             "reference_contexts": reference_contexts,
             "retrieved_context_ids": retrieved_context_ids,
             "reference_context_ids": reference_context_ids,
+            "stages": stages,
             "labels": labels,
             "metadata": metadata,
         }

@@ -320,8 +320,14 @@ def _stage(found: Any, values: Mapping[str, Any], where: str) -> Stage:
         return found
     if not (isinstance(found, Mapping) and found.keys() <= {"contexts", "ids"}):
         found = {"ids" if _holds_ids(found, values, where) else "contexts": found}
+    given = values["retrieved_context_ids"]
+    labels = values["reference_context_ids"] if given is None else given
     try:
-        read = Sample(retrieved_contexts=found.get("contexts"), retrieved_context_ids=found.get("ids"))
+        read = Sample(
+            retrieved_contexts=found.get("contexts"),
+            retrieved_context_ids=found.get("ids"),
+            reference_context_ids=labels,  # ids of documents are of one kind in all stages
+        )
     except SampleError as error:
         message = str(error).removeprefix("Sample: ").replace("retrieved_context_ids", "ids")
         raise type(error)(f"{where}: {message.replace('retrieved_contexts', 'contexts')}") from None

@@ -23,6 +23,7 @@ SCHEMA = Schema(
         "reference_facts": Place.of("expected", "facts"),
         "reference_contexts": Place.of("expected", "documents"),
         "reference_context_ids": Place.of("expected", "ids"),
+        "stages": Place.of("said", "stages"),
     },
     retrievals=lambda run: run or (),
     hint="Nor did a tool find any.",
@@ -45,7 +46,9 @@ def test_sides_tell_equal_keys_apart():
         "expected": {"answer": "r", "documents": ["e"], "ids": [2], "facts": ["f"]},
     }
     sample = Sample(
-        **SCHEMA.read(record, {}, [name for name in EVERY if name not in ("user_input", "references")])
+        **SCHEMA.read(
+            record, {}, [name for name in EVERY if name not in ("user_input", "references", "stages")]
+        )
     )
     assert (sample.response, sample.reference) == ("a", "r")
     assert (sample.retrieved_contexts, sample.reference_contexts) == (("d",), ("e",))

@@ -22,7 +22,16 @@ from ctxmetrics.adapting.wrapper import (
     compact,
 )
 from ctxmetrics.evaluation.options import RunOptions
-from ctxmetrics.fields import OPTIONS, SCHEMAS, KeyParams, Place, Schema, text_of
+from ctxmetrics.fields import (
+    OPTIONS,
+    SCHEMAS,
+    KeyParams,
+    Place,
+    Retrieval,
+    Schema,
+    retrieval_of,
+    text_of,
+)
 from ctxmetrics.metrics.base import check_parameters
 from ctxmetrics.models.base import check_finished, checked_usage
 from ctxmetrics.models.frameworks import (
@@ -43,10 +52,10 @@ from ctxmetrics.models.frameworks import (
 from ctxmetrics.models.openai.capabilities import response_format
 
 __all__ = [
-    "OPTIONS", "SCHEMAS", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place", "Run",
-    "RunOptions", "Runner", "SampleWrapper", "Schema", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
+    "OPTIONS", "SCHEMAS", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
+    "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
     "build_metric", "check_finished", "check_parameters", "check_texts", "checked_usage", "classify", "compact",
     "completion_reply", "content_of", "current_run", "describe", "has_class", "langchain_reply",
-    "mask_logs_of", "message_reply", "on_background_loop", "only_choice", "part_of", "response_format", "run_sync",
+    "mask_logs_of", "message_reply", "on_background_loop", "only_choice", "part_of", "response_format", "retrieval_of", "run_sync",
     "safe_text", "text_of", "token_usage", "unique_name", "unread_reply", "using", "validated_texts",
 ]  # fmt: skip

@@ -110,7 +110,8 @@ def _doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     from ctxmetrics.fields import TEXTS_OF
 
     reading = file.reading
-    if reading.unsure or not reading.unread or {*TEXTS_OF, *TEXTS_OF.values()} & reading.mapping.keys():
+    retrieved = {*TEXTS_OF, *TEXTS_OF.values(), "stages"}
+    if reading.unsure or not reading.unread or retrieved & reading.mapping.keys():
         return reading.unsure
     return [[f"{path}=retrieved_contexts" for path in reading.unread]]
 
@@ -121,7 +122,10 @@ def _lines(file: RowFile[Any]) -> Iterator[str]:
     yield f"{file.path} (schema {reading.name})"
     width = max(map(len, reading.mapping.values()), default=0)
     for name, path in reading.mapping.items():
-        yield f"  {name:<22} {path:<{width}}  {_shown(file.first_value(path))}"
+        value = file.first_value(path)
+        if name == "stages" and hasattr(value, "items"):
+            value = ", ".join(value)
+        yield f"  {name:<22} {path:<{width}}  {_shown(value)}"
     if reading.others:
         yield f"carried along as metadata: {', '.join(reading.others)}"
 
@@ -136,7 +140,7 @@ def _metrics(file: RowFile[Sample], samples: Sequence[Sample]) -> Iterator[str]:
     fitting = [
         kind for kind in METRICS.values() if any(all(map(one.has, kind.requires)) for one in samples)
     ]
-    read = {name for kind in fitting for name in (*kind.requires, *kind.uses)}
+    read = {"stages", *(name for kind in fitting for name in (*kind.requires, *kind.uses))}
     unused = [name for name in file.mapping if name in OPTIONS and name not in read]
     yield f"{len(samples)} samples, {len(contents)} distinct"
     yield (

@@ -22,6 +22,7 @@ from ctxmetrics.fields.documents import (
 )
 from ctxmetrics.fields.formats import SCALE, Payload, line_rows
 from ctxmetrics.fields.recognition import AUTO, PEEKED, reading_alone, recognise
+from ctxmetrics.fields.retrievals import Retrieval, retrieval_of
 from ctxmetrics.fields.row_file import RowFile
 from ctxmetrics.fields.rows import Reading, check_keys
 from ctxmetrics.fields.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema
@@ -42,6 +43,7 @@ __all__ = [
     "Payload",
     "Place",
     "Reading",
+    "Retrieval",
     "RowFile",
     "Schema",
     "check_keys",
@@ -54,6 +56,7 @@ __all__ = [
     "reading_alone",
     "recognise",
     "relevant",
+    "retrieval_of",
     "span_of",
     "text_of",
     "write_span",

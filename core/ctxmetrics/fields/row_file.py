@@ -155,15 +155,11 @@ class RowFile(Iterator[T], Generic[T]):
 
     def first_value(self, path: str) -> Any:
         """Return the first value at a path of the first rows, or None."""
-        return next(
-            (
-                found
-                for row in self._first
-                if (found := look_up({key: object_in(value) for key, value in row.items()}, path))
-                is not None
-            ),
-            None,
+        rows = (
+            {**self.reading.opened(row)[1], **{key: object_in(value) for key, value in row.items()}}
+            for row in self._first
         )
+        return next((found for row in rows if (found := look_up(row, path)) is not None), None)
 
     def _read(self) -> Iterator[T]:
         reading = self.reading

@@ -21,6 +21,8 @@ from ctxmetrics.fields.systems import SCHEMAS
 
 # How LlamaIndex prints a node: the text after so many characters is left out.
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
+# What stands before the name of a stage in the column of what it handed on.
+_STAGE = "retrieved_contexts."
 # Letters of a name, and in how many letters a name of at least that length may differ from a field's.
 _CLOSE = ((8, 2), (5, 1))
 
@@ -142,8 +144,20 @@ class Reading:
         return {new: old for old, new in self.renamed.items()}.get(path, path)
 
     def opened(self, mapping: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the row under the schema's keys, and the same with what stands as JSON in a text."""
+        """Return the row under the schema's keys, and the same with what stands as JSON in a text.
+
+        Columns ``retrieved_contexts.NAME`` become the stages, in their order.
+
+        Raises:
+            SampleError: There are stages beside such columns.
+        """
         raw = {self.renamed.get(key, str(key)): value for key, value in mapping.items()}
+        if staged := [key for key in raw if key.startswith(_STAGE) and key not in self.columns]:
+            if raw.get("stages") is not None:
+                raise SampleError(
+                    f"both 'stages' and {staged[0][:80]!r} are given. Keep one of them, such as with --map stages=metadata."
+                )
+            raw["stages"] = {key.removeprefix(_STAGE): raw.pop(key) for key in staged}
         return raw, {key: object_in(value) for key, value in raw.items()} if self.written else raw
 
     def spots(self, row: Mapping[str, Any], name: str) -> list[tuple[str, Any]]:
@@ -164,7 +178,7 @@ class Reading:
             return [  # an object that is no document, such as the ``context`` of a trace's span, is no list
                 (path, value)
                 for path, value in spots
-                if path == name or not hasattr(value, "items") or text_of(value) is not None
+                if name in {path, "stages"} or not hasattr(value, "items") or text_of(value) is not None
             ]
         texts = [
             (path, value)
@@ -196,6 +210,13 @@ class Reading:
         for name in LISTS & values.keys():
             if self.written and isinstance(values[name], str):
                 values[name] = self._list(values[name], name, who)
+        stages: Any = values.get("stages")
+        if hasattr(stages, "items"):
+            stages = {name: each for name, each in stages.items() if each not in (None, "")}
+            values["stages"] = {
+                name: self._list(each, "retrieved_contexts", who) if isinstance(each, str) else each
+                for name, each in stages.items()
+            } or None
         spans = labels_are_spans(
             values.get("reference_context_ids"), values.get("reference_contexts"), self.schema.id_keys
         )

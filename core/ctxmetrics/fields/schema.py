@@ -25,8 +25,10 @@ from ctxmetrics.fields.documents import (
     look_up,
     relevant,
     span_of,
+    text_of,
     unscored,
 )
+from ctxmetrics.fields.retrievals import Retrieval, handed_on, joined, stages_of
 
 _SHOWN_KEYS = 10
 # See `KeyParams`.
@@ -47,6 +49,11 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "stages": "stages_key",
     }
 )
+# What may stand in the place of a field that is needed.
+_INSTEAD = {
+    "reference": "references",
+    **dict.fromkeys(("retrieved_contexts", "retrieved_context_ids"), "stages"),
+}
 # The names of all fields of a sample.
 FIELDS = ("id", *OPTIONS, "labels", "metadata")
 # Lists of ids, and the lists of documents that they belong to.
@@ -65,8 +72,8 @@ class KeyParams(TypedDict, total=False):
     ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``, ``stages_key``: a key or dotted path in the field's side, a path from the whole
     record (``inputs.contexts``), or a function of the record. ``id_key``: a document's id, as a metadata key or a
     function of the document; else its ``id``. ``retriever``: where several retrievers ran and no key holds what
-    they found, those that count: ``"all"`` (the default; joined in the order in which they began), ``"last"``, the
-    name of one, or a function of a name.
+    they found, those that count: ``"all"`` (joined in the order in which they began), ``"last"``, the name of one, or a
+    function of a name. Without it, those that no reranker chose from are joined, and all are the stages.
     """
 
     question_key: Key
@@ -121,8 +128,8 @@ class Schema:
         separator: What stands between the texts of a list that a file has as one text.
         carried: Keys of a row that no metric needs; they go into the metadata.
         id_keys: Where a document's id is looked for.
-        retrievals: What retrievers found in the record's ``run``, each as its name and its documents, in the order in
-            which they began; asked where no key holds what was retrieved.
+        retrievals: What retrievers and rerankers handed on in the record's ``run``, each as a `Retrieval` or as the
+            name and the documents of one, in the order in which they began; asked where no key holds what was retrieved.
         hint: Added to the message when nothing retrieved is found.
         evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
         package: The adapter's package, which warnings name as their place.
@@ -134,7 +141,7 @@ class Schema:
     separator: str | None = None
     carried: frozenset[str] = frozenset()
     id_keys: tuple[str, ...] = ID_KEYS
-    retrievals: Callable[[Any], Iterable[tuple[str, Any]]] | None = None
+    retrievals: Callable[[Any], Iterable[Retrieval | tuple[str, Any]]] | None = None
     hint: str = ""
     evaluation: Callable[[Mapping[str, Any]], str | None] | None = None
     package: str = "ctxmetrics"
@@ -184,8 +191,10 @@ class Schema:
                 values[field] = self._value(record, keys, field)
             except SampleError:  # documents without ids
                 values[field] = None
+        if any(values[field] is None for field in required if field.startswith("retrieved")):
+            values["stages"] = self._find(record, keys, "stages")  # the last of them
         for field, value in values.items():
-            instead = field == "reference" and values.get("references") is not None
+            instead = values.get(_INSTEAD.get(field, "")) is not None
             if value is None and not instead and (field in required or OPTIONS[field] in keys):
                 raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
         return {"id": name, **values}
@@ -249,9 +258,25 @@ class Schema:
             keys: The caller's; see `KeyParams`.
             field: One of `FIELDS`.
         """
+        found, unnamed = self._under_keys(record, keys, field)
+        if found or keys.get(OPTIONS.get(field, "")) is not None:
+            return found
+        if field == "stages":
+            return self._traced_stages(record, keys)
+        if field == "retrieved_contexts" and self.retrievals:
+            if self._under_keys(record, keys, "stages")[0]:  # the last of them
+                return []
+            if (retrieved := self._retrieved(record, keys)) is not None:
+                return [("", retrieved)]
+        return unnamed if field in TEXTS_OF.values() else []
+
+    def _under_keys(
+        self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
+    ) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+        """Return where a field stands under its keys, and the list of documents that is all there is on its side."""
         key, place = keys.get(OPTIONS.get(field, "")), self.places.get(field, _NOWHERE)
         if callable(key):
-            return [("", key(record))]
+            return [("", key(record))], []
         own, flat = (
             (self.keys_of_fields[field], self.flat_keys[field]) if key is None else ((key,), (key,))
         )
@@ -269,11 +294,8 @@ class Schema:
         ]
         spots += [(path, look_up(record, path)) for path in flat]
         found = [spot for spot in spots if spot[1] is not None]
-        if found or key is not None or field not in TEXTS_OF.values():
-            return found
-        retrieved = self._retrieved(record, keys) if field == "retrieved_contexts" else None
-        path = place.side if output is side else f"{place.side}.output"
-        return [spot for spot in (("", retrieved), (path, documents)) if spot[1] is not None][:1]
+        at = place.side if output is side else f"{place.side}.output"
+        return found, [] if documents is None else [(at, documents)]
 
     def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         given = found = self._find(record, keys, field)
@@ -298,23 +320,46 @@ class Schema:
     def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         return next((value for _, value in self.spots(record, keys, field)), None)
 
+    def _traced_stages(
+        self, record: Mapping[str, Any], keys: Mapping[str, Any]
+    ) -> list[tuple[str, Any]]:
+        """Return what each retriever and reranker handed on, where that is what was retrieved and nothing is named."""
+        places = [place for place, _ in self.spots(record, keys, "retrieved_contexts")]
+        if not self.retrievals or any(places) or keys.keys() & {"retriever", "contexts_key"}:
+            return []
+        stages = stages_of(self._steps(record))
+        texts = {  # without ids: the sample's may stand elsewhere
+            name: {"contexts": [item if (text := text_of(item)) is None else text for item in found]}
+            for name, found in (stages or {}).items()
+        }
+        return [("", texts)] if texts else []
+
+    def _steps(self, record: Mapping[str, Any]) -> list[Retrieval]:
+        found = self.retrievals(record.get("run")) if self.retrievals else ()
+        return [step if isinstance(step, Retrieval) else Retrieval(*step) for step in found]
+
     def _retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> list[Any] | None:
-        """Join the documents of the retrievers that count."""
-        found = list(self.retrievals(record.get("run"))) if self.retrievals else []
-        if not found:
+        """Join the documents of the retrievers that count: those that are asked for, else those no reranker chose from."""
+        wanted = keys.get("retriever")
+        steps = [step for step in self._steps(record) if wanted is None or step.retrieves]
+        if not steps:
             return None
-        wanted = keys.get("retriever", "all")
-        counts = wanted if callable(wanted) else lambda name: wanted in ("all", name)
-        chosen = found[-1:] if wanted == "last" else [item for item in found if counts(item[0])]
+        if wanted is None:
+            chosen = handed_on(steps)
+        elif wanted == "last":
+            chosen = steps[-1:]
+        else:
+            counts = wanted if callable(wanted) else lambda name: wanted in ("all", name)
+            chosen = [step for step in steps if counts(step.name)]
         if not chosen:
             raise SampleError(
-                f"retriever={wanted!r} is none of: {', '.join(name for name, _ in found)}."
+                f"retriever={wanted!r} is none of: {', '.join(step.name for step in steps)}."
             )
-        if hidden := [name for name, documents in chosen if documents is None]:
+        if hidden := [step.name for step in chosen if step.documents is None]:
             raise SampleError(
                 f"The retriever run {hidden[0]!r} holds no documents: it failed, or hides its outputs."
             )
-        return [document for _, documents in chosen for document in listed(documents)]
+        return joined(chosen)
 
     def _id(self, item: Any, key: Any, field: str, number: int, *, spans: bool) -> Any:
         document, names = unscored(item), self.id_keys if key is None else (f"metadata.{key}", key)
@@ -329,7 +374,7 @@ class Schema:
         return found
 
     def _looked(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
-        place = self.places[field]
+        place = self.places.get(field, _NOWHERE)
         side = record.get(place.side)
         holder = side if isinstance(side, Mapping) else record
         there = ", ".join(str(key)[:40] for key in list(holder)[:_SHOWN_KEYS]) or "nothing"

@@ -42,6 +42,7 @@ def _sides(asked: str, given: str, expected: str, **keys: str) -> Schema:
         "response": given,
         "retrieved_contexts": given,
         "retrieved_context_ids": given,
+        "stages": given,
     }
     words = {
         "user_input": "question query input user_input prompt text",
@@ -53,6 +54,7 @@ def _sides(asked: str, given: str, expected: str, **keys: str) -> Schema:
         "reference_facts": _FACTS,
         "reference_contexts": _RETRIEVED,
         "reference_context_ids": "reference_ids",
+        "stages": "",
         **keys,
     }
     return Schema(
@@ -91,6 +93,7 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
             reference_contexts="context metadata.reference_contexts",
             retrieved_context_ids="metadata.retrieved_context_ids additional_metadata.retrieved_context_ids",
             reference_context_ids="metadata.reference_context_ids additional_metadata.reference_context_ids",
+            stages="metadata.stages additional_metadata.stages",
             metadata="additional_metadata",
             carried="tools_called expected_tools comments token_cost completion_time tags flaky source_file "
             "custom_column_key_values multimodal expectations expected_labels input_token_count output_token_count",

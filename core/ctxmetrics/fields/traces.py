@@ -1,18 +1,26 @@
 """Traces as samples: of the spans of one trace, what was asked, what was answered, and what the retrievers found.
 
 Spans are known by a trace's id and a kind. They stand in a list, as OpenTelemetry, Phoenix and Langfuse write them, or in
-each other (``child_runs`` of LangSmith, ``observations`` of Langfuse). Of retrievers in retrievers the outermost counts.
+each other (``child_runs`` of LangSmith, ``observations`` of Langfuse). Of retrievers in retrievers the outermost counts;
+several retrievers and rerankers are the stages of the retrieval.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Any
 
 from ctxmetrics.fields.cells import list_in, object_in
 from ctxmetrics.fields.documents import first_of, leaves, look_up
+from ctxmetrics.fields.retrievals import (
+    RETRIEVERS,
+    Retrieval,
+    handed_on,
+    joined,
+    retrieval_of,
+    stages_of,
+)
 from ctxmetrics.fields.rows import rest_of
 
 # Where a span says what it is, what went in, what came out and what was found: in OpenTelemetry's JSON, data frames of
@@ -25,22 +33,25 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
         "attributes.openinference.span.kind", "span_kind", "attributes.gen_ai.operation.name", "run_type", "type",
     ),
     "begun": ("start_time", "startTime"),
+    "ended": ("end_time", "endTime", "start_time", "startTime"),
     "below": ("child_runs", "observations"),
     "asked": ("attributes.gen_ai.retrieval.query.text", "attributes.input.value", "inputs", "input"),
     "given": ("attributes.output.value", "outputs", "output"),
     "found": (
-        "attributes.retrieval.documents", "attributes.gen_ai.retrieval.documents", "outputs.documents",
-        "outputs.output", "output.documents", "output", "attributes.output.value.documents",
+        "attributes.retrieval.documents", "attributes.reranker.output_documents",
+        "attributes.gen_ai.retrieval.documents", "outputs.documents", "outputs.output", "output.documents", "output",
+        "attributes.output.value.documents",
     ),
 }  # fmt: skip
 _SIDES = ("inputs", "outputs", "input", "output", "metadata")
-_RETRIEVERS = frozenset({"retriever", "retrieval"})
 # In what went in, and in what came out.
 _QUESTIONS = ("question", "query", "input", "user_input")
 _ANSWERS = ("answer", "result", "response", "output", "content")
 _EXPECTED = ("reference", "reference_outputs", "expected_output", "expectedOutput")
 # An attribute of a document, where each one stands by itself, as OpenInference writes them.
-_NUMBERED = re.compile(r"(?:attributes\.)?retrieval\.documents\.(\d+)\.(.+)")
+_NUMBERED = re.compile(
+    r"(?:attributes\.)?(?:retrieval\.documents|reranker\.output_documents)\.(\d+)\.(.+)"
+)
 
 
 def is_trace(row: Any) -> bool:
@@ -69,7 +80,7 @@ def _at(span: Any, what: str) -> Any:
 
 
 def _retrieves(span: Any) -> bool:
-    return str(_at(span, "kind")).lower() in _RETRIEVERS
+    return str(_at(span, "kind")).lower() in RETRIEVERS
 
 
 def _tree(row: Any) -> Iterator[Any]:
@@ -94,12 +105,13 @@ def _of_trace(root: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         named: All spans by their names.
     """
     outermost = [
-        span
+        (span, step)
         for span in named.values()
-        if _retrieves(span) and not any(map(_retrieves, _above(span, named)))
+        if (step := _step(span)) and not any(map(_retrieves, _above(span, named)))
     ]
-    retrievers = sorted(outermost, key=lambda span: str(_at(span, "begun"))) or [root]
-    found = [_documents(span) for span in retrievers]
+    outermost.sort(key=lambda pair: str(_at(pair[0], "ended" if pair[1].reranks else "begun")))
+    steps = [step for _, step in outermost] or [Retrieval("", _documents(root))]
+    left, first = handed_on(steps), outermost[0][0] if outermost else root
     sides = {side: look_up(root, side) for side in _SIDES}
     kept = {side: value for side, value in sides.items() if hasattr(value, "items")}
     carried = kept.pop("metadata", {})
@@ -107,13 +119,19 @@ def _of_trace(root: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     rest = rest_of(root, {*read, *_EXPECTED, *_SIDES})
     row = {
         "id": first_of(root, (*_KEYS["trace"], *_KEYS["name"])),
-        "user_input": _text(root, "asked", _QUESTIONS) or _text(retrievers[0], "asked", _QUESTIONS),
+        "user_input": _text(root, "asked", _QUESTIONS) or _text(first, "asked", _QUESTIONS),
         "response": None if _retrieves(root) else _text(root, "given", _ANSWERS),
-        "retrieved_contexts": None if None in found else [*chain.from_iterable(filter(None, found))],
+        "retrieved_contexts": None if any(step.documents is None for step in left) else joined(left),
+        "stages": stages_of(steps),
         **{key: look_up(root, key) for key in _EXPECTED},
         "metadata": {**rest, **kept, **carried},
     }
     return {key: value for key, value in row.items() if value is not None}
+
+
+def _step(span: Any) -> Retrieval | None:
+    """Return what a span handed on, where it is a retriever's or a reranker's."""
+    return retrieval_of(_at(span, "kind"), look_up(span, "name"), lambda: _documents(span))
 
 
 def _documents(span: Any) -> list[Any] | None:

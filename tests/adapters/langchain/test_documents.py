@@ -114,6 +114,32 @@ def test_a_retriever_inside_a_retriever_is_its_business(make_run):
     assert contexts_of(to_record(make_run({"answer": "x"}, children=[outer]), None)) == ("one",)
 
 
+@pytest.mark.parametrize("kind", ["retriever", "chain"])
+def test_a_reranker_below_the_run_is_the_last_stage(kind, make_run):
+    first = make_run({"documents": DOCUMENTS}, run_type="retriever", name="first")
+    second = make_run({"documents": [{"text": "three"}]}, run_type="retriever", name="second")
+    rerank = make_run({"output": [{"text": "three"}, {"text": "one"}]}, run_type=kind, name="Rerank")
+    record = to_record(make_run({"answer": "x"}, children=[first, second, rerank]), None)
+    assert contexts_of(record) == ("three", "one")
+    sample = Sample(**SCHEMA.read(record, {}, ("retrieved_contexts",), ("stages",)))
+    assert {name: stage.contexts for name, stage in sample.stages.items()} == {
+        "first": ("one", "two"),
+        "second": ("three",),
+        "Rerank": ("three", "one"),
+    }
+    chosen = {"retriever": "first"}
+    assert SCHEMA.read(record, chosen, ("retrieved_contexts",), ("stages",))["stages"] is None
+    record["outputs"]["documents"] = ["one"]  # another step chose these
+    assert SCHEMA.read(record, {}, ("retrieved_contexts",), ("stages",))["stages"] is None
+
+
+def test_stages_in_the_outputs_win(make_run):
+    first = make_run({"documents": DOCUMENTS}, run_type="retriever", name="first")
+    run = make_run({"stages": {"search": ["one", "two"], "prompt": ["two"]}}, children=[first])
+    read = SCHEMA.read(to_record(run, None), {}, ("retrieved_contexts",), ("stages",))
+    assert read["stages"] == {"search": ["one", "two"], "prompt": ["two"]}
+
+
 def test_a_name_that_no_retriever_run_has(make_run):
     run = make_run({}, children=[make_run({"documents": ["x"]}, run_type="retriever", name="vectors")])
     with pytest.raises(SampleError, match=r"retriever='vektors' is none of: vectors"):

@@ -12,7 +12,7 @@ import pytest
 from mlflow.entities import Document, SpanType
 from pydantic import BaseModel
 
-from ctxmetrics import ContextRecall, LLMJudge, ScriptedJudge
+from ctxmetrics import ContextRecall, LexicalJudge, LLMJudge, ScriptedJudge
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics_mlflow import (
     ContextPrecisionScorer,
@@ -24,6 +24,7 @@ from ctxmetrics_mlflow import (
     NonLLMContextPrecisionScorer,
     NonLLMContextRecallScorer,
 )
+from ctxmetrics_mlflow.scorers import SCHEMA, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -299,6 +300,43 @@ def test_the_outermost_retriever_spans_in_the_order_in_which_they_began(
     _, rows = run(data, scorers, predict_fn=answer)
     assert values(rows, "context_precision") == [precision]
     assert values(rows, "id_based_context_recall") == [found]
+
+
+@mlflow.trace(span_type=SpanType.RERANKER, name="rerank")
+def rerank(documents: list[Any]) -> Any:
+    return documents[-1:]
+
+
+@mlflow.trace(name="app")
+def reranked(question: str) -> str:
+    outer(FOUND)
+    inner(ELSE)
+    rerank([*FOUND, *ELSE])
+    return "In Paris."
+
+
+TOWER, FRUIT = "The Eiffel Tower stands in Paris.", "Bananas are yellow."
+
+
+@pytest.mark.parametrize(
+    ("keys", "recall", "stages"),
+    [
+        ({}, 0.0, [("outer", [TOWER]), ("inner", [FRUIT]), ("rerank", [FRUIT])]),
+        ({"retriever": "all"}, 1.0, []),
+    ],
+)
+def test_two_retrievers_and_a_reranker_are_stages(
+    run: Callable[..., Any], keys: dict[str, Any], recall: float, stages: list[Any]
+) -> None:
+    data = [{"inputs": {"question": "Where?"}, "expectations": TWO}]
+    scorer = ContextRecallScorer(judge=LexicalJudge(), **keys)
+    _, rows = run(data, [scorer], predict_fn=reranked)
+    assert values(rows, "context_recall") == [recall]
+    traces = mlflow.search_traces(return_type="list", include_spans=True)
+    trace = next(one for one in traces if "rerank" in {span.name for span in one.data.spans})
+    record = to_record(None, None, TWO, trace)
+    found = SCHEMA.read(record, keys, ("retrieved_contexts",), ("stages",))["stages"] or {}
+    assert [*found.items()] == [(name, {"contexts": texts}) for name, texts in stages]
 
 
 def test_a_retriever_that_is_not_there_is_named(run: Callable[..., Any]) -> None:

@@ -1,0 +1,102 @@
+"""What the retrievers and rerankers of one record or trace handed on, as stages of a retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, takewhile
+from typing import Any, NamedTuple
+
+from ctxmetrics.fields.documents import listed, text_of, unscored
+
+# What the kind of a span says, in small letters: MLflow, LangSmith, OpenInference, OpenTelemetry GenAI, Langfuse.
+RETRIEVERS = frozenset({"retriever", "retrieval"})
+_RERANKERS = frozenset({"reranker", "rerank"})
+# The stage that holds what several steps found.
+_JOINED = "joined"
+
+
+class Retrieval(NamedTuple):
+    """What one step of a retrieval handed on.
+
+    Attributes:
+        name: Its name.
+        documents: What it handed on; None where it does not say.
+        reranks: Whether it chose from what steps before it found.
+        retrieves: Whether its kind says that it is a retriever.
+    """
+
+    name: str
+    documents: Any
+    reranks: bool = False
+    retrieves: bool = True
+
+
+def retrieval_of(kind: Any, name: Any, find: Callable[[], Any]) -> Retrieval | None:
+    """Return what a span of a trace handed on; None where it is neither a retriever nor a reranker.
+
+    A reranker is known by its kind, a retriever that is one by its name, which holds ``rerank``; so is a span of another
+    kind from which documents came.
+
+    Args:
+        kind: What the span says it is.
+        name: Its name; without one, it is called by its kind.
+        find: Returns what came out; called for spans that may be one of them.
+    """
+    kind = str(kind).lower()
+    named = "rerank" in str(name).lower().replace("-", "")
+    known = kind in RETRIEVERS | _RERANKERS
+    documents = find() if known or named else None
+    if not known and not _are_documents(documents):
+        return None
+    return Retrieval(str(name or kind), documents, named or kind in _RERANKERS, kind in RETRIEVERS)
+
+
+def _are_documents(found: Any) -> bool:
+    """Whether something is a list of documents, none of them a text alone."""
+    return isinstance(found, (list, tuple)) and all(
+        not isinstance(unscored(item), str) and isinstance(text_of(item), str) for item in found
+    )
+
+
+def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
+    """Return the steps that no later reranker chose from: what they found, joined, is what was retrieved.
+
+    A reranker chose from what was found since the one before it; where it hands on another text, from all before it.
+
+    Args:
+        steps: The steps in the order of time.
+    """
+    left: list[Retrieval] = []
+    for step in steps:
+        if step.reranks:
+            since = [*takewhile(lambda before: not before.reranks, reversed(left))]
+            texts = {str(text_of(item)) for before in since for item in listed(before.documents or ())}
+            chosen = {str(text_of(item)) for item in listed(step.documents or ())}
+            left = left[: len(left) - len(since)] if since and chosen <= texts else []
+        left.append(step)
+    return left
+
+
+def joined(steps: Iterable[Retrieval]) -> list[Any]:
+    """Return the documents of several steps, doubles as they are."""
+    return [*chain.from_iterable(listed(step.documents) for step in steps)]
+
+
+def stages_of(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
+    """Return what each step handed on, in order; the last stage is what was retrieved.
+
+    Repeated names get a number. A step that does not say what it found is no stage. None for a single stage, and where
+    it is not known what was retrieved.
+    """
+    left, told = handed_on(steps), [step for step in steps if step.documents is not None]
+    if len(told) == 1 or any(step.documents is None for step in left):
+        return None
+    told += [Retrieval(_JOINED, joined(left))] if len(left) > 1 else []
+    stages: dict[str, list[Any]] = {}
+    for step in told:
+        name, number = step.name, 1
+        while name in stages:
+            number += 1
+            name = f"{step.name} {number}"
+        stages[name] = [*listed(step.documents)]
+    return stages or None
