@@ -62,7 +62,7 @@ def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
             "contexts": len(distinct),
             "characters": sum(len(text or "") for _, text in distinct),
             "ids": None if stage.ids is None else list(stage.ids),
-            "hash": hashlib.sha256(json.dumps(distinct).encode()).hexdigest()[:32],
+            "hash": hashlib.sha256(json.dumps([stage.ids, stage.contexts]).encode()).hexdigest()[:32],
         }
     return sizes
 

@@ -344,20 +344,25 @@ def test_stages_with_hostile_names_are_readable(page, tmp_path, width, scheme):
         Sample(id=f"{HOSTILE[0]}{place}", reference="It is tall. It is in Paris.", stages=stages)
         for place in range(3)
     ]
-    results = evaluate(samples, [ContextRecall()], progress=False)
-    file = tmp_path / "stages.html"
-    results.to_html(file)
-    page.open(file, width=width, scheme=scheme)
-    page.run("for (const each of document.querySelectorAll('details')) each.open = true")
-    names = page.run(
-        "return [...document.querySelectorAll('table.means:not(:first-of-type) tbody th')].map(e => e.textContent)"
-    )
-    assert names == list(stages)
-    assert HOSTILE[3] in page.run("return document.body.textContent")
-    assert page.run("return typeof window.owned") == "undefined"
-    assert page.count("img, iframe") == 0
-    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
-    assert page.serious() == []
+    kept = [
+        replace(one, stages={**stages, HOSTILE[3]: ["It is in Paris."]}, retrieved_contexts=None)
+        for one in samples
+    ]
+    first, second = (evaluate(run, [ContextRecall()], progress=False) for run in (kept, samples))
+    for name, text in (("run", None), ("two", second.compare(first).html())):
+        file = tmp_path / f"{name}.html"
+        second.to_html(file) if text is None else file.write_text(text, encoding="utf-8")
+        page.open(file, width=width, scheme=scheme)
+        page.run("for (const each of document.querySelectorAll('details')) each.open = true")
+        names = page.run(
+            "return [...document.querySelectorAll('table.means')].at(-1).querySelectorAll('tbody th').values().map(e => e.textContent).toArray()"
+        )
+        assert names == list(stages)
+        assert f"dropped by {HOSTILE[3]}" in page.run("return document.body.textContent")
+        assert page.run("return typeof window.owned") == "undefined"
+        assert page.count("img, iframe") == 0
+        assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+        assert page.serious() == []
 
 
 def test_ten_thousand_samples(page, tmp_path):

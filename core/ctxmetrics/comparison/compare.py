@@ -23,6 +23,7 @@ from ctxmetrics.comparison.means import (
     paired_mean,
     weighted_mean,
 )
+from ctxmetrics.comparison.stages import compared_stages
 from ctxmetrics.comparison.view import (
     ChangedUnit,
     Comparison,
@@ -179,6 +180,7 @@ def _compared(
         ),
         worst=tuple(_worst(pairs, [name for name in names if comparable or name not in by_ids])),
         notes=tuple(notes),
+        stages=compared_stages(pairs, names),
         clusters=None if clusters is None else len(set(clusters)),
     )
 

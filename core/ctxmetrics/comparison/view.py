@@ -12,6 +12,7 @@ from typing import Any
 from ctxmetrics._frozen import Plain
 from ctxmetrics._wording import clean
 from ctxmetrics.comparison.means import FEW, LEVEL
+from ctxmetrics.comparison.stages import ComparedStages
 from ctxmetrics.pages import render
 from ctxmetrics.report.view import aligned
 
@@ -221,6 +222,7 @@ class _Shown(Plain):
             runs=runs,
             table=_table(runs),
             columns=partial(_columns, markdown=markdown),
+            written=partial(_written, markdown=markdown),
             most=SHOWN,
             shown=lambda text: clean(text, TEXT),
             rows_of=lambda items: [("", item) for item in items],
@@ -250,6 +252,7 @@ class Comparison(_Shown):
         won: Units that only the second run supports.
         worst: Samples whose score fell most, ten a metric at most.
         notes: What a reader must know: what differs with permission, which metrics only one run has.
+        stages: The stages of the retrieval in both runs; None where no sample has stages in both.
     """
 
     samples: int
@@ -262,6 +265,15 @@ class Comparison(_Shown):
     won: tuple[ChangedUnit, ...]
     worst: tuple[Worse, ...]
     notes: tuple[str, ...]
+    stages: ComparedStages | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain JSON-ready data; ``stages`` where samples have some."""
+        return {
+            name: value
+            for name, value in Plain.to_dict(self).items()
+            if name != "stages" or value is not None
+        }
 
     def __getitem__(self, metric: str) -> Difference:
         for item in self.metrics:
@@ -298,7 +310,12 @@ def _table(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
 def _columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> str:
     """Return the rows of a table as text, with the names of the runs where they have some."""
     table = [("run", *HEADER), *((clean(run, TEXT), *cells(item)) for run, item in rows)]
-    table = table if any(run for run, _ in rows) else [row[1:] for row in table]
+    named = any(run for run, _ in rows)
+    return _written(table if named else [row[1:] for row in table], markdown=markdown)
+
+
+def _written(table: Sequence[tuple[str, ...]], *, markdown: bool) -> str:
+    """Return a table, its head first, as text."""
     if not markdown:
         return "\n".join(aligned(table))
     head, *written = [tuple(map(escaped, row)) for row in table]

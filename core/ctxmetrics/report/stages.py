@@ -193,10 +193,10 @@ def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> 
         StageMeans(
             name,
             len(found),
-            _mean([stage.recall for stage in found]),
-            _mean([stage.precision for stage in found]),
-            _mean([stage.contexts for stage in found]),
-            _mean([stage.tokens for stage in found]),
+            mean_of([stage.recall for stage in found]),
+            mean_of([stage.precision for stage in found]),
+            mean_of([stage.contexts for stage in found]),
+            mean_of([stage.tokens for stage in found]),
         )
         for name, found in means.items()
     ]
@@ -243,6 +243,7 @@ def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> It
         yield StageMeans(name, 1, held.recall() if units else score.share, precision, contexts, tokens)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """Return the mean of the values that are known; None without one."""
     known = [value for value in values if value is not None]
     return fmean(known) if known else None

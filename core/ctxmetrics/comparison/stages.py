@@ -1,0 +1,149 @@
+"""Two runs compared stage by stage: recall of each, and what a stage of the second run lost that the first run's kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxmetrics._frozen import Plain
+from ctxmetrics._wording import TEXT, clean
+from ctxmetrics.comparison.joining import Pair
+from ctxmetrics.report.rows import text_hash
+from ctxmetrics.report.stages import (
+    Lost,
+    lost_after,
+    mean_of,
+    sizes_in,
+    staged_metric,
+    staged_units,
+    stages_of,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedStage(Plain):
+    """A stage of two runs.
+
+    Attributes:
+        name: Its name.
+        samples: How many samples have it in both runs, else in the one that has it.
+        before: Mean recall of the first run on these samples, from 0 to 1; None where it has no such stage.
+        after: That of the second.
+        pools: How many samples have a stage before it in both runs, from which it selects.
+        different: In how many of these the stage before handed on other contexts in the other run.
+        contexts: How many contexts that stage hands on, where it is the same number in all these samples of the second run.
+        lost: Units that the stage before supports in both runs, this stage in the first run, and not in the second; stage,
+            context and rank are those of the second.
+    """
+
+    name: str
+    samples: int
+    before: float | None
+    after: float | None
+    pools: int
+    different: int
+    contexts: int | None
+    lost: tuple[Lost, ...]
+
+    @property
+    def said(self) -> str:
+        """What was lost, and whether both runs had the same to select from; empty where there is no stage before."""
+        if not self.pools:
+            return ""
+        number = "" if self.contexts is None else f"{self.contexts} "
+        pool = f"from the same {number}contexts"
+        if self.different:
+            pool = f"the pools differ in {self.different} of {self.pools} samples"
+        return f"{clean(self.name, TEXT)}: lost by the second run, kept by the first, {pool}: {len(self.lost)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedStages(Plain):
+    """The stages of two runs.
+
+    Attributes:
+        metric: The recall that was compared.
+        stages: The stages of either run.
+    """
+
+    metric: str
+    stages: tuple[ComparedStage, ...]
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """The rows of a table, its head first."""
+        rows = [
+            (
+                clean(stage.name, TEXT),
+                *("-" if value is None else f"{value:.3f}" for value in (stage.before, stage.after)),
+                str(stage.samples),
+            )
+            for stage in self.stages
+        ]
+        return [("stage", "first", "second", "samples"), *rows]
+
+
+def compared_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStages | None:
+    """Compare the stages of two runs; None where no sample has units with stages in both.
+
+    Args:
+        pairs: The samples, each as a row of both runs.
+        names: The metrics of both; the first one with stages is compared.
+    """
+    firsts, seconds = zip(*pairs, strict=True)
+    both = [name for name in names if staged_metric(firsts, [name]) and staged_metric(seconds, [name])]
+    if not both:
+        return None
+    metric = both[0]
+    staged = [pair for pair in pairs if all(staged_units(row, metric) for row in pair)]
+    recalls = [
+        [{stage.name: stage.recall for stage in stages_of([row], metric).stages} for row in pair]
+        for pair in staged
+    ]
+    found = dict.fromkeys(name for pair in recalls for run in pair for name in run)
+    return ComparedStages(metric, tuple(_stage(name, metric, staged, recalls) for name in found))
+
+
+def _stage(
+    name: str,
+    metric: str,
+    pairs: Sequence[Pair],
+    recalls: Sequence[Sequence[Mapping[str, float | None]]],
+) -> ComparedStage:
+    """Return the figures of a stage; ``recalls`` has for each pair the recall of each stage in both runs."""
+    values = [[run.get(name) for run in pair] for pair in recalls]
+    both = [each for each in values if None not in each]
+    before, after = (mean_of([each[run] for each in both or values]) for run in (0, 1))
+    selected = [found for pair in pairs if (found := _selected(pair, metric, name))]
+    contexts = {second["contexts"] for _, second, _ in selected}
+    return ComparedStage(
+        name=name,
+        samples=len(both) or sum(each != [None, None] for each in values),
+        before=before,
+        after=after,
+        pools=len(selected),
+        different=sum(first["hash"] != second["hash"] for first, second, _ in selected),
+        contexts=contexts.pop() if len(contexts) == 1 else None,
+        lost=tuple(unit for *_, lost in selected for unit in lost),
+    )
+
+
+def _selected(pair: Pair, metric: str, name: str) -> tuple[Any, Any, list[Lost]] | None:
+    """Return what both runs had before a stage, and what it lost in the second; None where a run has none before it."""
+    runs = [staged_units(row, metric) for row in pair]
+    names = [[stage["name"] for stage in units[0].details["stages"]] for units in runs]
+    if any(name not in each[1:] for each in names):
+        return None
+    place, own = (each.index(name) - 1 for each in names)
+    kept = {
+        text_hash(unit.text)
+        for unit in runs[0]
+        if all(stage["value"] for stage in unit.details["stages"][place : place + 2])
+    }
+    lost = []
+    for unit in runs[1]:
+        before, after = unit.details["stages"][own : own + 2]
+        if before["value"] and after["value"] is False and text_hash(unit.text) in kept:
+            lost.append(lost_after(pair[0].name, unit, own))
+    return sizes_in(pair[0])[names[0][place]], sizes_in(pair[1])[names[1][own]], lost
