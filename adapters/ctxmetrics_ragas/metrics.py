@@ -45,6 +45,8 @@ T = TypeVar("T")
 
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
+# Fields that a sample of Ragas does not have.
+_NO_COLUMN = {"references", "stages"}
 
 
 def _evaluation(_: object) -> str | None:
@@ -152,7 +154,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         own_name = (self.framework_name or core.base_name) + core.name.removeprefix(core.base_name)
         self.name: str = settings.get("name") or own_name
         self.allowed_values: Any = (0.0, core.rules.scale)
-        optional = {f"{column}:optional" for column in core.uses if column != "references"}
+        optional = {f"{column}:optional" for column in core.uses if column not in _NO_COLUMN}
         self._required_columns = {MetricType.SINGLE_TURN: {*core.requires, *optional}}
 
     def __setattr__(self, name: str, value: Any) -> None:
