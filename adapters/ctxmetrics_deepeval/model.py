@@ -112,8 +112,9 @@ async def _call(in_loop: Callable[[], Awaitable[Any]], in_thread: Callable[[], A
 
 def _wants_schema(llm: DeepEvalBaseLLM, ways: Iterable[Callable[..., Any]]) -> bool:
     if _is_deepevals(llm):
-        names = {kind.__name__ for kind in type(llm).__mro__}
-        return bool(names & _VALIDATE_TEXT and llm.supports_structured_outputs())
+        return any(has_class(llm, name) for name in _VALIDATE_TEXT) and bool(
+            llm.supports_structured_outputs()
+        )
     return all("schema" in signature(way).parameters for way in ways)
 
 

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Never, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, Unpack
 
 from ragas.callbacks import RagasTracer
 from ragas.llms.base import BaseRagasLLM
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from ragas.run_config import RunConfig
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
 # Fields that a sample of Ragas does not have.
@@ -67,11 +64,11 @@ SCHEMA = replace(
 )
 
 
-def _sync(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+def _sync(function: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
     """Return the sync form of an async method: for a script, a notebook, inside a running loop, any thread."""
 
     @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+    def call(*args: Any, **kwargs: Any) -> Any:
         return run_sync(partial(function, *args, **kwargs))
 
     return call

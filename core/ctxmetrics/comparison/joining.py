@@ -52,9 +52,9 @@ def joined(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Pair], lis
     places = [_places(run, by_id=by_id) for run in (before, after)]
     pairs = [(row, places[1][key]) for key, row in places[0].items() if key in places[1]]
     if not pairs:
-        how = "no id is in both" if by_id else "no question with its reference is in both"
         raise ParameterError(
-            f"compare: the runs have no sample in common: {how}. Give runs on the same samples."
+            "compare: the runs have no sample in common: no "
+            f"{'id' if by_id else 'question with its reference'} is in both. Give runs on the same samples."
         )
     alone = [
         [row.name for key, row in mine.items() if key not in other]

@@ -297,22 +297,14 @@ class Summary(Mapping[str, MetricSummary]):
         return str(self)
 
     def __str__(self) -> str:
-        language = self.language
+        language, paid = self.language, spent(self.usage, self.language)
+        told = [f"{item.metric}: {note}" for item in self.values() for note in _notes(item, language)]
+        told += [f"{say('labels', language)}: {note}" for note in self.notes]
+        told += self.repeated
+        told += [f"{say('judge', language)}: {paid}"] if paid else []
+        told += [self.controls.shown(language)] if self.controls else []
         lines = _table(tuple(self.values()), language)
-        for item in self.values():
-            lines += [
-                wrapped
-                for note in _notes(item, language)
-                for wrapped in folded(f"{item.metric}: {note}")
-            ]
-        lines += [
-            wrapped for note in self.notes for wrapped in folded(f"{say('labels', language)}: {note}")
-        ]
-        lines += [line for text in self.repeated for line in folded(text)]
-        if paid := spent(self.usage, language):
-            lines += folded(f"{say('judge', language)}: {paid}")
-        if self.controls:
-            lines += folded(self.controls.shown(language))
+        lines += [line for text in told for line in folded(text)]
         if self.stopped:
             lines.append(f"{say('stopped early', language)}: {self.stopped}")
         return "\n".join(lines)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.options import RunOptions
@@ -14,12 +14,11 @@ from ctxmetrics.evaluation.sources import check_present
 from ctxmetrics.fields import PEEKED, recognise
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.tables.batches import BatchScorer, frame_of, plain_rows
+from ctxmetrics.tables.batches import BatchScorer, Table, frame_of, plain_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Table = TypeVar("Table")
 # Rows of a batch on Ray: what a worker that dies may cost.
 _ROWS = 1024
 # Options that belong to one machine: a file, a clock and a display.

@@ -84,11 +84,11 @@ class Case:
         return self.id
 
 
+# Where the library's own cases are: in an installed wheel, in a checkout.
 _SHIPPED = (
     Path(__file__).parent / "cases" / "v1",
     Path(__file__).parents[3] / "tests" / "golden" / "v1",
 )
-"""Where the library's own cases are: in an installed wheel, in a checkout."""
 
 
 def load_cases(directory: str | Path | None = None) -> tuple[Case, ...]:

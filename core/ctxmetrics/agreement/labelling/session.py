@@ -190,8 +190,8 @@ class Session:
         question = self._question(number)
         if answer not in ANSWERS:
             raise ParameterError(f"label: answer {answer!r} must be one of {', '.join(ANSWERS)}.")
-        held = len(self._samples[question.key].retrieved_contexts or ())
-        known = [f"c{place}" for place in range(1, held + 1)]
+        held = self._samples[question.key].retrieved_contexts or ()
+        known = [f"c{place}" for place in range(1, len(held) + 1)]
         if contexts and (
             answer != ANSWERS[0] or question.label != UNITS or not set(contexts) <= set(known)
         ):
