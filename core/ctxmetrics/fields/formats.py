@@ -17,9 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date, time
-from operator import itemgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TextIO
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError, missing_extra
@@ -36,9 +34,7 @@ _DEPTH = 3
 # So many rows of Parquet are in memory at a time.
 _BATCH = 256
 # Aegis' names of metrics, and ours.
-_METRICS: Mapping[str, str] = MappingProxyType(
-    {"ctx_recall": "context_recall", "ctx_rank_prec": "context_precision"}
-)
+_METRICS: Mapping[str, str] = {"ctx_recall": "context_recall", "ctx_rank_prec": "context_precision"}
 # The scale of its thresholds.
 SCALE = 100.0
 # The settings that are read of it.
@@ -177,7 +173,10 @@ def _of_columns(data: dict[str, Any]) -> list[dict[str, Any]] | None:
         return None
     columns = [dict(enumerate(value)) if isinstance(value, list) else value for value in data.values()]
     if all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns):
-        return [dict(zip(data, map(itemgetter(number), columns), strict=True)) for number in columns[0]]
+        return [
+            {key: column[number] for key, column in zip(data, columns, strict=True)}
+            for number in columns[0]
+        ]
     return None
 
 

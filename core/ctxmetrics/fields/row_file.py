@@ -108,8 +108,9 @@ class RowFile(Iterator[T], Generic[T]):
         if self._schema != "aegis" or self.path.suffix.lower() != ".json":
             return None
         data = content_of(self.path)
-        asks = isinstance(data, dict) and "evaluations" in data
-        return read_payload(data, self.path) if asks else None
+        return (
+            read_payload(data, self.path) if isinstance(data, dict) and "evaluations" in data else None
+        )
 
     @cached_property
     def reading(self) -> Reading:

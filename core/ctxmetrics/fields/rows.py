@@ -10,7 +10,6 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
@@ -136,8 +135,12 @@ class Reading:
         """Return the names that no schema knows in what is no field, in the row's order; a nested one as its path."""
         nested = {key for key in rest if key in self.schema.heads and hasattr(rest[key], "items")}
         said = {*self.schema.carried, *self.columns}
-        names = ([f"{key}.{inner}" for inner in rest[key]] if key in nested else [key] for key in rest)
-        return [name for name in chain.from_iterable(names) if name not in said]
+        return [
+            name
+            for key in rest
+            for name in ([f"{key}.{inner}" for inner in rest[key]] if key in nested else [key])
+            if name not in said
+        ]
 
     def shown(self, path: str) -> str:
         """Return a path as the row has it, from one under the schema's keys."""

@@ -11,7 +11,6 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypedDict
 
@@ -236,14 +235,16 @@ class Schema:
     @cached_property
     def heads(self) -> frozenset[str]:
         """The keys that hold several fields: the sides, and the beginnings of paths."""
-        every = chain.from_iterable(self.flat_keys.values())
-        return self.sides.union(key.partition(".")[0] for key in every if "." in key)
+        return self.sides.union(
+            key.partition(".")[0] for keys in self.flat_keys.values() for key in keys if "." in key
+        )
 
     @cached_property
     def known_keys(self) -> frozenset[str]:
         """The keys that a row may have."""
-        every = chain.from_iterable(self.flat_keys.values())
-        return frozenset(key for key in every if "." not in key) | self.heads | self.carried
+        return self.heads.union(
+            self.carried, (key for keys in self.flat_keys.values() for key in keys if "." not in key)
+        )
 
     def spots(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
