@@ -14,7 +14,7 @@ from statistics import fmean
 import pytest
 import sentencex
 
-from ctxmetrics import ContextRecall, LexicalJudge, evaluate
+from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
 from ctxmetrics.metrics import METRICS
 from ctxmetrics.samples import read_samples
 
@@ -118,6 +118,38 @@ def test_a_retriever_over_documents_and_an_experiment_give_numbers(tmp_path: Pat
         name.removeprefix("context_"): (f"{item.mean:.4f}", "36 of 36") for name, item in core.items()
     }
     assert table(printed_by("ragas_experiment.py", tmp_path / "b")) == means
+
+
+@pytest.mark.slow
+def test_what_a_compressor_of_langchain_lost(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("langchain_classic")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import langchain_stages
+
+    langchain_stages.main()
+    text = capsys.readouterr().out
+    search = langchain_stages.Keywords(documents=langchain_stages.documents())
+    compressor = langchain_stages.SharedSentences()
+    for stage in ("search", "compress"):  # each scored by itself
+        samples = []
+        for question in langchain_stages.QUESTIONS:
+            found = search.invoke(question["user_input"])
+            if stage == "compress":
+                found = compressor.compress_documents(found, question["user_input"])
+            texts = [each.page_content for each in found]
+            samples.append(Sample(reference=question["reference"], retrieved_contexts=texts))
+        mean = evaluate(samples, [ContextRecall()], progress=False).summary()["context_recall"].mean
+        assert re.search(rf"(?m)^{stage} +{mean:.3f} ", text)
+    missed, units, never, dropped = map(
+        int,
+        re.search(
+            r"of (\d+) missed of (\d+): (\d+) never found, (\d+) dropped by compress", text
+        ).groups(),
+    )
+    assert (missed, units) == (never + dropped, 76)
+    assert text.count("of search (rank") == 5
 
 
 def test_two_retrievers_are_compared_and_a_judge_is_checked(
