@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextRecall, LexicalJudge, Results, Sample, ScriptedJudge, evaluate
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.errors import InputFileError, ParameterError
 from support import answer_from
 from support.command import run_command
 
@@ -194,3 +194,48 @@ def test_hostile_names_of_stages_stay_text_in_a_comparison():
     assert "<script>" not in found.markdown()
     assert "<script>window" not in found.html()
     assert all(line.count("|") in {0, 5, 10} for line in found.markdown().splitlines())
+
+
+# --- files that someone else wrote ---
+
+
+@pytest.mark.parametrize(
+    ("place", "made", "said"),
+    [
+        ("details", lambda stages: 5, "details.stages: Input should be a valid list"),
+        ("details", lambda stages: [], "at least 1 item"),
+        ("details", lambda stages: [{**stages[0], "name": "x"}], "are not those of the sample"),
+        ("details", lambda stages: [{**stages[0], "value": "no"}], "details.stages.0.value"),
+        ("details", lambda stages: [{**stages[0], "contexts": ["a"]}], "stages.0.contexts.0"),
+        (
+            "details",
+            lambda stages: [{**stages[0], "contexts": [[1, 10**9, True, None]]}],
+            "should be less than 100000",
+        ),
+        ("sample", lambda sizes: None, "sample.stage_sizes"),
+        ("sample", lambda sizes: {}, "are not those of the sample"),
+        ("sample", lambda sizes: dict.fromkeys(sizes, "a"), "sample.stage_sizes.search"),
+    ],
+)
+def test_a_file_of_results_with_other_stages_is_refused(tmp_path, place, made, said):
+    file = tmp_path / "run.jsonl"
+    run([row(1)]).to_jsonl(file)
+    line = json.loads(file.read_text(encoding="utf-8"))
+    if place == "sample":
+        line["sample"]["stage_sizes"] = made(line["sample"]["stage_sizes"])
+    for verdict in line["verdicts"] if place == "details" else ():
+        verdict["details"]["stages"] = made(verdict["details"]["stages"])
+    file.write_text(f"{json.dumps(line)}\n", encoding="utf-8")
+    with pytest.raises(InputFileError) as caught:
+        Results.from_jsonl(file)
+    assert said in str(caught.value)
+
+
+def test_units_of_one_sample_with_different_stages_are_refused(tmp_path):
+    file = tmp_path / "run.jsonl"
+    run([row(1)]).to_jsonl(file)
+    line = json.loads(file.read_text(encoding="utf-8"))
+    line["verdicts"][0]["details"]["stages"].pop()
+    file.write_text(f"{json.dumps(line)}\n", encoding="utf-8")
+    with pytest.raises(InputFileError, match="the stages are not those of the sample"):
+        Results.from_jsonl(file)

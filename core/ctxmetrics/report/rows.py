@@ -7,6 +7,7 @@ there only where they were asked for.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -40,6 +41,8 @@ _SCORE = tuple(
 _EQUAL = 1e-9
 _LONGEST = 80
 _REMEMBERED = 256
+# Contexts of all stages of a retrieval: no number of one is as large.
+_LARGEST_POOL = 100_000
 _NO_RESULTS = "this is no line of results"
 _FIX = "Give a file that --out or to_jsonl wrote."
 _CUT_OFF = "the line is cut off, as a run leaves it that is killed. Finish the run with --resume, or delete the line."
@@ -256,7 +259,11 @@ def score_of(data: object) -> Score:
 
 
 def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
-    """Raise where verdicts are not in order, or a span is not in its context."""
+    """Raise where verdicts are not in order, their stages are others, or a span is not in its context."""
+    staged = [verdict.details["stages"] for verdict in score.verdicts if "stages" in verdict.details]
+    names = {tuple(stage["name"] for stage in stages) for stages in staged}
+    if len(names) > 1 or not {*itertools.chain(*names)} <= {*(sample.get("stage_sizes") or ())}:
+        raise InputFileError("verdicts.details.stages: the stages are not those of the sample.")
     kind = _ID_OF.get(score.counted[0])
     texts, hashes = sample.get("retrieved_contexts"), sample.get("context_hashes")
     for place, verdict in enumerate(score.verdicts):
@@ -277,6 +284,14 @@ def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
                 raise InputFileError(f"{where} is not its quote.")
 
 
+def _fields_of(kinds: Mapping[str, Any], *, required: bool = True) -> Any:
+    """Return what checks these fields of a mapping; it may have others."""
+    from pydantic_core import core_schema as schema
+
+    made = {name: schema.typed_dict_field(kind, required=required) for name, kind in kinds.items()}
+    return schema.typed_dict_schema(made, extra_behavior="allow")
+
+
 def _types() -> dict[str, Any]:
     """Return what checks each type of a field, by its name; numbers, truth values and texts are not converted."""
     from pydantic_core import core_schema as schema
@@ -289,6 +304,16 @@ def _types() -> dict[str, Any]:
     number = schema.union_schema([whole, schema.float_schema(strict=True, allow_inf_nan=False)])
     mapping = schema.dict_schema(schema.str_schema(strict=True))
     several = schema.tuple_schema([whole], variadic_item_index=0)
+    number_in_pool = schema.int_schema(strict=True, ge=0, lt=_LARGEST_POOL)
+    context = schema.tuple_schema([whole, number_in_pool, truth, schema.nullable_schema(text)])
+    stage = {
+        "name": text,
+        "value": schema.nullable_schema(truth),
+        "so_far": schema.nullable_schema(truth),
+        "contexts": schema.list_schema(context),
+    }
+    stages = schema.list_schema(_fields_of(stage), min_length=1)
+    details = _fields_of({"stages": stages}, required=False)
     return {
         "str": text,
         "str | None": schema.nullable_schema(text),
@@ -297,7 +322,7 @@ def _types() -> dict[str, Any]:
         "int": whole,
         "float | None": schema.nullable_schema(number),
         "dict": mapping,
-        "Mapping[str, Any]": schema.no_info_after_validator_function(_details, mapping),
+        "Mapping[str, Any]": schema.no_info_after_validator_function(_details, details),
         "tuple[str, ...]": schema.tuple_schema([text], variadic_item_index=0),
         "tuple[int, ...] | None": schema.nullable_schema(several),
         "list | None": schema.nullable_schema(schema.list_schema(text)),
@@ -322,14 +347,17 @@ def line_reader() -> Any:
             cls, schema.dataclass_args_schema(cls.__name__, arguments), names, slots=True
         )
         kinds[f"tuple[{cls.__name__}, ...]"] = schema.tuple_schema([made], variadic_item_index=0)
+    sizes = {
+        **dict.fromkeys(("contexts", "characters"), kinds["int"]),
+        "ids": kinds["list | None"],
+        "hash": kinds["str"],
+    }
     about: dict[str, Any] = {
         **dict.fromkeys(("hash", "content_hash", "user_input"), kinds["str | None"]),
         **dict.fromkeys(("context_hashes", "retrieved_contexts"), kinds["list | None"]),
+        "stage_sizes": schema.dict_schema(kinds["str"], _fields_of(sizes)),
     }
-    sample = schema.typed_dict_schema(
-        {name: schema.typed_dict_field(kind, required=False) for name, kind in about.items()},
-        extra_behavior="allow",
-    )
+    sample = _fields_of(about, required=False)
     line = {
         **{field.name: kinds[str(field.type)] for field in fields(Score) if field.name != "counted"},
         "metadata": kinds["dict"],
