@@ -107,11 +107,12 @@ class MetricScorer(Scorer):
     ) -> Feedback:
         """Score a row or a trace, anywhere; raises nothing for what is wrong with its data."""
         score = self._wrapper.score(to_record(inputs, outputs, expectations, trace), strict=False)
-        error = AssessmentError(str(score.reason_code), f"{score.reason_code}: {score.message}")
         return Feedback(
             name=self.name,
             value=score.value,
-            error=error if score.value is None else None,
+            error=AssessmentError(str(score.reason_code), f"{score.reason_code}: {score.message}")
+            if score.value is None
+            else None,
             rationale=score.reason or None,
             source=AssessmentSource(
                 source_type="LLM_JUDGE" if score.provenance.prompt else "CODE",

@@ -102,8 +102,8 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         evaluation_name: str | None = None,
         **params: Unpack[WrapperParams],
     ) -> None:
-        unknown = [name for name in params if name not in _KEYS]
-        check_parameters(self.core_class, unknown, also=(*_KEYS, "evaluation_name"))
+        given = [name for name in params if name not in _KEYS]
+        check_parameters(self.core_class, given, also=(*_KEYS, "evaluation_name"))
         vars(self).update(params, judge=judge, evaluation_name=evaluation_name)
         if not isinstance(judge, str):
             self._wrapper(to_judge(judge))

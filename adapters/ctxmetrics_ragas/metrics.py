@@ -141,8 +141,8 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         params: Any = {key: value for key, value in settings.items() if key not in ("core", "name")}
         core = settings.get("core")
         if core is None:
-            own = type(self).__init__.__kwdefaults__ or ()
-            core = build_metric(self.core_class, params, also=("core", "name", *own))
+            also = ("core", "name", *(type(self).__init__.__kwdefaults__ or ()))
+            core = build_metric(self.core_class, params, also=also)
         elif not isinstance(core, self.core_class) or params:
             raise ParameterError(
                 f"{type(self).__name__}: core= must be a {self.core_class.__name__}, and brings all its parameters."

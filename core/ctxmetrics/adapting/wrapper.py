@@ -334,8 +334,9 @@ class SampleWrapper(Wrapper):
         """Return the sample."""
         if isinstance(record, Sample):
             return record
-        columns = (*self.metric.requires, *self.metric.uses)
-        return Sample(**{name: getattr(record, name, None) for name in columns})
+        return Sample(
+            **{name: getattr(record, name, None) for name in (*self.metric.requires, *self.metric.uses)}
+        )
 
     @staticmethod
     def given(record: Mapping[str, Any], where: str = "Sample") -> Sample:

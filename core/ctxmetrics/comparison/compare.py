@@ -165,6 +165,7 @@ def _compared(
     notes += [*_contradictions(pairs, names), *about_index]
     families = {name: metric.family for name in names if (metric := metric_named(name)) is not None}
     recalls = [name for name in families if families[name] == "recall"]
+    units = partial(_lost, metrics=recalls, one_index=comparable)
     by_ids = [name for name in families if families[name].startswith("id_")]
     return Comparison(
         samples=len(pairs),
@@ -172,12 +173,8 @@ def _compared(
         only_after=tuple(only_after),
         metrics=differences,
         groups={} if by is None else _grouped(pairs, by, clusters, of),
-        lost=tuple(
-            unit for one, other in pairs for unit in _lost(one, other, recalls, one.name, comparable)
-        ),
-        won=tuple(
-            unit for one, other in pairs for unit in _lost(other, one, recalls, one.name, comparable)
-        ),
+        lost=tuple(unit for one, other in pairs for unit in units(one, other, one.name)),
+        won=tuple(unit for one, other in pairs for unit in units(other, one, one.name)),
         worst=tuple(_worst(pairs, [name for name in names if comparable or name not in by_ids])),
         notes=tuple(notes),
         stages=compared_stages(pairs, names),
@@ -383,15 +380,15 @@ def _weight(one: Row, other: Row) -> float:
 
 
 def _lost(
-    row: Row, other: Row, metrics: Iterable[str], name: str, one_index: bool
+    row: Row, other: Row, name: str, *, metrics: Iterable[str], one_index: bool
 ) -> list[ChangedUnit]:
     """Return the units of a sample that one run supports and the other does not; each is listed once.
 
     Args:
         row: The sample in the run that supports them.
         other: The sample in the other run.
-        metrics: The metrics that count them.
         name: The sample's name.
+        metrics: The metrics that count them.
         one_index: Whether the runs are over one index: else nothing is said about a context that one run alone retrieved.
     """
     found: dict[tuple[str, int], tuple[Verdict, str, list[str]]] = {}

@@ -59,5 +59,5 @@ def _problem(found: Comparison, item: Difference, fallen: str | None) -> str | N
     if basis.interval is None and (item.changed or item.samples == 1):
         return f"{item.name} has values for {item.samples} sample in both runs: too few to say anything"
     low, high = (number(end, item, sign="+") for end in basis.interval or (0.0, 0.0))
-    shown = f"(difference {number(basis.difference, item, sign='+')}, 95 % interval {low} to {high})"
-    return fallen and f"{fallen} {shown}"
+    difference = number(basis.difference, item, sign="+")
+    return fallen and f"{fallen} (difference {difference}, 95 % interval {low} to {high})"

@@ -169,9 +169,9 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
     choice = only_choice(completion.choices)
     message = choice.message
     check_finished(choice.finish_reason, getattr(message, "refusal", None))
-    calls = getattr(message, "tool_calls", None) or ()
+    arguments = [call.function.arguments for call in getattr(message, "tool_calls", None) or ()]
     return Reply(
-        content="\n".join(call.function.arguments for call in calls) or message.content or "",
+        content="\n".join(arguments) or message.content or "",
         usage=usage or token_usage(getattr(completion, "usage", None)),
         served_model=served_name(getattr(completion, "model", None)),
     )

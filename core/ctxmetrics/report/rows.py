@@ -110,8 +110,13 @@ def without_texts(row: Row) -> Row:
 
 def _bare(verdict: Verdict) -> Verdict:
     places = tuple(replace(span, end=span.start, quote="") for span in verdict.evidence)
-    text = text_hash(verdict.text) if verdict.text else ""
-    return replace(verdict, text=text, reason=None, details=EMPTY, evidence=places)
+    return replace(
+        verdict,
+        text=text_hash(verdict.text) if verdict.text else "",
+        reason=None,
+        details=EMPTY,
+        evidence=places,
+    )
 
 
 def text_hash(text: str) -> str:
