@@ -158,14 +158,18 @@ def test_a_stage_of_one_run_only_has_no_value_in_the_other():
         ("search", 1.0, 1.0),
         ("rerank", None, pytest.approx(1 / 3)),
     ]
-    assert found.stages.stages[1].said == ""
+    assert found.stages.stages[1].pools == 0
+    assert "lost by the second run" not in str(found)
     assert "rerank  -      0.333   1" in str(found)
 
 
 def test_without_stages_in_both_runs_nothing_is_said_about_them():
     plain = {name: value for name, value in row(1).items() if name != "stages"}
     staged, bare = run([row(1)]), run([{**plain, "retrieved_contexts": [OTHER]}])
-    for found in (staged.compare(bare), bare.compare(staged), bare.compare(bare)):
+    other = run([{**plain, "retrieved_contexts": [OTHER]}, row(2)])
+    both = run([row(1), {**plain, "id": "q2", "retrieved_contexts": [OTHER]}])  # never in one sample
+    pairs = [(staged, bare), (bare, staged), (bare, bare), (both, other)]
+    for found in (one.compare(two, accept=["question"]) for one, two in pairs):
         assert found.stages is None
         assert "stages" not in found.to_dict()
         for text in (str(found), found.markdown(), found.html()):

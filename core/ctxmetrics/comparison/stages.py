@@ -15,7 +15,6 @@ from ctxmetrics.report.stages import (
     lost_after,
     mean_of,
     sizes_in,
-    staged_metric,
     staged_units,
     stages_of,
 )
@@ -48,9 +47,7 @@ class ComparedStage(Plain):
 
     @property
     def said(self) -> str:
-        """What was lost, and whether both runs had the same to select from; empty where there is no stage before."""
-        if not self.pools:
-            return ""
+        """What was lost, and whether both runs had the same to select from, where there is a stage before."""
         number = "" if self.contexts is None else f"{self.contexts} "
         pool = f"from the same {number}contexts"
         if self.different:
@@ -85,24 +82,28 @@ class ComparedStages(Plain):
 
 
 def compared_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStages | None:
-    """Compare the stages of two runs; None where no sample has units with stages in both.
+    """Compare the stages of two runs; None where no sample has a value with stages in both.
 
     Args:
         pairs: The samples, each as a row of both runs.
         names: The metrics of both; the first one with stages is compared.
     """
-    firsts, seconds = zip(*pairs, strict=True)
-    both = [name for name in names if staged_metric(firsts, [name]) and staged_metric(seconds, [name])]
-    if not both:
+    of_both = (
+        name
+        for name in names
+        if any(all(sizes_in(row) and staged_units(row, name) for row in pair) for pair in pairs)
+    )
+    metric = next(of_both, None)
+    if metric is None:
         return None
-    metric = both[0]
     staged = [pair for pair in pairs if all(staged_units(row, metric) for row in pair)]
     recalls = [
         [{stage.name: stage.recall for stage in stages_of([row], metric).stages} for row in pair]
         for pair in staged
     ]
     found = dict.fromkeys(name for pair in recalls for run in pair for name in run)
-    return ComparedStages(metric, tuple(_stage(name, metric, staged, recalls) for name in found))
+    stages = tuple(_stage(name, metric, staged, recalls) for name in found)
+    return ComparedStages(metric, stages) if stages else None
 
 
 def _stage(
