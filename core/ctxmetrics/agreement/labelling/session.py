@@ -148,7 +148,6 @@ class Session:
         sample, saved = self._samples[question.key], self._saved(question)
         reference = sample.reference or ""
         asked = units_of(sample)[int(question.item[1:]) - 1] if question.label == UNITS else (0, 0)
-        pieces = (reference[: asked[0]], reference[slice(*asked)], reference[asked[1] :])
         return {
             **about,
             "number": number,
@@ -157,7 +156,11 @@ class Session:
             "label": question.label,
             "item": question.item,
             "user_input": shown(sample.user_input or ""),
-            "reference": [shown(piece) for piece in pieces],
+            "reference": [
+                shown(reference[: asked[0]]),
+                shown(reference[slice(*asked)]),
+                shown(reference[asked[1] :]),
+            ],
             "contexts": [shown(text) for text in sample.retrieved_contexts or ()],
             "answer": saved.answer if saved else None,
             "chosen": list(saved.contexts) if saved else [],
