@@ -128,9 +128,10 @@ def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:
     ranks: dict[int, int] = {}
     for rank, number in enumerate(place):
         ranks.setdefault(number, rank)
-    evidence = tuple(
+    kept = [
         replace(span, context=ranks[span.context]) for span in verdict.evidence if span.context in ranks
-    )
+    ]
+    evidence = tuple(sorted(kept, key=lambda span: (span.context, span.start)))
     details = {name: value for name, value in verdict.details.items() if name != "smallest_k"}
     found = replace(verdict, evidence=evidence, details=FrozenDict(details))
     if verdict.value is not True or any(span.whole for span in evidence):

@@ -363,11 +363,15 @@ def test_quotes_stand_in_their_contexts_and_expected_spans_are_where_they_first_
             return  # its evidence is where spans meet, not a quote
         if {"quote-differs", "malformed"} & set(tags(case)):
             return  # quotes that are not there, or not to the letter, are what these cases are about
-        contexts, found = case["sample"].get("retrieved_contexts", []), []
+        last, found = case["sample"].get("retrieved_contexts", []), []
+        cut = last[: case.get("params", {}).get("top_k")] if "stages" in case["sample"] else last
+        contexts = pool_of(case["sample"], cut)
         for id_, quote in quotes(case):
-            index = int(id_.removeprefix("c")) - 1
-            start = contexts[index].find(quote)
-            found.append([index, start, start + len(quote)])
+            text = contexts[int(id_.removeprefix("c")) - 1]
+            start = text.find(quote)
+            if text in cut:  # of stages, the last one counts
+                index = cut.index(text) if contexts != last else int(id_.removeprefix("c")) - 1
+                found.append([index, start, start + len(quote)])
             if start < 0:
                 yield f"{quote!r} is not in {id_}"
         spans = [span for spans in case["expected"].get("evidence", []) for span in spans]
@@ -375,6 +379,14 @@ def test_quotes_stand_in_their_contexts_and_expected_spans_are_where_they_first_
             yield f"the quotes stand at {sorted(found)}, expected are {sorted(spans)}"
 
     assert broken(rule) == []
+
+
+def pool_of(sample: dict, last: list[str]) -> list[str]:
+    """Return the contexts that the judge is asked about: of stages the distinct ones of all, the last one cut by top_k."""
+    stages = [stage.get("contexts", []) for stage in sample.get("stages", {}).values()]
+    return (
+        [*dict.fromkeys(text for texts in (*stages[:-1], last) for text in texts)] if stages else last
+    )
 
 
 def quotes(case: dict) -> list[tuple[str, str]]:

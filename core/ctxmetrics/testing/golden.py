@@ -30,6 +30,7 @@ from ctxmetrics.metrics import ALL_METRICS, Metric
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
+from ctxmetrics.stages import pool_of
 
 TOLERANCE = 1e-12
 """How far a value may be from the decimal that is written in a case. Runners among themselves use ``==``."""
@@ -336,6 +337,8 @@ def _keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
     answer = getattr(sample, metric.answer_field)
     answers = sample.references if answer is None and sample.references is not None else (answer,)
     contexts = (sample.retrieved_contexts or ())[: metric.top_k]
+    if sample.stages:
+        contexts, _ = pool_of(metric.stages_of(sample, contexts).values())
     return [(text, contexts, sample.user_input or None) for text in answers]
 
 

@@ -269,7 +269,7 @@ class Judge {
       const rests = (whole.length ? whole : found).map((one) => one.index);
       const isDenied = found.some((one) => denies(sentenceAt(this.contexts[one.index], one.place[0]), this.texts[id]));
       for (const one of isDenied ? found : []) this.denying.add(one.index);
-      return { ...verdict, ...(isDenied && { code: "contradicted" }), rests, spans };
+      return { ...verdict, ...(isDenied && { code: "contradicted" }), rests, spans, isWhole: whole.length > 0 };
     }
     const words = plainText(this.texts[id]).replace(/[.!?]+$/, "");
     const stands = this.contexts.some((context) => plainText(context).includes(words));
@@ -311,27 +311,47 @@ function denies(sentence, unit) {
   const [, word] = sentence.match(/\b(?:not|never) (\w+)/) ?? [];
   return Boolean(word) && unit.includes(word) && !/\b(?:not|never)\b/.test(unit);
 }
+// The distinct contexts of all stages, and the places in it of those of the last one.
+function poolOf({ stages, retrieved_contexts: contexts, retrieved_context_ids: ids }) {
+  if (!stages) return { pool: contexts, places: contexts.map((_, index) => index) };
+  const all = [...Object.values(stages).slice(0, -1), { contexts, ids }].filter((stage) => stage.contexts);
+  const named = all.every((stage) => stage.ids);
+  const keys = all.map((stage) => stage.contexts.map((text, index) => JSON.stringify([text, named ? stage.ids[index] : null])));
+  const distinct = unique(keys.flat());
+  return { pool: distinct.map((key) => JSON.parse(key)[0]), places: keys.at(-1).map((key) => distinct.indexOf(key)) };
+}
+// What a verdict about the pool says of the contexts at these places.
+function within(one, places) {
+  const kept = (index) => places.includes(index);
+  const spans = (one.spans ?? []).filter(([index]) => kept(index)).map(([index, ...place]) => [places.indexOf(index), ...place])
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const rests = (one.rests ?? []).filter(kept).map((index) => places.indexOf(index));
+  const holds = one.isWhole ? rests.length : rests.length === one.rests?.length;
+  return one.value && !holds ? { value: false, code: null, spans, rests } : { ...one, spans, rests };
+}
 function judgedScore(metric, given, sample, replies) {
-  const contexts = sample.retrieved_contexts;
+  const { pool: contexts, places } = poolOf(sample);
   const isRussian = /[а-яё]/i.test(sample.reference ?? sample.response);
   const judge = new Judge(replies, given.language ?? (isRussian ? "ru" : "en"), contexts);
   const ofResponse = metric === "context_utilization";
   const units = ofResponse ? [] : given.unit === "claim" ? judge.claims() : sentences(sample.reference);
-  if (!units) return { value: null, verdicts: metric === "context_recall" ? [null] : contexts.map(() => null) };
+  if (!units) return { value: null, verdicts: metric === "context_recall" ? [null] : places.map(() => null) };
   const found = judge.verdicts(ofResponse ? "usefulness" : "joint", units);
-  const ofUnits = units.map((_, index) => found.get(`s${index + 1}`));
+  const pooled = units.map((_, index) => found.get(`s${index + 1}`));
+  const ofUnits = pooled.map((one) => within(one, places));
   const told = (items) => ({ verdicts: items.map((one) => one.value), codes: items.map((one) => one.code) });
   if (metric === "context_recall") {
     const value = share(ofUnits.map((one) => one.value));
     return { value, ...told(ofUnits), units, evidence: ofUnits.map((one) => one.spans ?? []) };
   }
-  const rests = new Set(ofUnits.filter((one) => one.value).flatMap((one) => one.rests));
+  const restsOf = (verdicts) => new Set(verdicts.filter((one) => one.value).flatMap((one) => one.rests));
+  const [rests, inPool] = [restsOf(ofUnits), restsOf(pooled)];
   const open = ofUnits.find((one) => one.value === null);
-  const ofContexts = contexts.map((_, index) => {
-    const own = found.get(`c${index + 1}`);
+  const ofContexts = places.map((place, index) => {
+    const own = found.get(`c${place + 1}`);
     if (given.relevance === "supports")
       return rests.has(index) ? { value: true, code: null } : { value: open ? null : false, code: open?.code ?? null };
-    return own.value === false && rests.has(index) ? { value: true, code: "contradicted" } : own;
+    return own.value === false && inPool.has(place) ? { value: true, code: "contradicted" } : own;
   });
   return { value: precision(ofContexts.map((one) => one.value), given, sample.retrieved_context_ids), ...told(ofContexts) };
 }
@@ -361,11 +381,20 @@ function counted(metric, given, sample, retrieved, expected, replies) {
   const verdicts = items.map((item) => others.some((other) => alike(item, other)));
   return { value: isRecall ? share(verdicts) : precision(verdicts, given, sample.retrieved_context_ids), verdicts };
 }
+// The sample with what was retrieved, which is the last stage.
+function filled(sample) {
+  const { contexts, ids } = Object.values(sample.stages).at(-1);
+  const last = { retrieved_contexts: contexts, retrieved_context_ids: ids };
+  for (const [field, value] of Object.entries(last))
+    if (value && sample[field] && JSON.stringify(value.map(String)) !== JSON.stringify(sample[field].map(String))) fail("invalid_sample");
+  return { ...last, ...sample };
+}
 function score(metric, params, sample, replies) {
   const given = checkParams(metric, params);
   const [[expectedField, retrievedField]] = METRICS[metric];
   if (!replies && given.unit === "claim") fail("cannot_decompose");
   if (sample.references && sample.reference) fail("invalid_sample");
+  if (sample.stages) sample = filled(sample);
   if (sample.references && expectedField === "reference") return best(metric, params, sample, replies);
   if (sample[expectedField] == null || sample[retrievedField] == null) fail("missing_field");
   const ids = sample.retrieved_context_ids ?? [];
