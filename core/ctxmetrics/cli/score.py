@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -88,7 +88,6 @@ def score(
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.cli._gates import calibrated, fenced, gates_of, outcomes_of, tell_ci
     from ctxmetrics.cli._run import judge_of, task_of
-    from ctxmetrics.comparison.joining import groups_of
     from ctxmetrics.evaluation.engine import Evaluation
 
     cache = _cache_of(source.file, output, gates, judging.judge)
@@ -96,9 +95,7 @@ def score(
     shown = (output.report, output.write_baseline, output.by, gates.calibration)
     keep = bool(output.out is None or show or output.stages or any(shown))
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
-    groups_of(samples, output.by or None, "score")  # raises before anything is paid
-    if output.stages:
-        _check_stages(samples, metrics)
+    _check_samples(samples, metrics, output)
     bars = gates_of(metrics, gates, None if asked.metric else payload)
     calibrated(gates, judge.name, metrics)
     if payload is not None:
@@ -191,10 +188,18 @@ def _run(run: Evaluation, file: Path) -> Results:
     return results
 
 
-def _check_stages(samples: Iterable[Sample], metrics: Iterable[Metric]) -> None:
-    """Raise where no sample has stages, or no metric counts what they hold, before anything is paid."""
+def _check_samples(samples: Sequence[Sample], metrics: Iterable[Metric], output: Output) -> None:
+    """Raise before anything is paid where a sample has no group, or the stages that are to be shown are nowhere.
+
+    They are where a sample has some and a metric counts what they hold.
+    """
+    from ctxmetrics.comparison.joining import groups_of
     from ctxmetrics.report.stages import IDS
 
+    if output.by:
+        groups_of(samples, output.by, "score")
+    if not output.stages:
+        return
     if not any(sample.stages for sample in samples):
         raise ParameterError(
             '--stages: no sample has stages. Write "stages": {"search": [..], "rerank": [..]} in the rows of the file.'
