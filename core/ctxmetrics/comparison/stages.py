@@ -31,7 +31,6 @@ class ComparedStage(Plain):
         after: That of the second.
         pools: How many samples have a stage before it in both runs, from which it selects.
         different: In how many of these the stage before handed on other contexts in the other run.
-        contexts: How many contexts that stage hands on, where it is the same number in all these samples of the second run.
         lost: Units that the stage before supports in both runs, this stage in the first run, and not in the second; stage,
             context and rank are those of the second.
     """
@@ -42,14 +41,12 @@ class ComparedStage(Plain):
     after: float | None
     pools: int
     different: int
-    contexts: int | None
     lost: tuple[Lost, ...]
 
     @property
     def said(self) -> str:
         """What was lost, and whether both runs had the same to select from, where there is a stage before."""
-        number = "" if self.contexts is None else f"{self.contexts} "
-        pool = f"from the same {number}contexts"
+        pool = "from the same contexts"
         if self.different:
             pool = f"the pools differ in {self.different} of {self.pools} samples"
         return f"{clean(self.name, TEXT)}: lost by the second run, kept by the first, {pool}: {len(self.lost)}"
@@ -117,7 +114,6 @@ def _stage(
     both = [each for each in values if None not in each]
     before, after = (mean_of([each[run] for each in both or values]) for run in (0, 1))
     selected = [found for pair in pairs if (found := _selected(pair, metric, name))]
-    contexts = {second["contexts"] for _, second, _ in selected}
     return ComparedStage(
         name=name,
         samples=len(both) or sum(each != [None, None] for each in values),
@@ -125,7 +121,6 @@ def _stage(
         after=after,
         pools=len(selected),
         different=sum(first["hash"] != second["hash"] for first, second, _ in selected),
-        contexts=contexts.pop() if len(contexts) == 1 else None,
         lost=tuple(unit for *_, lost in selected for unit in lost),
     )
 

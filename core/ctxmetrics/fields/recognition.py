@@ -141,7 +141,7 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, st
 
 def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     """Return the reading with the schema that finds the most fields, and with the columns that others know."""
-    fits = []
+    fits: list[tuple[tuple[int, int], Reading, dict[str, str], dict[str, Any]]] = []
     _, opened = reading.opened(row)
     heads = {key.partition(".")[0] for key in opened}
     for name in SCHEMAS:
@@ -162,13 +162,11 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
         rest = rest_of(opened, {path for path, _ in places.values()})
         fits.append(((len(spots), -len(rest)), tried, spots, rest))
     best = max(score for score, *_ in fits)
-    (fitting, spots, rest), *others = [
-        (tried, spots, rest) for score, tried, spots, rest in fits if score == best
-    ]
+    (_, fitting, spots, rest), *others = [fit for fit in fits if fit[0] == best]
     fields_of = {path: meant for meant, path in spots.items()}
     unsure = [
         tuple(f"{reading.shown(path)}={name}" for name in (fields_of[path], meant))
-        for _, differing, _ in others
+        for _, _, differing, _ in others
         for meant, path in differing.items()
         if fields_of.get(path, meant) != meant
     ]

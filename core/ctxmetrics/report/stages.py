@@ -221,9 +221,6 @@ def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> It
     score, sizes = row[metric], sizes_in(row)
     records = [unit.details["stages"] for unit in units]
     names = [stage["name"] for stage in records[0]] if records else [*sizes]
-    pool = 1 + max(
-        (each[1] for stages in records for stage in stages for each in stage["contexts"]), default=0
-    )
     for place, name in enumerate(names if score.share is not None else ()):
         contexts, characters = sizes[name]["contexts"], sizes[name]["characters"]
         if name == names[-1] and score.context_lengths is not None:  # with top_k it is cut
@@ -236,7 +233,8 @@ def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> It
                 Evidence(each[1], 0, 0, "", each[2]) for stage in counting for each in stage["contexts"]
             ]
             verdicts.append(replace(unit, value=stages[place][value], evidence=tuple(spans)))
-        held = Attribution(tuple(verdicts), (0,) * pool)
+        # As many contexts as all stages have, at most: what stands behind a number is not needed here.
+        held = Attribution(tuple(verdicts), (0,) * sum(size["contexts"] for size in sizes.values()))
         used = {number for rests in held.rests_on() for number in rests}
         precision = len(used) / contexts if contexts and units and value == "value" else None
         tokens = characters / _CHARACTERS if characters or not contexts else None
