@@ -196,11 +196,9 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
             _cut(text, block, _THAI_SPACE) if language == "th" else _segments(language, text, block)
         )
         for first, last in pieces:
-            piece = text[first:last].lstrip()
-            start = last - len(piece)
-            piece = piece.rstrip()
-            end = start + len(piece)
-            if not piece[:1].isalpha():
+            start = last - len(text[first:last].lstrip())
+            end = start + len(text[start:last].rstrip())
+            if not text[start:end][:1].isalpha():
                 mark = _LIST_MARK.match(text, start, last)
                 if mark and not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t"):
                     start = mark.end()
@@ -271,16 +269,10 @@ def _normalised(text: str) -> tuple[list[str], list[int]]:
     origin: list[int] = []
     space = True
     for index, character in enumerate(text):
-        if character.isspace():
-            if not space:
-                characters.append(" ")
-                origin.append(index)
-            space = True
+        if character in _DROPPED or (space and character.isspace()):
             continue
-        if character in _DROPPED:
-            continue
-        space = False
-        for piece in _folded(character):
+        space = character.isspace()
+        for piece in " " if space else _folded(character):
             characters.append(piece)
             origin.append(index)
     return characters, origin
@@ -329,13 +321,15 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     position = 0
     for part in (part.strip() for part in _ELLIPSIS.split(quote) if has_content(part)):
         letters = [character for character in part if character.isalnum()]
-        # Three letters, or one digit or letter of a script without spaces (from Thai on).
-        says = len(letters) > 2 or any(letter.isdigit() or ord(letter) >= 0x0E00 for letter in letters)  # noqa: PLR2004
-        if not says:
+        # It takes three letters, or one digit or letter of a script without spaces (from Thai on).
+        if len(letters) <= 2 and not any(one.isdigit() or ord(one) >= 0x0E00 for one in letters):  # noqa: PLR2004
             return ()
         start = _find(part, context, position, effort)
-        exact = Span(start, start + len(part)) if start >= 0 else None
-        span = exact or _find_normalised(part, context, position, effort)
+        span = (
+            Span(start, start + len(part))
+            if start >= 0
+            else _find_normalised(part, context, position, effort)
+        )
         if span is None:
             return ()
         spans.append(span)
@@ -393,8 +387,10 @@ def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
     start = haystack.find(needle, position)
     while start >= 0:
         end = start + len(needle)
-        begins_inside = _TWO_DIGITS.fullmatch(haystack, max(start - 1, 0), start + 1)
-        if not begins_inside and not _TWO_DIGITS.fullmatch(haystack, end - 1, end + 1):
+        if not (
+            _TWO_DIGITS.fullmatch(haystack, max(start - 1, 0), start + 1)
+            or _TWO_DIGITS.fullmatch(haystack, end - 1, end + 1)
+        ):
             break
         effort.spend(len(needle) + 1500)
         start = haystack.find(needle, start + 1)
@@ -440,5 +436,4 @@ def _trim(context: str, span: Span) -> Span:
     while end < len(context) and unicodedata.combining(context[end]):
         end += 1
     start = end - len(context[start:end].lstrip())
-    end = start + len(context[start:end].rstrip())
-    return Span(start, end)
+    return Span(start, start + len(context[start:end].rstrip()))

@@ -125,9 +125,8 @@ class Breaker:
         if error.reason_code in CONTENT_CODES:
             self.answered()
             return
-        most = self.attempts
-        if error.reason_code == "timeout":
-            most = min(most, TIMEOUTS_OF_A_JUDGEMENT)
+        enough = TIMEOUTS_OF_A_JUDGEMENT if error.reason_code == "timeout" else self.attempts
+        most = min(enough, self.attempts)
         self._failed += Fraction(1, max(1, most)) if error.retryable else 1
         self._open_at(self._failed, error)
 

@@ -6,7 +6,7 @@ codes; never a prompt, a reply, an error's text or a key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -31,13 +31,13 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
         RequestError: No request to the model could be built.
     """
     tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
-    send = partial(run.send, model.identity, partial(_ask_once, run, model, prompt, schema), tokens)
+    send: Callable[[], Awaitable[Reply]] = partial(
+        run.send, model.identity, partial(_ask_once, run, model, prompt, schema), tokens
+    )
     try:
-        reply: Reply = await send()
+        return await send()
     except JudgeError as problem:
         first = problem
-    else:
-        return reply
     again: Reply = await run.send_again(first, send)
     return again
 
@@ -71,8 +71,7 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
                     f"{type(model).__name__}.generate must return a ctxmetrics.models.base.Reply, not "
                     f"{type(reply).__name__}."
                 )
-            content = reply.content if isinstance(reply.content, str) else str(reply.content)
-            usage = checked_usage(reply.usage, sent=prompt.text, received=content)
+            usage = checked_usage(reply.usage, sent=prompt.text, received=str(reply.content))
             spent.append(usage)
             return replace(reply, usage=usage)
         spent.append(spent_on(problem))

@@ -79,9 +79,8 @@ class Capabilities:
         from anyio import move_on_after
 
         alone = False
-        if not self.settled:
-            with move_on_after(_SHARE):
-                alone = await self._discovery.acquire()
+        with move_on_after(_SHARE):
+            alone = await self._discovery.acquire()
         if alone and self.settled:
             self._discovery.release()
             alone = False

@@ -88,17 +88,15 @@ class Client:
 def _status_error(response: Any, text: str) -> Exception:
     from openai import APIStatusError
 
-    body: Any
     try:
         body = json.loads(text)
         said = f"{body}"
     except (ValueError, RecursionError):
         body = said = text
-    error = body.get("error", body) if isinstance(body, dict) else body
     return APIStatusError(
         f"Error code: {response.status_code}" + (f" - {said}" if said else ""),
         response=response,
-        body=error,
+        body=body.get("error", body) if isinstance(body, dict) else body,
     )
 
 

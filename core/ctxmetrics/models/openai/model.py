@@ -133,7 +133,13 @@ class OpenAIModel:
     extra: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        _check(self)
+        if not isinstance(self.model, str) or not self.model.strip() or not self.model.isprintable():
+            raise ParameterError("OpenAIModel: model must be the model's name, such as 'gpt-4.1-mini'.")
+        check_number("OpenAIModel: temperature", self.temperature, 0, optional=True)
+        check_number("OpenAIModel: seed", self.seed, whole=True, optional=True)
+        check_number("OpenAIModel: max_tokens", self.max_tokens, 1, whole=True, optional=True)
+        check_number("OpenAIModel: timeout", self.timeout, 0.001, optional=True)
+        check_choice("OpenAIModel: reply_format", self.reply_format, ("auto", *FORMS))
         object.__setattr__(
             self, "base_url", _address(self.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL)
         )
@@ -178,11 +184,7 @@ class OpenAIModel:
     @property
     def identity(self) -> str:
         """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
-        extra = None
-        if self.extra:
-            extra = hashlib.sha256(json.dumps(dict(self.extra), sort_keys=True).encode()).hexdigest()[
-                :12
-            ]
+        extra = json.dumps(dict(self.extra or {}), sort_keys=True).encode()
         return _identity(
             self.model,
             str(self.base_url),
@@ -190,7 +192,7 @@ class OpenAIModel:
             seed=self.seed,
             max_tokens=self.max_tokens,
             reply_format=self.reply_format,
-            extra=extra,
+            extra=hashlib.sha256(extra).hexdigest()[:12] if self.extra else None,
         )
 
     @property
@@ -236,9 +238,11 @@ class OpenAIModel:
         except ParameterError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
-            fixed = self.reply_format != "auto"
-            refusal = getattr(error, "status_code", None) in (400, 422)
-            if may_learn and refusal and capabilities.learn(error, body, fixed_form=fixed):
+            if (
+                may_learn
+                and getattr(error, "status_code", None) in (400, 422)
+                and capabilities.learn(error, body, fixed_form=self.reply_format != "auto")
+            ):
                 return None
             problem = _special(error) or classify(error, seconds)
         raise problem  # out here: what it came from holds the request's headers, and they the key
@@ -298,17 +302,22 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     served = served_name(answer.get("model"))
     number, first = (len(choices), choices[0]) if isinstance(choices, list) and choices else (0, None)
     del answer, choices  # an exception keeps what its frames hold
-    if isinstance(error, dict) and not number:
-        raise _late_error(error, calls)
+    if (
+        isinstance(error, dict) and not number
+    ):  # some gateways answer 200 and put the error into the body
+        status = error.get("code")
+        said = f"the server answered with an error: {safe_text(error.get('message'))}"
+        if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
+            raise from_status(status, said)
+        raise bad_answer(said, calls)
     if not isinstance(first, dict):
         raise bad_answer("the server's answer holds no choices", calls)
     given = first.get("message")
     message = given if isinstance(given, dict) else {}
     content = message_text(message.get("content"))
     counts = counted if isinstance(counted, dict) else {}
-    sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    usage = Usage(calls=calls, prompt_tokens=sent, completion_tokens=received, cost=counts.get("cost"))  # type: ignore[arg-type]  # unchecked
-    usage = checked_usage(usage, sent=prompt.text, received=content)
+    told: Any = {name: counts.get(name) for name in ("prompt_tokens", "completion_tokens", "cost")}
+    usage = checked_usage(Usage(calls=calls, **told), sent=prompt.text, received=content)
     if number > 1:
         raise UnusableReplyError(
             f"the server answered with {number} choices where one was asked for",
@@ -317,15 +326,6 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
         )
     check_finished(first.get("finish_reason"), message.get("refusal"), usage)
     return Reply(content=content, usage=usage, served_model=served)
-
-
-def _late_error(error: Mapping[str, Any], calls: int) -> JudgeError:
-    """Some gateways answer 200 and put the error into the body."""
-    status = error.get("code")
-    message = f"the server answered with an error: {safe_text(error.get('message'))}"
-    if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
-        return from_status(status, message)
-    return bad_answer(message, calls)
 
 
 def _special(error: Exception) -> JudgeError | None:
@@ -342,9 +342,8 @@ def _special(error: Exception) -> JudgeError | None:
     return None
 
 
-@lru_cache(
-    maxsize=64, typed=True
-)  # asked several times for each request; 1 and 1.0 are written differently
+# Asked several times for each request; 1 and 1.0 are written differently.
+@lru_cache(maxsize=64, typed=True)
 def _identity(model: str, base_url: str, **parameters: object) -> str:
     """Return what tells a model from every other one."""
     given = [f"{name}={value}" for name, value in parameters.items() if value != _USUAL.get(name)]
@@ -383,18 +382,8 @@ def _extra(extra: object) -> Mapping[str, Any] | None:
     if ours := sorted(_OURS & set(extra)):
         raise ParameterError(f"OpenAIModel: extra must not set {ours[0]!r}; the library does.")
     try:
-        text = json.dumps(dict(extra), allow_nan=False, ensure_ascii=False)
-        return FrozenDict(json.loads(text.encode()))
+        return FrozenDict(
+            json.loads(json.dumps(dict(extra), allow_nan=False, ensure_ascii=False).encode())
+        )
     except (TypeError, ValueError):
         raise ParameterError("OpenAIModel: extra must hold JSON values only.") from None
-
-
-def _check(model: OpenAIModel) -> None:
-    name = model.model
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise ParameterError("OpenAIModel: model must be the model's name, such as 'gpt-4.1-mini'.")
-    check_number("OpenAIModel: temperature", model.temperature, 0, optional=True)
-    check_number("OpenAIModel: seed", model.seed, whole=True, optional=True)
-    check_number("OpenAIModel: max_tokens", model.max_tokens, 1, whole=True, optional=True)
-    check_number("OpenAIModel: timeout", model.timeout, 0.001, optional=True)
-    check_choice("OpenAIModel: reply_format", model.reply_format, ("auto", *FORMS))
