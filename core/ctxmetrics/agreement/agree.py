@@ -110,7 +110,15 @@ class AgreementReport:
 
     def __str__(self) -> str:
         within = "" if self.clusters is None else f", samples in {self.clusters} clusters"
-        corrected = [_CORRECTED, *map(_correction_cells, self.corrections)] if self.corrections else []
+        corrected = [
+            (
+                item.metric,
+                f"{shown(item.judge_mean)} of {item.samples}",
+                f"{shown(item.people_mean)} of {item.labelled}",
+                shown_with(item.mean, item.interval),
+            )
+            for item in self.corrections
+        ]
         by_metric = {
             metric: [item for item in self.systems if item.metric == metric]
             for metric in dict.fromkeys(item.metric for item in self.systems)
@@ -118,7 +126,7 @@ class AgreementReport:
         blocks = [
             [f"{self.judge} against people{within}", *self._sentences()],
             aligned(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
-            aligned(corrected),
+            aligned([_CORRECTED, *corrected] if corrected else []),
             *(_system_lines(metric, items) for metric, items in by_metric.items()),
             list(map(str, self.people)),
         ]
@@ -344,7 +352,7 @@ def _report(
         for name in dict.fromkeys(item.metric for item in figures)
     ]
     corrections = [column.correction(everyone) for column in reversed(columns)]
-    disputes = [item for items in beside.values() for item in items if item.disputed]
+    disputes = (item for items in beside.values() for item in items if item.disputed)
     return AgreementReport(
         judge=judge,
         agreements=tuple(agreement_of(name, items) for name, items in beside.items()),
@@ -407,13 +415,4 @@ def _agreement_cells(item: Agreement) -> tuple[str, ...]:
         *map(shown, (item.people_rate, item.judge_rate)),
         item.cell("bias", "+"),
         *map(item.cell, ("sensitivity", "specificity", "balanced_accuracy", "kappa")),
-    )
-
-
-def _correction_cells(item: Correction) -> tuple[str, ...]:
-    return (
-        item.metric,
-        f"{shown(item.judge_mean)} of {item.samples}",
-        f"{shown(item.people_mean)} of {item.labelled}",
-        shown_with(item.mean, item.interval),
     )

@@ -128,10 +128,9 @@ def check_judge(
     runs: list[Results] = []
     while len(runs) < repetitions and not (runs and runs[-1].stopped):
         runs.append(_run(judge, options))
-        if runs[-1].unanswered:
+        if names := ", ".join(runs[-1].unanswered):
             code, words = runs[-1].failure or ("judge_error", "")
             said = words or runs[-1].stopped or "no verdict came"
-            names = ", ".join(runs[-1].unanswered)
             raise JudgeError(
                 f"check_judge: no verdict at all for {names}: {code}: {said}", reason_code=code
             )
@@ -179,18 +178,24 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:
         return f"{what}: {judge.name} is called up to {2 * len(samples) * repetitions} times; what a call costs is not known here"
     if not found.calls:
         return f"{what}: no request is sent"
-    prompt, completion = (
-        count * repetitions for count in (found.prompt_tokens, found.completion_tokens)
+    return (
+        f"{what}: {found.calls * repetitions} requests, about {found.prompt_tokens * repetitions:,} + "
+        f"{found.completion_tokens * repetitions:,} tokens"
     )
-    return f"{what}: {found.calls * repetitions} requests, about {prompt:,} + {completion:,} tokens"
 
 
 def _run(judge: Judge, options: RunOptions) -> Results:
     """Judge every sample once, with a memory of its own."""
-    samples = [item.sample for item in labelled_samples()]
-    memo: Memo[Any] = Memo(MEMORY, lambda answer: answer.complete)
     return run_in_caller(
-        Evaluation(samples, _METRICS, judge=judge, in_caller=True, memo=memo, keep=True, **options)
+        Evaluation(
+            [item.sample for item in labelled_samples()],
+            _METRICS,
+            judge=judge,
+            in_caller=True,
+            memo=Memo[Any](MEMORY, lambda answer: answer.complete),
+            keep=True,
+            **options,
+        )
     )
 
 

@@ -287,8 +287,7 @@ def bar_of(
     left_out = np.empty_like(judge)
     for fold in range(folds.max() + 1):
         inside = folds == fold
-        best = _best(says[~inside], human[~inside])
-        left_out[inside] = says[inside, best]
+        left_out[inside] = says[inside, _best(says[~inside], human[~inside])]
     right = np.stack([left_out == human, judge == human], axis=1)
     drawn = np.random.default_rng(0).multinomial(
         groups.max() + 1, np.full(groups.max() + 1, 1 / (groups.max() + 1)), _DRAWS

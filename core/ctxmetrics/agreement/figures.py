@@ -125,8 +125,7 @@ class Agreement:
         Source: J. R. Landis, G. G. Koch, Biometrics 33 (1977) 159, for the words.
         """
         if self.balanced_accuracy is None or self.kappa is None:
-            words: dict[float | None, str] = {None: "nothing", 1.0: "only yes", 0.0: "only no"}
-            only = words.get(self.people_rate)
+            only = {None: "nothing", 1.0: "only yes", 0.0: "only no"}.get(self.people_rate)
             return (
                 f"people said {only}: label samples of both kinds"
                 if only
@@ -320,8 +319,7 @@ def table_of(
     found = []
     for name, other in zip(names[1:], compared[1:], strict=True):
         for label in labels:
-            pairs = _paired(compared[0][label], other.get(label, ()))
-            if pairs:
+            if pairs := _paired(compared[0][label], other.get(label, ())):
                 mean = paired_mean(*zip(*pairs, strict=True))
                 figures = mean.mean, mean.interval, mean.p, mean.p
                 found.append(JudgeDifference(label, name, names[0], len(pairs), *figures))
@@ -423,8 +421,7 @@ def among_people(path: Path) -> list[PeopleAgreement]:
         for (name, question), answer in answers.items():
             if question.label == label and answer.answer in {YES, NO}:
                 said.setdefault(question, {})[name] = answer.answer == YES
-        shared = [one for one in said.values() if len(one) > 1]
-        if shared:
+        if shared := [one for one in said.values() if len(one) > 1]:
             names = sorted({name for one in shared for name in one})
             kappas = (_kappa(shared, *pair) for pair in combinations(names, 2))
             known = [kappa for kappa in kappas if kappa is not None]

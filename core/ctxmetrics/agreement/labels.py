@@ -149,10 +149,9 @@ def metric_in(results: Results, label: str) -> Metric:
     """
     wanted = KINDS[label][1].base_name
     for name in results.metrics:
-        if name.partition("(")[0] == wanted:
-            convention = next(row[name].provenance.convention for row in results)
-            if (found := metric_named(name, convention)) is not None:
-                return found
+        convention = results[0][name].provenance.convention
+        if name.partition("(")[0] == wanted and (found := metric_named(name, convention)):
+            return found
     raise ParameterError(
         f"agree: {label} labels are compared with {wanted}, which this run does not have: it has "
         f"{', '.join(results.metrics)}. Score it with this metric too."

@@ -83,8 +83,7 @@ def _spans_of_chunks(chunks: Iterable[Any]) -> dict[str, str]:
     """
     spans: dict[str, str] = {}
     for number, chunk in enumerate(chunks, 1):
-        name = own_id(chunk, _CHUNK_IDS)
-        span = span_of(chunk)
+        name, span = own_id(chunk, _CHUNK_IDS), span_of(chunk)
         if name is None or span is None:
             lacks = "id" if name is None else "source and start (source, start_index)"
             raise SampleError(

@@ -49,8 +49,11 @@ def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
     found: dict[Key, Sample] = {}
     for number, sample in enumerate(samples, 1):
         check_id(sample, number, places)
-        complete = sample.retrieved_contexts is not None and has_content(sample.reference or "")
-        if complete and ContextRecall().check_texts(sample) is None:
+        if (
+            sample.retrieved_contexts is not None
+            and has_content(sample.reference or "")
+            and ContextRecall().check_texts(sample) is None
+        ):
             found[key_of(sample)] = sample
     if not found:
         raise MissingFieldError(
@@ -221,14 +224,14 @@ class LabelsFile(Answers):
             raise InputFileError(
                 f"{self.path}: cannot be written: {error.strerror}. Choose another file with --labels."
             ) from None
-        names = sorted({one.stratum for one in draw.drawn if one.stratum is not None})
+        strata = Counter(one.stratum for one in draw.drawn if one.stratum is not None)
         self._write(
             {
                 "draw": {
                     "seed": draw.seed,
                     "by": draw.by,
                     "samples": draw.samples,
-                    "strata": {name: sum(one.stratum == name for one in draw.drawn) for name in names},
+                    "strata": dict(sorted(strata.items())),
                     "splitter": splitter(),
                     "library": f"ctxmetrics {__version__}",
                 },
