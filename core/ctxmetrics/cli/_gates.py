@@ -146,8 +146,7 @@ def outcomes_of(
             bar = item.threshold or 0.0
         elif not gate.rate and item.mean < gate.least:
             problem = f"{gate.name} is {item.mean:.4f}, below {gate.least:g}"
-        below = tuple(_below(gate.name, bar, results)) if problem else ()
-        yield Outcome(gate.text, problem, below)
+        yield Outcome(gate.text, problem, tuple(_below(gate.name, bar, results)) if problem else ())
     yield from _judge_outcomes(given, results)
     if given.require_calibration:
         yield Outcome("--require-calibration", uncalibrated)

@@ -87,7 +87,10 @@ def task_of(
     if asked.metric:
         metrics = [metric_of(name, convention) for name in asked.metric]
     elif payload is not None and payload.metrics:
-        metrics = metrics_asked(payload, convention)
+        metrics = [metric_of(name, convention) for name in payload.metrics]
+        if payload.threshold is not None:  # on the convention's scale
+            share = payload.threshold / SCALE
+            metrics = [replace(metric, threshold=metric.scaled(share)) for metric in metrics]
     else:
         metrics = metrics_fitting(list(samples), convention, judge, file.reading.unread)
     return samples, metrics, payload
@@ -218,15 +221,6 @@ def metrics_fitting(
             f"reference_contexts, or retrieved_context_ids with reference_context_ids.{to_map(samples, unread)}"
         )
     return fitting
-
-
-def metrics_asked(payload: Payload, convention: str) -> list[Metric]:
-    """Return the metrics that a request to Aegis asks for, with its pass mark on the convention's scale."""
-    metrics = [metric_of(name, convention) for name in payload.metrics]
-    if payload.threshold is None:
-        return metrics
-    share = payload.threshold / SCALE
-    return [replace(metric, threshold=metric.scaled(share)) for metric in metrics]
 
 
 def metric_of(text: str, convention: str) -> Metric:

@@ -127,9 +127,9 @@ def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: boo
             _advice(next((name for name in _ADVICE if f"{name}:" in results.stopped), code), judge),
         ]
     else:
-        names = ", ".join(results.unanswered)
         parts = [
-            f"no verdict at all for {names}: {code}: {words or 'no reply could be used'}{_address(judge, code)}.",
+            f"no verdict at all for {', '.join(results.unanswered)}:",
+            f"{code}: {words or 'no reply could be used'}{_address(judge, code)}.",
             _advice(code, judge),
         ]
     if out is not None:

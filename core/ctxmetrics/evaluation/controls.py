@@ -160,12 +160,11 @@ class ControlRun:
         right, wrong = sum(self._right), self._wrong.total()
         if not right + wrong:
             return None
-        share = right / (right + wrong)
         return Controls(
             samples=len(self._right),
             verdicts=right + wrong,
             right=right,
-            interval=wilson(share, len(self._right), _NORMAL),
+            interval=wilson(right / (right + wrong), len(self._right), _NORMAL),
             wrong=FrozenDict(dict(self._wrong.most_common())),
             usage=self._usage,
         )

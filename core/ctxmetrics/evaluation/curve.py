@@ -54,9 +54,6 @@ class Curve(tuple[CurvePoint, ...]):
         return [asdict(point) for point in self]
 
     def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
         rows = [("metric", "k", "recall", "support precision", "characters", "tokens", "samples")]
         for point in self:
             shares = (

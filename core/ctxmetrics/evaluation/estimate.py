@@ -203,9 +203,9 @@ def _counting(metric: Metric) -> Metric:
     """Return the metric with a judge that asks the same questions, of a model that only counts."""
     if not isinstance(metric, JudgedMetric) or isinstance(metric.judge, LexicalJudge):
         return metric
-    if isinstance(metric.judge, NLIJudge):
-        return replace(metric, judge=LexicalJudge())
     judge = metric.judge
+    if isinstance(judge, NLIJudge):
+        return replace(metric, judge=LexicalJudge())
     if not isinstance(judge, LLMJudge):
         raise ParameterError(
             f"estimate: what {type(judge).__name__} costs is not known. It counts for LexicalJudge, NLIJudge and LLMJudge."
@@ -223,13 +223,14 @@ class _Counter:
         del schema
         data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
         content, length = _typical(prompt.step, data)
-        content["data"] = prompt.data_code
-        usage = Usage(
-            calls=1,
-            prompt_tokens=_tokens(len(prompt.system) + len(prompt.user)),
-            completion_tokens=_tokens(length),
+        return Reply(
+            content={**content, "data": prompt.data_code},
+            usage=Usage(
+                calls=1,
+                prompt_tokens=_tokens(len(prompt.system) + len(prompt.user)),
+                completion_tokens=_tokens(length),
+            ),
         )
-        return Reply(content=content, usage=usage)
 
 
 def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
