@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
-from itertools import islice
+from itertools import islice, repeat
 from types import FunctionType, MethodType, ModuleType
 
 from ctxmetrics._display import visible
@@ -208,23 +208,18 @@ def _without(text: str, windows: frozenset[str]) -> str:
         escapes = list(_ESCAPE.finditer(plain))
         if not escapes:
             break
-        plain, places = _read(plain, places, escapes)
+        origins: list[int] = []  # where each character of the text with its escapes read came from
+        end = 0
+        for escape in escapes:
+            origins += [*places[end : escape.start()], places[escape.start()]]
+            end = escape.end()
+        plain, places = _ESCAPE.sub(_meaning, plain), [*origins, *places[end:]]
     pieces, end = [], 0
     for start, stop in sorted(hidden):
         if start >= end:
             pieces += [text[end:start], "[key]"]
         end = max(end, stop)
     return "".join([*pieces, text[end:]])
-
-
-def _read(text: str, places: Sequence[int], escapes: Sequence[re.Match[str]]) -> tuple[str, list[int]]:
-    """Read the escapes of a text; keep where each character came from."""
-    origins: list[int] = []
-    end = 0
-    for escape in escapes:
-        origins += [*places[end : escape.start()], places[escape.start()]]
-        end = escape.end()
-    return _ESCAPE.sub(_meaning, text), [*origins, *places[end:]]
 
 
 def _meaning(escape: re.Match[str]) -> str:
@@ -246,14 +241,10 @@ def _parts_now(item: object) -> tuple[tuple[str, object], ...]:
 
 def _parts(item: object) -> Iterator[tuple[str, object]]:
     """Give what an object holds, by name."""
-    if isinstance(item, Mapping):
-        yield from (
-            (name if isinstance(name, str) else "", value)
-            for name, value in tuple(islice(item.items(), _MOST_ITEMS))
-        )
-        return
-    if isinstance(item, (list, tuple, set, frozenset, deque)):
-        yield from (("", value) for value in tuple(islice(item, _MOST_ITEMS)))
+    if isinstance(item, (Mapping, list, tuple, set, frozenset, deque)):
+        named = item.items() if isinstance(item, Mapping) else zip(repeat(""), item)
+        for name, value in tuple(islice(named, _MOST_ITEMS)):
+            yield name if isinstance(name, str) else "", value
         return
     if isinstance(item, MethodType):
         yield "", item.__self__

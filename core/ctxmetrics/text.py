@@ -192,10 +192,9 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
     whole = Span(0, len(text))
     found: list[Span] = []
     for block in _cut(text, whole, _LIST_ITEM) if "\n" in text else (whole,):
-        pieces = (
+        for first, last in (
             _cut(text, block, _THAI_SPACE) if language == "th" else _segments(language, text, block)
-        )
-        for first, last in pieces:
+        ):
             start = last - len(text[first:last].lstrip())
             end = start + len(text[start:last].rstrip())
             if not text[start:end][:1].isalpha():
@@ -373,9 +372,9 @@ def _find_normalised(quote: str, context: str, position: int, effort: Effort) ->
     start = _find(needle, haystack, first, effort)
     end = start + len(needle)
     if start < 0:
-        short = len(context) <= FUZZY_MAX_CONTEXT
-        aligned = _align(needle, haystack[first:], effort) if short else None
-        if aligned is None:
+        if len(context) > FUZZY_MAX_CONTEXT or not (
+            aligned := _align(needle, haystack[first:], effort)
+        ):
             return None
         start, end = aligned.start + first, aligned.end + first
     return _trim(context, Span(origin[start], origin[end - 1] + 1))

@@ -184,7 +184,11 @@ class VerdictCache:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             with suppress(OSError):  # SQLite says better what is wrong
-                _make_file(self.path)
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+                # Also what SQLite and earlier versions put beside it is for its owner alone.
+                for file in self.path.parent.glob(f"{FILE_NAME}*"):
+                    if stat.S_IMODE(file.stat().st_mode) & 0o077:
+                        file.chmod(0o600)
             connection = sqlite3.connect(
                 self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
@@ -193,9 +197,8 @@ class VerdictCache:
             except BaseException:
                 connection.close()
                 raise
-            connection.text_factory = lambda data: data.decode(
-                errors="replace"
-            )  # it may have been changed
+            # It may have been changed.
+            connection.text_factory = lambda data: data.decode(errors="replace")
             self._connection = connection
         return self._connection
 
@@ -300,14 +303,6 @@ def _make_folder(folder: Path) -> None:
             "%s: every user of this machine may write there, and replace the cache. Choose another directory.",
             folder,
         )
-
-
-def _make_file(path: Path) -> None:
-    """Make the file readable by its owner alone, and what SQLite and earlier versions put beside it."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    for file in path.parent.glob(f"{path.name}*"):
-        if stat.S_IMODE(file.stat().st_mode) & 0o077:
-            file.chmod(0o600)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -130,9 +130,8 @@ def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
             return from_status(
                 status, message, retry_after=_retry_after(link), code=getattr(link, "code", None)
             )
-    for link in chain:
-        if code := _from_kind(link):
-            return JudgeError(message, reason_code=code, retryable=True)
+    if code := next(filter(None, map(_from_kind, chain)), None):
+        return JudgeError(message, reason_code=code, retryable=True)
     return UnsentError(message, error)
 
 

@@ -131,11 +131,9 @@ class BatchScorer:
 
     def _reads_lists(self, fields: Sequence[str], columns: Sequence[str]) -> bool:
         """Whether two columns hold all that a metric reads, and nothing asks for a run sample by sample."""
-        each = self.options.get("on_error") == "raise" or any(
-            self.options.get(name) for name in ("out", "deadline", "progress")
-        )
         return (
-            not each
+            self.options.get("on_error") != "raise"
+            and not any(self.options.get(name) for name in ("out", "deadline", "progress"))
             and self.reading.column_of("labels", columns) is None  # they may hold grades
             and all(self.reading.column_of(name, columns) for name in fields)
         )
@@ -164,8 +162,7 @@ class BatchScorer:
         self._check_ids(frame, first_row)
         names = [str(self.reading.column_of(name, frame.columns)) for name in fields]
         for begin in range(0, len(frame), _ROWS):
-            part = frame[begin : begin + _ROWS]
-            cells = [[*map(plain_cell, part[name].to_list())] for name in names]
+            cells = [[*map(plain_cell, frame[name][begin : begin + _ROWS].to_list())] for name in names]
             lists = (_stored(*column) for column in zip(fields, cells, strict=True))
             rows: list[Any] = [  # pairs of lists, and samples
                 _samples(frame[at : at + 1], self.reading, first_row + at)[0]
@@ -304,5 +301,8 @@ def plain_cell(value: Any) -> Any:
 
 def is_missing(value: Any) -> bool:
     """Whether a cell is empty: None, NaN, and what pandas has beside them."""
-    nan = isinstance(value, float) and math.isnan(value)
-    return nan or value is None or type(value).__name__ in {"NAType", "NaTType"}
+    return (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or type(value).__name__ in {"NAType", "NaTType"}
+    )

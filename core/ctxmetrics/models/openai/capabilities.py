@@ -56,9 +56,7 @@ class Capabilities:
 
     def __init__(self, model: str) -> None:
         self._model = model
-        self.refused: set[str] = set()
-        if _REASONING.search(model):
-            self.refused |= {"temperature", "max_tokens"}
+        self.refused: set[str] = {"temperature", "max_tokens"} if _REASONING.search(model) else set()
         self.settled = False
         self._discovery = asyncio.Lock()
 
@@ -120,8 +118,7 @@ def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:
     form = sent.get("response_format")
     if isinstance(form, dict) and (param.startswith("response_format") or _FORM_WORDS.search(text)):
         return str(form["type"])
-    named = next((name for name in names if re.search(rf"\b{name}\b", text)), None)
-    if named is not None:
+    if named := next((name for name in names if re.search(rf"\b{name}\b", text)), None):
         return named
     about_roles = (refusing and _ROLE_WORDS.search(text)) or _ROLE_RULES.search(text)
     return "system" if about_roles and sent["messages"][0]["role"] == "system" else None
@@ -171,9 +168,9 @@ def _strict(schema: Any) -> Any:
         if key not in _NOTES
     }
     if isinstance(properties := kept.get("properties"), dict):
-        required = schema.get("required", ())
         kept["properties"] = {
-            name: item if name in required else _nullable(item) for name, item in properties.items()
+            name: item if name in schema.get("required", ()) else _nullable(item)
+            for name, item in properties.items()
         }
         kept["required"] = list(properties)
         kept["additionalProperties"] = False
