@@ -221,7 +221,11 @@ def agree(
         raise ParameterError("agree: metrics= is not possible: the labels say what is compared.")
     if results is not None and judge is not None:
         raise ParameterError("agree: give judge= or results=, not both.")
-    given = _read(samples, labels, annotator)
+    given = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
+    if labels is not None:
+        given = read_labelled(given, Path(labels), annotator=annotator)
+    elif annotator is not None:
+        raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
     # All of this before anything is paid.
     said, weights = _said(given), [weight_in(one.labels, one.called("A sample")) for one in given]
     groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
@@ -238,19 +242,6 @@ def agree(
     judges = (score.provenance.judge for score in columns[0].scores)
     name = judging.name if results is None else next(filter(None, judges), "the run")
     return _report(name, found, columns, systems, [] if labels is None else among_people(Path(labels)))
-
-
-def _read(
-    samples: Iterable[Sample | Mapping[str, Any]],
-    labels: str | os.PathLike[str] | None,
-    annotator: str | None,
-) -> list[Sample]:
-    given = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
-    if labels is not None:
-        return read_labelled(given, Path(labels), annotator=annotator)
-    if annotator is not None:
-        raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
-    return given
 
 
 def _said(samples: Sequence[Sample]) -> dict[str, list[tuple[bool | None, ...] | None]]:

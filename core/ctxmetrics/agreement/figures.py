@@ -145,13 +145,15 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, figures and intervals as plain JSON-ready data."""
-        names = (
-            *("label", "samples", "answers", "both", "judge_only", "people_only", "neither"),
-            *("not_judged", "people_rate", "judge_rate", "bias", "sensitivity", "specificity"),
-            *("balanced_accuracy", "kappa"),
-        )
         return {
-            **{name: getattr(self, name) for name in names},
+            **{
+                name: getattr(self, name)
+                for name in (
+                    *("label", "samples", "answers", "both", "judge_only", "people_only", "neither"),
+                    *("not_judged", "people_rate", "judge_rate", "bias", "sensitivity", "specificity"),
+                    *("balanced_accuracy", "kappa"),
+                )
+            },
             "conclusion": self.conclusion,
             "intervals": {
                 name: found and list(found) for name, found in (self.intervals or {}).items()
@@ -323,14 +325,16 @@ def table_of(
                 mean = paired_mean(*zip(*pairs, strict=True))
                 figures = mean.mean, mean.interval, mean.p, mean.p
                 found.append(JudgeDifference(label, name, names[0], len(pairs), *figures))
-    adjusted = holm([item.p for item in found])
     return JudgeTable(
         tuple(names),
         {
             label: tuple(item for items in agreements for item in items if item.label == label)
             for label in labels
         },
-        tuple(replace(item, p_adjusted=p) for item, p in zip(found, adjusted, strict=True)),
+        tuple(
+            replace(item, p_adjusted=p)
+            for item, p in zip(found, holm([item.p for item in found]), strict=True)
+        ),
     )
 
 

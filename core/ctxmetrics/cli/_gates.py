@@ -251,7 +251,17 @@ def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path |
 
         write_whole(junit, [_junit(outcomes, suite)])
     if place := os.environ.get(_SUMMARY):
-        _add_to_summary(Path(place), outcomes, summary)
+        from ctxmetrics.comparison.view import escaped
+
+        lines = [
+            f"- {'failed' if item.problem else 'passed'}: {escaped(visible(item.problem or item.gate))}"
+            for item in outcomes
+        ]
+        try:
+            with Path(place).open("a", encoding="utf-8") as file:
+                file.write("\n".join(["### ctxmetrics", "", summary, *lines, "", ""]))
+        except OSError as error:  # the run's own result stands
+            message(f"note: {_SUMMARY} {place} cannot be written: {error.strerror or error}")
     return bool(failed)
 
 
@@ -273,18 +283,3 @@ def _junit(outcomes: Sequence[Outcome], suite: str) -> str:
             lines.append(f"<failure message={quoteattr(visible(item.problem))}>{text}</failure>")
         lines.append("</testcase>")
     return "\n".join([*lines, "</testsuite></testsuites>", ""])
-
-
-def _add_to_summary(place: Path, outcomes: Sequence[Outcome], summary: str) -> None:
-    """Append to the step's summary; where that fails, the run's own result stands."""
-    from ctxmetrics.comparison.view import escaped
-
-    lines = [
-        f"- {'failed' if item.problem else 'passed'}: {escaped(visible(item.problem or item.gate))}"
-        for item in outcomes
-    ]
-    try:
-        with place.open("a", encoding="utf-8") as file:
-            file.write("\n".join(["### ctxmetrics", "", summary, *lines, "", ""]))
-    except OSError as error:
-        message(f"note: {_SUMMARY} {place} cannot be written: {error.strerror or error}")

@@ -134,10 +134,10 @@ def _lexical(given: str) -> Judge:
     """Return the embedded judge with parameters such as ``min_coverage=.5``, put apart by commas."""
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
-    names = [one.name for one in fields(LexicalJudge) if one.init]
     try:
         return LexicalJudge(**parsed(f"lexical({given})")[1])
     except (TypeError, ParameterError) as error:
+        names = [one.name for one in fields(LexicalJudge) if one.init]
         raise ParameterError(
             f"--judge lexical:{given}: {error} (write lexical:min_coverage=.5; the parameters: {', '.join(names)})"
         ) from None
@@ -231,20 +231,16 @@ def metric_of(text: str, convention: str) -> Metric:
     """
     name, given = parsed(text)
     if name not in ALL_METRICS:
+        plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
+        known = {key.replace("_", ""): (key, "") for key in ALL_METRICS} | dict(OTHER_NAMES)
+        near = ""
+        for match in difflib.get_close_matches(plain, known, n=1, cutoff=0.75):
+            own, how = known[match]
+            near = f"Did you mean {own!r}{f' {how}' if how else ''}? "
         raise ParameterError(
-            f"--metric {text!r} is unknown. {_suggestion(name)}Choose from: {', '.join(ALL_METRICS)}."
+            f"--metric {text!r} is unknown. {near}Choose from: {', '.join(ALL_METRICS)}."
         )
     return ALL_METRICS[name](**{"convention": convention, **given})
-
-
-def _suggestion(name: str) -> str:
-    plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
-    known = {key.replace("_", ""): (key, "") for key in ALL_METRICS} | dict(OTHER_NAMES)
-    near = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
-    if not near:
-        return ""
-    own, how = known[near[0]]
-    return f"Did you mean {own!r}{f' {how}' if how else ''}? "
 
 
 def to_map(samples: Sequence[Sample], unread: Sequence[str]) -> str:

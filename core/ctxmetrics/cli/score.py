@@ -213,7 +213,10 @@ def _check_samples(samples: Sequence[Sample], metrics: Iterable[Metric], output:
 
 
 def _show(results: Results, output: Output, lowest: int) -> None:
-    """Print the means, also those of groups, and write the page and the baseline, this one of a whole run only."""
+    """Print the means, also those of groups, and the stages with the first units that were lost; write page and baseline.
+
+    An older page stays where a run broke off and has nothing to show for some metric. A baseline is of a whole run only.
+    """
     from ctxmetrics._wording import TEXT, clean
     from ctxmetrics.report.report import render_text
 
@@ -223,38 +226,25 @@ def _show(results: Results, output: Output, lowest: int) -> None:
     for name, part in (results.by(output.by) if output.by else {}).items():
         print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
     if output.stages:
-        _show_stages(results)
-    _write_report(results, output.report)
+        try:
+            found = results.stages()
+        except ParameterError as error:
+            message(f"note: {error}")
+        else:
+            lost = [f"  {unit}" for unit in found.lost[:_MOST_LOST]]
+            if (more := len(found.lost) - _MOST_LOST) > 0:
+                lost.append(f"  and {more} more: --report FILE.html lists them, --out FILE holds all")
+            print_result("\n".join(["", str(found), *lost]))
+    if output.report is not None:
+        without = [item for item in results.summary().values() if not item.scored]
+        if output.report.exists() and (results.unanswered or (results.stopped and without)):
+            message(
+                f"note: {output.report} is that of an earlier run; this run has too little to show and did not replace it"
+            )
+        else:
+            results.to_html(output.report)
     if output.write_baseline is not None and not (results.stopped or results.unanswered):
         results.to_baseline(output.write_baseline)
-
-
-def _show_stages(results: Results) -> None:
-    """Print the stages and the first units that were lost."""
-    try:
-        found = results.stages()
-    except ParameterError as error:
-        message(f"note: {error}")
-        return
-    more = len(found.lost) - _MOST_LOST
-    lost = [f"  {unit}" for unit in found.lost[:_MOST_LOST]]
-    lost += (
-        [f"  and {more} more: --report FILE.html lists them, --out FILE holds all"] if more > 0 else []
-    )
-    print_result("\n".join(["", str(found), *lost]))
-
-
-def _write_report(results: Results, report: Path | None) -> None:
-    """Write the page; an older one stays where a run broke off and has nothing to show for some metric."""
-    if report is None:
-        return
-    without = [item for item in results.summary().values() if not item.scored]
-    if report.exists() and (results.unanswered or (results.stopped and without)):
-        message(
-            f"note: {report} is that of an earlier run; this run has too little to show and did not replace it"
-        )
-    else:
-        results.to_html(report)
 
 
 def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:

@@ -201,9 +201,8 @@ def _no_answer(verdict: Verdict, problem: JudgeError | None) -> Finding:
     fitting = (
         cause for statuses, words, cause in _REFUSALS if status in statuses and re.search(words, said)
     )
-    cause = next(fitting, _CODES.get(verdict.code or "", "refused_request"))
-    if isinstance(problem, UnsentError):
-        cause = "request"
+    otherwise = _CODES.get(verdict.code or "", "refused_request")
+    cause = "request" if isinstance(problem, UnsentError) else next(fitting, otherwise)
     return Finding(name="answer", told=verdict.reason or safe_text(problem), cause=cause)
 
 

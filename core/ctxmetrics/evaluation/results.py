@@ -158,8 +158,14 @@ class Results(Sequence[Row]):
             source=self.source,
             started=self.started,
         )
-        metrics = {name: column.summary(self._samples) for name, column in self._columns.items()}
-        return Summary(metrics, self.usage, self.stopped, origin, self.controls, self._labels.notes())
+        return Summary(
+            {name: column.summary(self._samples) for name, column in self._columns.items()},
+            self.usage,
+            self.stopped,
+            origin,
+            self.controls,
+            self._labels.notes(),
+        )
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -286,8 +292,7 @@ class Results(Sequence[Row]):
         curves = {}
         for name in self.metrics:
             scores = [row[name] for row in self if row[name].value is not None]
-            longest = max((len(score.context_lengths or ()) for score in scores), default=0)
-            if longest:
+            if longest := max((len(score.context_lengths or ()) for score in scores), default=0):
                 ks = range(1, min(longest, _LARGEST_K) + 1)
                 curves[name] = tuple(
                     (point.k, point.recall or 0.0, point.precision or 0.0)
@@ -319,8 +324,7 @@ class Results(Sequence[Row]):
             [{"id": row.sample_id} if row.sample is None else row.sample.to_dict() for row in self],
             index=range(len(self)),
         )
-        for name in self.metrics:
-            column = self.column(name)
+        for name, column in self._columns.items():
             frame[name] = column.values  # noqa: PD011 - no frame of pandas
             if any(reasons := column.reasons()):
                 frame[name + REASON] = reasons

@@ -79,11 +79,9 @@ class Source:
             raise SampleError(
                 f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
             ) from error
-        if sample is not None:
-            return self._checked(sample)
-        if self._lacking and self._number:
+        if sample is None and self._lacking and self._number:
             check_present(self._metrics, self._lacking)
-        return None
+        return None if sample is None else self._checked(sample)
 
     async def next(self, ahead: int) -> Sample | None:
         """Return the next sample, or None at the end; of a stream also when stopped.
