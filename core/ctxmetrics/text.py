@@ -112,8 +112,11 @@ class Effort:
         self._normalised.add(context)
         if new:
             self.spend(_STEPS_A_CHARACTER * len(context))
-        short = len(context) <= FUZZY_MAX_CONTEXT
-        found = _normalised_context(context) if short else _normalised_long_context(context)
+        found = (
+            _normalised_context(context)
+            if len(context) <= FUZZY_MAX_CONTEXT
+            else _normalised_long_context(context)
+        )
         if new:
             self.spend(_STEPS_A_PIECE * len(found[1]))
         return found
@@ -377,7 +380,12 @@ def _find_normalised(quote: str, context: str, position: int, effort: Effort) ->
         ):
             return None
         start, end = aligned.start + first, aligned.end + first
-    return _trim(context, Span(origin[start], origin[end - 1] + 1))
+    # The combining marks that belong to the last character are taken in, and outer white space is dropped.
+    first, last = origin[start], origin[end - 1] + 1
+    while last < len(context) and unicodedata.combining(context[last]):
+        last += 1
+    first = last - len(context[first:last].lstrip())
+    return Span(first, first + len(context[first:last].rstrip()))
 
 
 def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
@@ -427,12 +435,3 @@ def _whole_words(text: str, span: Span) -> Span:
     ):
         end += 1
     return Span(start, end)
-
-
-def _trim(context: str, span: Span) -> Span:
-    """Take in the combining marks that belong to the last character, and drop outer white space."""
-    start, end = span
-    while end < len(context) and unicodedata.combining(context[end]):
-        end += 1
-    start = end - len(context[start:end].lstrip())
-    return Span(start, start + len(context[start:end].rstrip()))

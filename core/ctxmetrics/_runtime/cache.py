@@ -244,8 +244,12 @@ class VerdictCache:
             self.path.replace(aside)
         except OSError:
             return False
-        why = str(error) if other else f"cannot be read ({error})"
-        _log.warning("%s %s; it was set aside as %s and a new one begun", self.path, why, aside.name)
+        _log.warning(
+            "%s %s; it was set aside as %s and a new one begun",
+            self.path,
+            str(error) if other else f"cannot be read ({error})",
+            aside.name,
+        )
         return True
 
     def _shrink(self, connection: sqlite3.Connection) -> None:

@@ -85,19 +85,17 @@ class Queue:
             self._process != os.getpid()
         ):  # a forked child has no threads, and may have copied a held lock
             self._start_empty()
-        known: dict[Pair, Score] = {}
         coming: dict[Pair, Future[Score]] = {}
         with self._changed:
-            for pair, key in keys.items():
-                if (score := memory.peek(key)) is not None:
-                    known[pair] = score
-                    continue
+            scores = {pair: memory.peek(key) for pair, key in keys.items()}
+            known: dict[Pair, Score] = {pair: one for pair, one in scores.items() if one is not None}
+            for pair in [pair for pair in keys if pair not in known]:
                 if pair not in self._open:
                     future = self._open[pair] = Future()
                     future.set_running_or_notify_cancel()  # others may wait: no caller can cancel it
                     self._waiting[pair] = keys
                 coming[pair] = self._open[pair]
-                coming[pair].add_done_callback(partial(_remember, memory, key))
+                coming[pair].add_done_callback(partial(_remember, memory, keys[pair]))
             while self._threads < min(self._workers, -(-len(self._waiting) // self._size)):
                 self._threads += 1
                 threading.Thread(target=self._work, name="ctxmetrics-nli", daemon=True).start()

@@ -52,8 +52,11 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     from anyio import fail_after
 
     own: Any = getattr(model, "timeout", None)
-    timed = isinstance(own, (int, float)) and not isinstance(own, bool) and own > 0
-    seconds = float(own) if timed else run.timeout
+    seconds = (
+        float(own)
+        if isinstance(own, (int, float)) and not isinstance(own, bool) and own > 0
+        else run.timeout
+    )
     tracer, spent = _tracer(), list[Usage]()
     with nullcontext() if tracer is None else _traced(tracer, model, prompt, spent):
         try:

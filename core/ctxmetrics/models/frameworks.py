@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -169,9 +169,12 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
     choice = only_choice(completion.choices)
     message = choice.message
     check_finished(choice.finish_reason, getattr(message, "refusal", None))
-    arguments = [call.function.arguments for call in getattr(message, "tool_calls", None) or ()]
     return Reply(
-        content="\n".join(arguments) or message.content or "",
+        content="\n".join(
+            call.function.arguments for call in getattr(message, "tool_calls", None) or ()
+        )
+        or message.content
+        or "",
         usage=usage or token_usage(getattr(completion, "usage", None)),
         served_model=served_name(getattr(completion, "model", None)),
     )
@@ -335,7 +338,12 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:
             text = json_data if isinstance(json_data, str) else json_data.decode(errors="replace")
-            found = cls.model_validate(_object_in(text))
+            # Its fields are for code that looks at them; there are none where the text is no JSON object.
+            try:
+                data = json.loads(text)
+            except (ValueError, RecursionError):
+                data = None
+            found = cls.model_validate(data if isinstance(data, dict) else {})
             found._raw = text  # noqa: SLF001 - its own
             _validated.get([]).append(text)
             return found
@@ -350,12 +358,3 @@ def content_of(found: Any) -> Any:
         return found
     text = getattr(found, "_raw", None)
     return found.model_dump(exclude_unset=True) if text is None else text
-
-
-def _object_in(text: str) -> Mapping[str, Any]:
-    """Return the JSON object that a text is, for code that looks at the fields; empty where it is none."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}

@@ -80,24 +80,20 @@ class Client:
             await response.aclose()
         # JSON is UTF-8; a codec that the server names could decompress the text once more.
         text = content.decode(errors="replace")
-        if response.status_code >= _FAILED:
-            raise _status_error(response, text)
-        return text
+        if response.status_code < _FAILED:
+            return text
+        from openai import APIStatusError
 
-
-def _status_error(response: Any, text: str) -> Exception:
-    from openai import APIStatusError
-
-    try:
-        body = json.loads(text)
-        said = f"{body}"
-    except (ValueError, RecursionError):
-        body = said = text
-    return APIStatusError(
-        f"Error code: {response.status_code}" + (f" - {said}" if said else ""),
-        response=response,
-        body=body.get("error", body) if isinstance(body, dict) else body,
-    )
+        try:
+            given = json.loads(text)
+            said = f"{given}"
+        except (ValueError, RecursionError):
+            given = said = text
+        raise APIStatusError(
+            f"Error code: {response.status_code}" + (f" - {said}" if said else ""),
+            response=response,
+            body=given.get("error", given) if isinstance(given, dict) else given,
+        )
 
 
 def client_for(base_url: str, key: str) -> Client:
