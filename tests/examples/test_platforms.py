@@ -129,12 +129,21 @@ def collecting() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 def test_langfuse_sends_the_scores_of_an_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
     langfuse = pytest.importorskip("langfuse")
+    from opentelemetry.sdk.trace import TracerProvider
+
     monkeypatch.syspath_prepend(str(EXAMPLES))
     import langfuse_evaluator as example
 
     rows = [*SAMPLES, UNLABELLED]
     with collecting() as (url, sent):
-        client = langfuse.Langfuse(public_key="pk", secret_key="sk", base_url=url)  # noqa: S106 - no secret
+        # A provider of its own: the process's would send the spans of later tests to a server that is gone.
+        provider = TracerProvider()
+        client = langfuse.Langfuse(
+            public_key="pk",
+            secret_key="sk",  # noqa: S106 - no secret
+            base_url=url,
+            tracer_provider=provider,
+        )
         done = client.run_experiment(
             name="handbook",
             data=[{"input": row, "expected_output": row} for row in rows],
@@ -143,6 +152,7 @@ def test_langfuse_sends_the_scores_of_an_experiment(monkeypatch: pytest.MonkeyPa
         )
         client.flush()
         client.shutdown()
+        provider.shutdown()
     order = [item.trace_id for item in done.item_results]
     assert len(order) == len(rows)
     for name, values in of_the_core(*THREE).items():
