@@ -429,9 +429,15 @@ def among_people(path: Path) -> list[PeopleAgreement]:
             names = sorted({name for one in shared for name in one})
             kappas = (_kappa(shared, *pair) for pair in combinations(names, 2))
             known = [kappa for kappa in kappas if kappa is not None]
-            alpha = krippendorff_alpha([list(one.values()) for one in shared])
-            mean = sum(known) / len(known) if known else None
-            found.append(PeopleAgreement(label, len(names), len(shared), alpha, mean))
+            found.append(
+                PeopleAgreement(
+                    label,
+                    len(names),
+                    len(shared),
+                    krippendorff_alpha([list(one.values()) for one in shared]),
+                    sum(known) / len(known) if known else None,
+                )
+            )
     return found
 
 

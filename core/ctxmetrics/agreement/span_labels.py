@@ -241,8 +241,7 @@ def _located(
 def _named(given: str | None, names: Sequence[str]) -> str | None:
     """Return the source that an id names: its path from the folder, or a longer path that ends in it."""
     path = (given or "").replace("\\", "/")
-    matching = [name for name in names if path == name or path.endswith(f"/{name}")]
-    return max(matching, key=len, default=None)
+    return max((name for name in names if f"/{path}".endswith(f"/{name}")), key=len, default=None)
 
 
 # --- where chunks stand in their sources ---

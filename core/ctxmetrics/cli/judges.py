@@ -87,10 +87,14 @@ def agree(
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
     measured = partial(compare, samples_of(source), **vars(people))
     reports = [measured(results=path) for path in results]
-    formulas = convention_of(source.schema, convention)
     with collected_warnings() as warnings:
         reports += [
-            measured(judge=judging, convention=formulas, cache=cache, **vars(pace))
+            measured(
+                judge=judging,
+                convention=convention_of(source.schema, convention),
+                cache=cache,
+                **vars(pace),
+            )
             for judging in judges
         ]
         if any(report.results.stopped or report.results.unanswered for report in reports):

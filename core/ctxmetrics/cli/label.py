@@ -80,10 +80,13 @@ def label(
     file, samples = source.file, samples_by_key(samples_of(source))
     path = labels or file.with_name(file.name + ".labels.jsonl")
     answers = _drawn(LabelsFile(path), samples, drawing)
-    judged = Verdicts(None if verdicts is None else Results.from_jsonl(verdicts))
-    then = f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}"
     session = Session(
-        samples, answers, annotator=annotator, labels=ask or ASKED, verdicts=judged, then=then
+        samples,
+        answers,
+        annotator=annotator,
+        labels=ask or ASKED,
+        verdicts=Verdicts(None if verdicts is None else Results.from_jsonl(verdicts)),
+        then=f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}",
     )
     try:
         if terminal:

@@ -123,13 +123,12 @@ def estimate(
             controls=controls,
         )
         results = run_sync(run.go)
-    usage = results.usage
     return Estimate(
         samples=len(results),
-        calls=usage.calls,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        reused=usage.reused,
+        calls=results.usage.calls,
+        prompt_tokens=results.usage.prompt_tokens,
+        completion_tokens=results.usage.completion_tokens,
+        reused=results.usage.reused,
     )
 
 

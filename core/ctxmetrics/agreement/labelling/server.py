@@ -71,10 +71,6 @@ class LabelServer(ThreadingHTTPServer):
         self.host: str = f"{_ADDRESS}:{self.server_port}"
         self.address: str = f"http://{self.host}/{self.token}/"
 
-    def stop(self) -> None:
-        """End `serve_forever`, from any thread."""
-        Thread(target=self.shutdown, daemon=True).start()
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a browser that closed its connection."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
@@ -118,7 +114,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(lambda: self._answered(data))
         elif path == "stop":
             self._json(dict)
-            self.server.stop()
+            # In a thread of its own: it waits for the end of `serve_forever`.
+            Thread(target=self.server.shutdown, daemon=True).start()
         else:
             self._refuse(HTTPStatus.NOT_FOUND)
 
