@@ -526,3 +526,13 @@ def test_a_part_that_a_hop_before_had_still_counts_in_part():
     results = evaluate([sample], [metric], judge=EachContext({"a": {1: "first part"}}))
     assert [stage.recall for stage in results.stages().stages] == [0.25, 0.0]
     assert [stage.recall for stage in results.stages(accumulate=True).stages] == [0.25, 0.25]
+
+
+def test_a_picture_in_any_stage_is_no_text():
+    stages = {"search": [CITY, "pictures/tower.png"], "rerank": [CITY]}
+    judge = EachContext(TRUTH)
+    score = evaluate([Sample(reference=TEXT, stages=stages)], [ContextRecall()], judge=judge)[0][
+        "context_recall"
+    ]
+    assert (score.value, score.reason_code, judge.asked) == (None, "not_text", [])
+    assert "field 'stages', item 2" in score.message

@@ -162,7 +162,7 @@ class Metric(ABC):
         """Return the score of a sample that has a picture where the metric reads text; None where it has none."""
         for name in (*self.requires, *self.uses):
             value = getattr(sample, name)
-            listed = isinstance(value, tuple)
+            listed = isinstance(value, (tuple, dict))
             texts = value if listed else (value or "",)
             if name == "retrieved_contexts":
                 texts = texts[: self.top_k]

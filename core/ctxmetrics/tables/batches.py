@@ -176,6 +176,7 @@ class BatchScorer:
                 if any(type(row) is tuple or getattr(row, name) is not None for row in rows)
             }
             full = all(isinstance(row, tuple) and all(row) for row in rows)
+            samples: list[Sample] = []
             for metric in metrics:
                 values, reasons = scored[metric.name], scored[metric.name + REASON]
                 # Two lists that are not empty must be all that the metric reads of a sample.
@@ -186,7 +187,8 @@ class BatchScorer:
                     values += [scaled(compare(one[:k], other)[0]) for one, other in rows]
                     reasons += [None] * len(rows)
                 else:
-                    scores = [score_now(metric, _sample(fields, row)) for row in rows]
+                    samples = samples or [_sample(fields, row) for row in rows]
+                    scores = [score_now(metric, sample) for sample in samples]
                     values += [score.value for score in scores]
                     reasons += [score.reason_code for score in scores]
         return present
