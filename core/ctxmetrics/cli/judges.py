@@ -56,6 +56,12 @@ class Verdicts:
     ] = None
 
 
+Shown = Annotated[int, typer.Option(help="Show so many samples on which judge and people differ most.")]
+CardPath = Annotated[
+    Path | None, typer.Option(help="A calibration card, for score --calibration: CARD.json.")
+]
+
+
 def agree(
     source: Input,
     people: People,
@@ -64,12 +70,8 @@ def agree(
     base_url: BaseUrl = None,
     convention: ConventionName = None,
     cache: CacheDir = None,
-    show: Annotated[
-        int, typer.Option(help="Show so many samples on which judge and people differ most.")
-    ] = 0,
-    write: Annotated[
-        Path | None, typer.Option(help="A calibration card, for score --calibration: CARD.json.")
-    ] = None,
+    show: Shown = 0,
+    write: CardPath = None,
 ) -> None:
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare

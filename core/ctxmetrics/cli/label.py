@@ -45,6 +45,14 @@ class Drawing:
     ] = None
 
 
+InTerminal = Annotated[
+    bool, typer.Option("--terminal", help="Ask in the terminal: no browser, no server.")
+]
+NoBrowser = Annotated[
+    bool, typer.Option("--no-browser", help="Print the page's address and open nothing.")
+]
+
+
 def label(
     source: Input,
     drawing: Drawing,
@@ -60,13 +68,9 @@ def label(
             help="Verdicts to show on request: a file of --out. Without it: the embedded judge's."
         ),
     ] = None,
-    terminal: Annotated[
-        bool, typer.Option("--terminal", help="Ask in the terminal: no browser, no server.")
-    ] = False,
+    terminal: InTerminal = False,
     port: Annotated[int, typer.Option(help="Of the page on 127.0.0.1; 0: a free one.")] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the page's address and open nothing.")
-    ] = False,
+    no_browser: NoBrowser = False,
 ) -> None:
     """Label a random part of the samples by hand, on a page of this machine; agree reads the answers."""
     from ctxmetrics.agreement.labelling.draw import LabelsFile, samples_by_key
