@@ -251,7 +251,7 @@ def test_the_core_imports_no_framework_and_no_adapter(path: Path) -> None:
     lazy = {
         node
         for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         for node in ast.walk(function)
     }
     for node, module in imports(tree):
