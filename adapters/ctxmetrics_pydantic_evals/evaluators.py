@@ -83,9 +83,9 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         super().__init_subclass__(**kwargs)
         defaults = {item.name: item.default for item in fields(cls.core_class)}
         defaults.update(dict.fromkeys((*_KEYS, "evaluation_name")))
-        for name, value in defaults.items():
+        annotations = {name: _IN_FILES[name] for name in defaults}
+        for name, value in {**defaults, "__annotations__": annotations}.items():
             setattr(cls, name, value)
-        cls.__annotations__ = {name: _IN_FILES[name] for name in defaults}
         dataclass(init=False, repr=False, unsafe_hash=True)(cls)
         # pydantic_ai/_spec.py, line 299, takes the parameters that a file may hold from the signature.
         cls.__signature__ = Signature(

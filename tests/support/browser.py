@@ -42,13 +42,14 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def requests(self) -> list[str]:
-        """Every address that pages asked for since the last look."""
+        """Every address that pages asked for since the last look; the browser's own first page is left out."""
         driver: Any = self.driver  # its log has no types
         events = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
         return [
             event["params"]["request"]["url"]
             for event in events
             if event["method"] == "Network.requestWillBeSent"
+            and not event["params"]["documentURL"].startswith("chrome")
         ]
 
     def serious(self, inside: str = "html") -> list[tuple[str, list[str]]]:
