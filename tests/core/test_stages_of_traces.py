@@ -263,7 +263,15 @@ def in_parquet(path: Path, *rows: dict[str, Any]) -> Path:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    parquet.write_table(pyarrow.Table.from_pylist([*rows]), path)
+    # An older pyarrow that finds the type of a mapping out sorts its keys.
+    kinds = {
+        name: pyarrow.struct([(key, pyarrow.list_(pyarrow.string())) for key in value])
+        if isinstance(value, dict)
+        else pyarrow.infer_type([value])
+        for name, value in rows[0].items()
+    }
+    schema = pyarrow.schema([*kinds.items()])
+    parquet.write_table(pyarrow.Table.from_pylist([*rows], schema), path)
     return path
 
 
