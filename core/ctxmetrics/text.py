@@ -324,7 +324,7 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     for part in (part.strip() for part in _ELLIPSIS.split(quote) if has_content(part)):
         letters = [character for character in part if character.isalnum()]
         # It takes three letters, or one digit or letter of a script without spaces (from Thai on).
-        if len(letters) <= 2 and not any(one.isdigit() or ord(one) >= 0x0E00 for one in letters):  # noqa: PLR2004
+        if len(letters) <= 2 and not any(one.isdigit() or ord(one) >= 0x0E00 for one in letters):  # noqa: PLR2004 - see above
             return ()
         start = _find(part, context, position, effort)
         span = (

@@ -411,7 +411,7 @@ class Says:
         return Judgement(verdicts=self.verdicts)
 
     async def rate(self, request):
-        raise NotImplementedError
+        raise NotImplementedError  # recall asks about units alone
 
 
 def values_by_stage(sample, judge, metric=None):

@@ -99,7 +99,7 @@ class WordForWord:
         return Judgement(verdicts=tuple(verdicts))
 
     async def rate(self, request):
-        raise NotImplementedError
+        raise NotImplementedError  # recall asks about units alone
 
 
 @pytest.mark.parametrize("kind", [LexicalJudge, WordForWord])
