@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
+
+# MLflow, once a test has used it, records the OpenTelemetry spans of all tests after it.
+_recorded_spans = tempfile.TemporaryDirectory()
 
 os.environ.update(
     {
@@ -17,6 +21,7 @@ os.environ.update(
         "LANGSMITH_TEST_TRACKING": "false",
         "LANGSMITH_TRACING": "false",
         "MLFLOW_DISABLE_TELEMETRY": "true",
+        "MLFLOW_TRACKING_URI": f"sqlite:///{_recorded_spans.name}/mlflow.db",
         "RAGAS_DO_NOT_TRACK": "true",
     }
 )
