@@ -11,6 +11,7 @@ from ctxmetrics import (
     ContextRecall,
     IDBasedContextPrecision,
     IDBasedContextRecall,
+    NonLLMContextPrecision,
     NonLLMContextRecall,
     SpanBasedContextRecall,
     score_table,
@@ -95,6 +96,19 @@ def test_texts_and_numbers_in_cells(kind):
         "retrieved_contexts": [["It is red."], ["Nothing", "at all"]],
     }
     assert column(score_table(make(data), [ContextRecall()]), "context_recall") == [1.0, 0.0]
+
+
+def test_a_picture_among_texts_has_no_value_and_costs_no_other_row_its_value(kind):
+    make, _ = kind
+    texts = {
+        "retrieved_contexts": [["The tower is in Paris."], ["plan.png", "The tower is in Paris."]],
+        "reference_contexts": [["The tower is in Paris."], ["The tower is in Paris."]],
+    }
+    metrics = [NonLLMContextRecall(), NonLLMContextPrecision()]
+    scored = score_table(make(texts), metrics)
+    for metric in metrics:
+        assert column(scored, metric.name) == [1.0, None]
+        assert column(scored, metric.name + ".reason_code") == [None, "not_text"]
 
 
 def test_numbers_as_ids(kind):

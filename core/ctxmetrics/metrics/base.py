@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
@@ -278,15 +279,26 @@ class Metric(ABC):
 class ListMetric(Metric):
     """A metric that compares two lists: what was retrieved, and what should have been."""
 
+    # Whether the lists hold texts; no picture may stand among them.
+    reads_texts: ClassVar[bool] = False
+
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class. The verdicts are made when they are first read."""
         self.check_sample(sample)
+        if self.reads_texts and (refused := self.check_texts(sample)) is not None:
+            return refused
         retrieved, reference = self.sides(sample)
         empty = self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
         if empty is not None:
             return empty
         value, found = self.compare(retrieved, reference)
         return self.build(sample, value, _Later(self, tuple(found), retrieved, reference))
+
+    def can_compare(self, lists: Iterable[Iterable[Any]]) -> bool:
+        """Return whether no list holds a picture where the metric reads text; see `check_texts`."""
+        return not self.reads_texts or not any(
+            in_text(text, alone=True) for text in chain.from_iterable(lists)
+        )
 
     def sides(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
         """Return the two lists: the first k that were retrieved, and the reference."""

@@ -10,14 +10,12 @@ from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.conventions import Family
 from ctxmetrics.metrics.base import NAMED, ListMetric, TextPrecision
-from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ctxmetrics.metrics.similarity import Match, Measure
-    from ctxmetrics.samples import Sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +31,7 @@ class StringMetric(ListMetric):
     """
 
     requires: ClassVar[tuple[str, ...]] = ("retrieved_contexts", "reference_contexts")
+    reads_texts: ClassVar[bool] = True
     # Whether there is a verdict for each reference context; else there is one for each retrieved one, in rank order.
     counts_reference: ClassVar[bool] = False
 
@@ -47,11 +46,6 @@ class StringMetric(ListMetric):
         check_number(f"{self.base_name}: min_similarity", self.min_similarity, 0, 1)
         if not callable(self.similarity):
             check_choice(f"{self.base_name}: similarity", self.similarity, tuple(MEASURES))
-
-    def score(self, sample: Sample) -> Score:
-        """Score one sample; see the class."""
-        self.check_sample(sample)
-        return self.check_texts(sample) or super().score(sample)
 
     def compare(
         self, retrieved: Sequence[str], reference: Sequence[str]

@@ -179,9 +179,7 @@ class BatchScorer:
             samples: list[Sample] = []
             for metric in metrics:
                 values, reasons = scored[metric.name], scored[metric.name + REASON]
-                # Two lists that are not empty must be all that the metric reads of a sample.
-                own = (type(metric).score, type(metric).sides)
-                if full and own == (ListMetric.score, ListMetric.sides) and metric.top_k != 0:
+                if full and _reads_two_lists(metric) and metric.can_compare(chain.from_iterable(rows)):
                     # The same as below, and faster.
                     k, compare, scaled = metric.top_k, metric.compare, metric.scaled
                     values += [scaled(compare(one[:k], other)[0]) for one, other in rows]
@@ -262,6 +260,13 @@ def _stored_alone(field: str, cell: Any) -> Sequence[str] | None:
             stored = plain_texts(cell, numbers=field in TEXTS_OF)
             return getattr(Sample(**given), field) if stored is None else stored
     return None
+
+
+def _reads_two_lists(metric: ListMetric) -> bool:
+    """Return whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
+    own = (type(metric).score, type(metric).sides) == (ListMetric.score, ListMetric.sides)
+    # A similarity that the user wrote may fail.
+    return own and metric.top_k != 0 and not callable(getattr(metric, "similarity", None))
 
 
 def _sample(fields: Sequence[str], row: tuple[Sequence[str], ...] | Sample) -> Sample:
