@@ -220,9 +220,10 @@ class RowFile(Iterator[T], Generic[T]):
 def _explained(problem: str, where: str, reading: Reading, row: Mapping[str, Any]) -> str:
     """Return the message of an error with the row's place; with the path of its field, where another may be meant."""
     placed = problem if problem.startswith(where) else f"{where}: {problem.removeprefix('Sample: ')}"
-    field = re.search(r"field '(\w+)'.* must be", problem)
+    field = re.search(r"field '(\w+)'(.*) must be", problem)
     path = reading.mapping.get(field[1]) if field else None
-    held: Any = look_up(reading.opened(row)[1], path) if path else None
+    # What the field itself holds, not one of its items, is wrong.
+    held: Any = look_up(reading.opened(row)[1], path) if field and path and not field[2] else None
     inner = next(iter(held), "") if hasattr(held, "items") else ""
     if field is None or path is None or (path == field[1] and not inner):
         return placed
