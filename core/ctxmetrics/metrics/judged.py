@@ -380,7 +380,7 @@ class ContextPrecision(_RatedPrecision):
     Attributes:
         relevance: ``"useful"``: the judge says whether the context is useful for the answer (Ragas, DeepEval).
             ``"supports"``: some unit of the reference rests on it (RAGChecker), from the attribution alone.
-        formula: ``"average_precision"`` or ``"share"`` (relevant / retrieved, blind to ranks).
+        formula: ``"average_precision"`` or ``"share"`` (relevant / retrieved; the rank does not count).
 
     Source: Ragas (LLMContextPrecisionWithReference), DeepEval (ContextualPrecisionMetric), RAGChecker.
     """
