@@ -49,7 +49,7 @@ EVALUATOR = RetrievalEvaluator(
 
 
 class OfflineClient(Client):
-    """Sends nothing. ``aevaluate(upload_results=False)`` uploads the target's runs with any other client."""
+    """Sends nothing. Up to langsmith 0.15.0, ``aevaluate(upload_results=False)`` uploads runs with any other client."""
 
     def __init__(self) -> None:
         super().__init__(api_key="none", api_url="http://127.0.0.1:9", auto_batch_tracing=False)

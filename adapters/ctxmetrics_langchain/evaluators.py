@@ -49,8 +49,8 @@ class RetrievalEvaluator(RunEvaluator):
     data, the error is raised, and LangSmith makes a row a key of it. ``value`` is ``"passed"`` or ``"failed"`` where
     there is a pass mark; verdicts, judge and reason code are in ``evaluator_info``.
 
-    ``langsmith.aevaluate(upload_results=False)`` uploads the target's run all the same: where nothing may leave the
-    machine, give it a client that sends nothing.
+    ``langsmith.aevaluate(upload_results=False)`` uploads the target's run all the same (langsmith up to 0.15.0): where
+    nothing may leave the machine, give it a client that sends nothing.
 
     Args:
         metrics: Metrics of the core, or a mapping from feedback keys to metrics.

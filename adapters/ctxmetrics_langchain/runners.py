@@ -21,7 +21,7 @@ from ctxmetrics_langchain.evaluators import RetrievalEvaluator
 
 
 class _Offline(Client):
-    """Sends nothing: ``upload_results=False`` alone still uploads the runs of a chat model that judges."""
+    """Sends nothing: with ``upload_results=False`` alone, some versions still upload the runs of a model that judges."""
 
     def create_run(self, *_: Any, **__: Any) -> None:
         """Drop the run."""

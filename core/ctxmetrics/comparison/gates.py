@@ -30,7 +30,7 @@ def gated(found: Comparison, name: str, margin: float, option: str) -> Differenc
 def max_drop_problem(found: Comparison, item: Difference, margin: float) -> str | None:
     """Return why the gate fails: interval and adjusted p value show a loss larger than the margin; else None.
 
-    Where the true loss is the margin, it fails in about 2.5 % of comparisons (docs/comparing.md).
+    Where the true loss is the margin, it fails in at most 7 % of comparisons (benchmarks/intervals.md).
     """
     _, high = item.basis.interval or (0.0, 0.0)
     fallen = f"{item.name} fell by {number(-item.basis.difference, item)}, more than {margin:g}"
@@ -40,8 +40,8 @@ def max_drop_problem(found: Comparison, item: Difference, margin: float) -> str 
 def not_worse_problem(found: Comparison, item: Difference, margin: float) -> str | None:
     """Return why the gate fails: the interval holds losses larger than the margin; else None.
 
-    Where the true loss is the margin, it passes in about 2.5 % of comparisons (docs/comparing.md). Where nothing changed
-    it passes.
+    Where the true loss is the margin, it passes in at most 7 % of comparisons (benchmarks/intervals.md). Where nothing
+    changed it passes.
     """
     low, _ = item.basis.interval or (0.0, 0.0)
     return _problem(

@@ -45,7 +45,7 @@ JOINT = {
 
 
 class OfflineClient(Client):
-    """Sends nothing. `aevaluate(upload_results=False)` would upload the target's run with an ordinary client."""
+    """Sends nothing. Some versions of `aevaluate(upload_results=False)` upload the target's run with an ordinary client."""
 
     def __init__(self) -> None:
         super().__init__(api_key="none", api_url="http://127.0.0.1:9", auto_batch_tracing=False)

@@ -3,12 +3,12 @@
 The only client library that the core speaks to itself: an extra, imported when a model of it is first asked.
 Building a client loads certificates and costs tens of milliseconds; its connections stay open between requests.
 The package makes the HTTP client and the headers once; requests are then sent without what it does for each of them,
-which takes more CPU time than sending them (docs/running.md).
+which takes more CPU time than sending them (`python benchmarks/run.py speed`).
 
 What a server sends is untrusted: redirects are not followed, and the size of a reply is bounded, also decompressed.
 
 Requests go over aiohttp where it is installed (the ``openai`` extra brings it along), else over httpx: a request over
-aiohttp takes less CPU, and httpx looks at every connection of its pool for each request (docs/running.md).
+aiohttp takes less CPU, and httpx looks at every connection of its pool for each request.
 """
 
 from __future__ import annotations
