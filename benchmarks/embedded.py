@@ -4,8 +4,8 @@
 data comes from.
 
 Seven families of claims that people labelled: balanced accuracy and AUROC; false yes when random passages of another set
-are added; what its flags are worth. *Left out*: the bar chosen on the six other families. ``--ablation`` judges without each part: what does not pay has no place in the judge. All families were looked at
-while the rule was chosen.
+are added; what its flags are worth. *Left out*: the bar chosen on the six other families. ``--ablation`` judges without each
+part: what does not pay has no place in the judge. All families were looked at while the rule was chosen.
 """
 
 from __future__ import annotations

@@ -294,6 +294,21 @@ def test_a_text_that_was_rewritten_is_another_context_and_a_double_counts_at_its
     ]
 
 
+def test_a_stage_that_handed_on_nothing_has_precision_zero_as_the_metric_has():
+    samples = [
+        Sample(reference="Height.", stages={"search": [HEIGHT], "rerank": [HEIGHT]}),
+        Sample(reference="Height.", stages={"search": [HEIGHT], "rerank": []}),
+        Sample(reference="Height.", stages={"search": [], "rerank": []}),
+    ]
+    metrics = [ContextRecall(), ContextPrecision(relevance="supports", formula="share")]
+    results = evaluate(samples, metrics, judge=EachContext({HEIGHT: {1: "whole"}}))
+    assert [row[metrics[1].name].value for row in results] == [1.0, 0.0, 0.0]
+    assert [stage.precision for stage in results.stages().stages] == [
+        pytest.approx(2 / 3),
+        pytest.approx(1 / 3),
+    ]
+
+
 def test_top_k_cuts_the_last_stage_only():
     judge = EachContext(TRUTH)
     stages = {"search": [HEIGHT, YEAR, CITY], "rerank": [OTHER, CITY, HEIGHT]}

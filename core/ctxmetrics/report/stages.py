@@ -32,7 +32,7 @@ class StageMeans(Plain):
         samples: How many samples with a value have it.
         recall: Mean recall of its contexts, from 0 to 1; no later stage that only selects can have more. None where a
             unit of each sample was not judged.
-        precision: Mean share of its contexts on which a supported unit rests; None without a context, and with ``accumulate``.
+        precision: Mean share of its contexts on which a supported unit rests, 0 without a context; None with ``accumulate``.
         contexts: Mean number of distinct contexts.
         tokens: Mean size, characters / 4; None of ids alone.
     """
@@ -236,7 +236,7 @@ def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> It
         # As many contexts as all stages have, at most: what stands behind a number is not needed here.
         held = Attribution(tuple(verdicts), (0,) * sum(size["contexts"] for size in sizes.values()))
         used = {number for rests in held.rests_on() for number in rests}
-        precision = len(used) / contexts if contexts and units and value == "value" else None
+        precision = len(used) / max(contexts, 1) if value == "value" else None
         tokens = characters / _CHARACTERS if characters or not contexts else None
         yield StageMeans(name, 1, held.recall() if units else score.share, precision, contexts, tokens)
 
