@@ -516,6 +516,13 @@ def test_nothing_in_any_stage_is_a_recall_of_0_in_each():
     assert [(stage.recall, stage.samples) for stage in results.stages().stages] == [(0.5, 2), (0.0, 2)]
 
 
+def test_the_size_of_ids_is_not_known_also_where_a_sample_has_none_of_them():
+    stages = [{"search": [1, 2], "rerank": [2]}, {"search": [1], "rerank": {"ids": []}}]
+    samples = [Sample(reference_context_ids=[1, 2], stages=each) for each in stages]
+    found = evaluate(samples, [IDBasedContextRecall()]).stages().stages
+    assert [(stage.contexts, stage.tokens) for stage in found] == [(1.5, None), (0.5, None)]
+
+
 def test_sizes_follow_top_k():
     stages = {"search": ["a" * 8, "b" * 8], "rerank": ["a" * 8, "b" * 8]}
     results = evaluate(

@@ -34,7 +34,7 @@ class StageMeans(Plain):
             unit of each sample was not judged.
         precision: Mean share of its contexts on which a supported unit rests, 0 without a context; None with ``accumulate``.
         contexts: Mean number of distinct contexts.
-        tokens: Mean size, characters / 4; None of ids alone.
+        tokens: Mean size, characters / 4; None where some sample has ids alone.
     """
 
     name: str
@@ -196,7 +196,7 @@ def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> 
             mean_of([stage.recall for stage in found]),
             mean_of([stage.precision for stage in found]),
             mean_of([stage.contexts for stage in found]),
-            mean_of([stage.tokens for stage in found]),
+            None if None in (tokens := [stage.tokens for stage in found]) else mean_of(tokens),
         )
         for name, found in means.items()
     ]
