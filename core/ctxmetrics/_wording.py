@@ -105,6 +105,7 @@ _RUSSIAN: Mapping[str, str] = {
     "its quote is in no context": "цитаты нет ни в одном фрагменте",
     "nothing was retrieved": "ничего не найдено",
     "the reference side is empty": "эталон пуст",
+    "no fact is vital": "нет ни одного обязательного факта",
     "more": "ещё",
     "verdicts": "вердиктов",
     "samples": "примеров",

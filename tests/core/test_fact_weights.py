@@ -142,6 +142,19 @@ def test_facts_that_do_not_count_are_neither_counted_nor_doubted() -> None:
     assert score.metric == "context_recall(unit=fact, weighting=vital)"
 
 
+def test_facts_of_which_none_is_vital_are_not_called_an_empty_reference():
+    sample = sample_of(["okay", "okay"], [["whole"], ["whole"]])
+    without = ContextRecall(unit="fact", weighting="vital", judge=Told([])).score(sample)
+    assert (without.value, without.reason_code) == (None, "no_reference")
+    assert without.message.startswith("no fact is vital: ")
+    trec = ContextRecall(convention="trec", judge=Told([])).score(sample)
+    assert (trec.value, trec.message) == (0.0, "no fact is vital")
+    nothing = Sample(reference_facts=[], retrieved_contexts=["Text."])
+    assert ContextRecall(convention="trec", judge=Told([])).score(nothing).message == (
+        "the reference side is empty"
+    )
+
+
 @pytest.mark.parametrize(
     "importance", ["Vital", "", 0, -1, True, float("nan"), float("inf"), 1e300, ["vital"]]
 )

@@ -260,7 +260,8 @@ class Metric(ABC):
         worth = (
             sides.no_reference if retrieved else sides.nothing_retrieved if reference else sides.both
         )
-        code, side = "no_reference", "the reference side is empty"
+        weightless = "reference_facts" in self.requires and sample.reference_facts
+        code, side = "no_reference", "no fact is vital" if weightless else "the reference side is empty"
         if reference:
             code, side = "no_retrieved_contexts", "nothing was retrieved"
         if not isinstance(worth, str):
