@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import math
@@ -182,10 +183,73 @@ def test_a_misspelt_column_is_an_error_whose_line_works(
     row = {key: value for key, value in RAGAS_V1.items() if key != "contexts"}
     file.write_text(json.dumps({**row, "retreived_contexts": CONTEXTS}), encoding="utf-8")
     status, _, told = scored(monkeypatch, capsys, file)
-    option = re.search(r"write (--map '[^']+=retrieved_contexts')", told)
+    option = re.search(r"write (--map \S+=retrieved_contexts), or", told)
     assert (status, option is not None) == (2, True), told
     assert option
     assert scored(monkeypatch, capsys, file, *shlex.split(option[1]))[:2] == (0, EXPECTED)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_column_for_each_context_is_an_error_whose_line_works(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line maps all of them: with the first alone, precision and recall would be those of one context."""
+    file = tmp_path / f"s.{ending}"
+    texts = {f"Context {number}": text for number, text in enumerate(CONTEXTS, 1)}
+    row = {
+        "Question": QUESTION,
+        **texts,
+        "Answer": ANSWER,
+        "Ground Truth": RAGAS_V1["ground_truth"],
+    }
+    short = {**row, "Context 1": CONTEXTS[0], **dict.fromkeys([*texts][1:])}
+    if ending == "csv":
+        with file.open("w", encoding="utf-8", newline="") as out:
+            writer = csv.DictWriter(out, row)
+            writer.writeheader()
+            writer.writerows([row, short])
+    else:
+        file.write_text("\n".join(map(json.dumps, [row, short])), encoding="utf-8")
+    status, _, told = scored(monkeypatch, capsys, file)
+    option = re.search(r"write (--map .+), or --map", told)
+    assert (status, option is not None) == (2, True), told
+    assert option
+    assert scored(monkeypatch, capsys, file, *shlex.split(option[1]))[0] == 0
+    columns = dict(one.split("=") for one in shlex.split(option[1]) if one != "--map")
+    first, second = read_samples(file, columns=columns)
+    assert (first.retrieved_contexts, first.metadata) == (tuple(CONTEXTS), {})
+    assert second.retrieved_contexts == (CONTEXTS[0],)
+    assert (
+        evaluate([first], [ContextUtilization()])[0]["context_utilization"].value
+        == (EXPECTED["context_utilization"])
+    )
+
+
+def test_columns_that_differ_for_a_field_that_is_no_list_are_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text(json.dumps({"a": "One.", "b": "Two.", "c": ["Text."]}), encoding="utf-8")
+    given = {"a": "reference", "b": "reference", "c": "retrieved_contexts"}
+    with pytest.raises(SampleError, match="both 'a' and 'b' are given for 'reference'"):
+        list(read_samples(file, columns=given))
+    several = {**given, "a": "references", "b": "references"}
+    (sample,) = read_samples(file, columns=several)
+    assert sample.references == ("One.", "Two.")
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "field"), [("ground_trth", "reference"), ("contxts", "retrieved_contexts")]
+)
+def test_a_misspelt_key_of_a_schema_is_mapped_to_our_field(
+    misspelt: str, field: str, tmp_path: Path
+) -> None:
+    """--map takes our fields, not the words of the schema that the key is close to."""
+    right = {"reference": "ground_truth", "retrieved_contexts": "contexts"}[field]
+    row = {misspelt if key == right else key: value for key, value in RAGAS_V1.items()}
+    (tmp_path / "s.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    with pytest.raises(SampleError, match=f"Did you mean '{right}'.* --map {misspelt}={field}, or"):
+        list(read_samples(tmp_path / "s.jsonl"))
+    (sample,) = read_samples(tmp_path / "s.jsonl", columns={misspelt: field})
+    assert sample.has(field)
 
 
 def test_mappings_in_python_are_recognised_too() -> None:

@@ -58,6 +58,7 @@ def test_what_no_metric_can_use_is_said(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "no metric can run. No column that is left holds a list of texts" in done.stdout
     assert "no metric can use: user_input, response" in done.stdout
+    assert "score it with" not in done.stdout
 
 
 def test_both_files_are_shown(tmp_path: Path) -> None:

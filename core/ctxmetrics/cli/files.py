@@ -17,6 +17,7 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError
 
 if TYPE_CHECKING:
     from ctxmetrics.fields import RowFile
+    from ctxmetrics.metrics import Metric
     from ctxmetrics.samples import Sample
 
 _SHOWN = 60
@@ -25,6 +26,7 @@ _SHOWN = 60
 def inspect(source: Input) -> None:
     """Show what each field of a file is read from, which metrics can run, and the --map line where that is unsure."""
     from ctxmetrics.cli._run import sample_file, samples_of
+    from ctxmetrics.metrics import METRICS
 
     file, given = sample_file(source), [*(source.columns or ())]
     with collected_warnings() as notes:
@@ -39,13 +41,19 @@ def inspect(source: Input) -> None:
         for one in filter(None, (file, file.references)):
             print_result("\n".join(_lines(one)))
         notes.clear()  # they say the same
-    problem = ""
+    problem, fitting = "", []
     try:
-        print_result("\n".join(_metrics(file, samples_of(file))))
+        samples = samples_of(file)
+        fitting = [
+            kind
+            for kind in METRICS.values()
+            if any(all(map(one.has, kind.requires)) for one in samples)
+        ]
+        print_result("\n".join(_metrics(file, samples, fitting)))
     except CtxMetricsError as error:
         problem = str(error)
     both = "" if source.references is None else f" --references {shlex.quote(str(source.references))}"
-    for option in doubts[0] if doubts else ("",):
+    for option in doubts[0] if doubts else [""] * bool(fitting or given):
         line = "".join(f" --map {shlex.quote(one)}" for one in filter(None, (*given, option)))
         print_result(f"score it with: ctxmetrics score {shlex.quote(str(source.file))}{both}{line}")
     if problem and not doubts:
@@ -125,21 +133,20 @@ def _lines(file: RowFile[Any]) -> Iterator[str]:
         value = file.first_value(path)
         if name == "stages" and hasattr(value, "items"):
             value = ", ".join(value)
-        yield f"  {name:<22} {path:<{width}}  {_shown(value)}"
+        columns = ", ".join(column for column, meant in reading.columns.items() if meant == name)
+        yield f"  {name:<22} {columns or path:<{width}}  {_shown(value)}"
     if reading.others:
         yield f"carried along as metadata: {', '.join(reading.others)}"
 
 
-def _metrics(file: RowFile[Sample], samples: Sequence[Sample]) -> Iterator[str]:
+def _metrics(
+    file: RowFile[Sample], samples: Sequence[Sample], fitting: Sequence[type[Metric]]
+) -> Iterator[str]:
     """Yield how many samples are distinct, the metrics that can run, and what none of them reads."""
     from ctxmetrics.cli._run import to_map
     from ctxmetrics.fields import OPTIONS
-    from ctxmetrics.metrics import METRICS
 
     contents = {tuple(getattr(sample, name) for name in OPTIONS) for sample in samples}
-    fitting = [
-        kind for kind in METRICS.values() if any(all(map(one.has, kind.requires)) for one in samples)
-    ]
     read = {"stages", *(name for kind in fitting for name in (*kind.requires, *kind.uses))}
     unused = [name for name in file.mapping if name in OPTIONS and name not in read]
     yield f"{len(samples)} samples, {len(contents)} distinct"

@@ -298,8 +298,9 @@ class Evaluation:
             except OutputFileError as error:
                 results.stopped = str(error)
         elif file.part is not None:
-            out = self._options["out"]
-            _log.warning("%s was not written: the rows of this run are in %s", out, file.part)
+            _log.warning(
+                "%s was not written: the rows of this run are in %s", self._options["out"], file.part
+            )
 
     async def _read(self, file: OutFile | None, advance: Callable[[bool], None] | None) -> None:
         """Start the samples one after the other, while there is room."""

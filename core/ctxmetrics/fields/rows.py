@@ -166,11 +166,17 @@ class Reading:
     def spots(self, row: Mapping[str, Any], name: str) -> list[tuple[str, Any]]:
         """Return where a field stands and what stands there.
 
-        An object is no text where there is another; a list on a field's side is what was retrieved, and no text.
+        An object is no text where there is another; a list on a field's side is what was retrieved, and no text. Several
+        columns of one text each that the caller maps to a list are that list, in the order they are mapped in.
         """
         given = [column for column, meant in self.columns.items() if meant == name != "metadata"]
         if given:
-            return [(column, value) for column in given if (value := look_up(row, column)) is not None]
+            found = {column: value for column in given if (value := look_up(row, column)) is not None}
+            items = [
+                value for value in found.values() if isinstance(value, str) and not is_list_text(value)
+            ]
+            joined = name in LISTS and len(given) > 1 and len(items) == len(found)
+            return [(column, items if joined else value) for column, value in found.items()]
         taken = tuple(f"{column}." for column in self.columns)
         spots = [
             spot
@@ -290,22 +296,25 @@ class Reading:
             if key == "page_content" or (key == "context" and is_ambiguous(opened[key], absent)):
                 check_keys([key], (), who, self.name, self.shown)
             if meant := self.misspelt(str(key), absent):
-                shown = str(key)[:80]
+                shown, (name, known_as) = str(key)[:80], meant
+                alike = [other for other in row if self.misspelt(str(other), absent) == meant]
+                options = (f"--map {shlex.quote(f'{str(other)[:80]}={name}')}" for other in alike)
                 raise UnknownFieldError(
-                    f"{who}: unknown field '{shown}' (schema '{self.name}'). Did you mean '{meant}'? Rename it; on the "
-                    f"command line write --map '{shown}={meant}', or --map '{shown}=metadata' to carry it along."
+                    f"{who}: unknown field '{shown}' (schema '{self.name}'). Did you mean '{known_as}'? Rename it; on the "
+                    f"command line write {' '.join(options)}, or --map {shlex.quote(f'{shown}=metadata')} to carry it "
+                    "along."
                 )
 
-    def misspelt(self, key: str, absent: frozenset[str]) -> str | None:
-        """Return the name that a key is closest to, if that is a name of an absent field."""
+    def misspelt(self, key: str, absent: frozenset[str]) -> tuple[str, str] | None:
+        """Return the absent field that a key is close to, and the name of it that is closest."""
         close = [
             (distance, name, meant)
             for meant in OPTIONS
             for name in self.schema.flat_keys[meant]
             if (distance := _distance(key, name)) is not None
         ]
-        _, name, meant = min(close, default=(0, None, None), key=lambda item: item[0])
-        return name if meant in absent else None
+        _, name, meant = min(close, default=(0, "", ""), key=lambda item: item[0])
+        return (meant, name) if meant in absent else None
 
 
 def check_keys(

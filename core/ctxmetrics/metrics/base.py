@@ -110,8 +110,9 @@ class Metric(ABC):
             object.__setattr__(self, "grouped", True)
             object.__setattr__(self, "needs_pairs", group is not None)
             object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
-        needed = bool(type(self).top_k)
-        check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not needed)
+        check_number(
+            f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not type(self).top_k
+        )
         check_number(f"{self.base_name}: threshold", self.threshold, 0, rules.scale, optional=True)
         given = []
         for item in fields(self):

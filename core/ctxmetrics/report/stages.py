@@ -110,16 +110,14 @@ class Stages(Plain):
 
     def __str__(self) -> str:
         rows: list[Sequence[str]] = [("stage", "recall", "precision", "contexts", "tokens")]
-        for stage in self.stages:
-            numbers = (stage.recall, stage.precision)
-            sizes = (stage.contexts, stage.tokens)
-            rows.append(
-                (
-                    clean(stage.name, TEXT),
-                    *("-" if value is None else f"{value:.3f}" for value in numbers),
-                    *("-" if value is None else f"{value:,.1f}" for value in sizes),
-                )
+        rows += (
+            (
+                clean(stage.name, TEXT),
+                *("-" if mean is None else f"{mean:.3f}" for mean in (stage.recall, stage.precision)),
+                *("-" if mean is None else f"{mean:,.1f}" for mean in (stage.contexts, stage.tokens)),
             )
+            for stage in self.stages
+        )
         told = (
             [f"of {len(self.lost)} missed of {self.units}: {_counts(self.causes)}"] if self.lost else []
         )

@@ -150,9 +150,8 @@ class LexicalJudge:
 
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `rate`, one a context."""
-        answer = Phrase.of(request.answer, request.language)
         return usefulness(
-            answer,
+            Phrase.of(request.answer, request.language),
             shared_index(request),
             request,
             min_share=self.min_share,
