@@ -489,6 +489,34 @@ def test_without_retrieved_texts_no_column_is_named(
     assert re.findall(r"--map (\S+)", done.stderr) == ["COLUMN=retrieved_contexts."]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("run.trec", "1 Q0 d1 1 3.0 bm\n", "the expected ids: --map COLUMN=reference_context_ids, or"),
+        (
+            "run.jsonl",
+            '{"retrieved_context_ids": ["a"], "reference": "Text."}',
+            "the expected ids: --map",
+        ),
+        ("run.json", '[{"contexts": ["A text."], "gold": "x"}]', "no field: gold."),
+        (
+            "qrels.txt",
+            "1 0 d1 1\n",
+            "says what is expected. Score a file of what was retrieved, with this",
+        ),
+    ],
+)
+def test_a_file_of_one_side_is_told_what_the_other_one_is(
+    name: str, text: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    done = run_command("score", tmp_path / name)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "--references FILE." in done.stderr
+    assert "no retrieved texts" not in done.stderr
+
+
 def test_of_several_lists_none_is_chosen(tmp_path: Path) -> None:
     row = {
         "question": QUESTION,

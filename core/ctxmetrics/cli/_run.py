@@ -89,8 +89,10 @@ def task_of(
     elif payload is not None and payload.metrics:
         metrics = [metric_of(name, convention) for name in payload.metrics]
         if payload.threshold is not None:  # on the convention's scale
-            share = payload.threshold / SCALE
-            metrics = [replace(metric, threshold=metric.scaled(share)) for metric in metrics]
+            metrics = [
+                replace(metric, threshold=metric.scaled(payload.threshold / SCALE))
+                for metric in metrics
+            ]
     else:
         metrics = metrics_fitting(list(samples), convention, judge, file.reading.unread)
     return samples, metrics, payload
@@ -244,14 +246,20 @@ def metric_of(text: str, convention: str) -> Metric:
 
 
 def to_map(samples: Sequence[Sample], unread: Sequence[str]) -> str:
-    """Return what to do where no metric fits: which columns may hold what is missing. Only lists are named."""
+    """Return what to do where no metric fits: which side is missing, and which columns may hold it. Only lists are named."""
     carried = dict.fromkeys(key[:60] for sample in samples for key in sample.metadata)
-    if any(sample.retrieved_contexts is not None for sample in samples):
-        there = f" Columns that are no field: {', '.join(list(carried)[:12])}." if carried else ""
-        return (
-            " Say which column holds the expected answer: --map COLUMN=reference, or give a second file that does: "
-            f"--references FILE.{there}"
-        )
+    there = f" Columns that are no field: {', '.join(list(carried)[:12])}." if carried else ""
+    for retrieved, what, name in (
+        ("retrieved_contexts", "answer", "reference"),
+        ("retrieved_context_ids", "ids", "reference_context_ids"),
+    ):
+        if any(sample.has(retrieved) for sample in samples):
+            return (
+                f" Say which column holds the expected {what}: --map COLUMN={name}, or give a second file that does: "
+                f"--references FILE.{there}"
+            )
+    if not unread and any(sample.has("reference_context_ids") for sample in samples):
+        return " The file says what is expected. Score a file of what was retrieved, with this one as --references FILE."
     if not unread:
         return (
             " No column that is left holds a list of texts or documents, so the file seems to hold no retrieved texts. "
