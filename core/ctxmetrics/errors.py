@@ -121,7 +121,7 @@ class JudgeError(CtxMetricsError):
 
     Args:
         message: What happened. Keys in it are masked.
-        reason_code: The code the affected verdicts get (see `ctxmetrics.scores.ReasonCode`).
+        reason_code: The code the affected verdicts get (see `ctxmetrics.verdicts.VerdictCode`).
         retryable: Whether asking again may help.
         retry_after: Seconds the server asked to wait, where it did.
         status: The HTTP status that said so, where one did.

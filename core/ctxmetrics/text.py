@@ -145,7 +145,7 @@ def splitter() -> str:
 def detect_language(text: str) -> str:
     """Guess the ISO 639 code from the script; Latin script is taken for English.
 
-    The first 2,000 characters decide. The code chooses splitting rules and the prompt pack, nothing else; give
+    The first 2,000 characters decide. The code chooses splitting rules, word lists and the prompt pack; give
     ``language=`` where the guess is wrong.
 
     >>> detect_language("Эйфелева башня"), detect_language("北京是首都。"), detect_language("The tower")
@@ -352,10 +352,9 @@ def stands_in(sentence: str, context: str) -> bool:
     if not FUZZY_MIN_CHARACTERS <= len(needle) <= len(context) * 2:
         return False
     haystack = _remembered(context) if context.isascii() else _normalised_context(context)[0]
-    start = haystack.find(needle)
-    end = start + len(needle)
-    return start >= 0 and not (
-        _is_word(haystack[max(start - 1, 0) : start + 1]) or _is_word(haystack[end - 1 : end + 1])
+    return needle in haystack and any(
+        not (_is_word(haystack[max(start - 1, 0) : start + 1]) or _is_word(haystack[end - 1 : end + 1]))
+        for start, end in (found.span() for found in re.finditer(re.escape(needle), haystack))
     )
 
 

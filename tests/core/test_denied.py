@@ -128,6 +128,19 @@ def test_a_useless_context_that_holds_a_sentence_word_for_word_is_flagged(joint)
     assert (other.value, other.code) == (False, None)
 
 
+@pytest.mark.parametrize(
+    ("context", "code"),
+    [
+        ("The river is longer than most. The river is long.", "contradicted"),
+        ("The river is long. The river is longer than most.", "contradicted"),
+        ("The river is longer than most. The river is longish.", None),
+    ],
+)
+def test_a_sentence_is_also_found_behind_a_longer_one_that_begins_with_it(context, code):
+    unit, useless = judged("The river is long.", context, None)
+    assert (unit.value, unit.code, useless.value, useless.code) == (False, code, False, code)
+
+
 def test_every_doubt_is_one_that_a_cache_may_hold():
     source = Path(checking.__file__).read_text(encoding="utf-8")
     from ctxmetrics.judges.evidence.quotes import DOUBTS

@@ -12,31 +12,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# From the top down. A module may import from its own layer and from those below it.
-LAYERS = (
-    ("cli", "__main__"),
-    ("testing",),
-    ("adapting",),
-    ("tables", "agreement"),
-    ("evaluation",),
-    ("comparison",),
-    ("report",),
-    ("metrics",),
-    ("judges",),
-    ("prompts",),
-    ("models",),
-    ("_runtime",),
-    ("samples",),
-    ("fields",),
-    ("scores",),
-    ("pages",),
-    ("_wording",),
-    ("conventions", "formulas", "text"),
-    ("errors",),
-    ("verdicts",),
-    ("_frozen",),
-)
-
 # What Python, a framework or a library calls or reads, and keys of results that users read.
 CALLED_BY_OTHERS = [
     *("__getattr__", "__dir__", "text_factory", "model_config"),
@@ -118,20 +93,20 @@ def test_no_circle_of_imports():
         pytest.fail(f"a circle of imports: {' <- '.join(error.args[1])}")
 
 
-def layer_of(module: str) -> int | None:
-    part = module.removeprefix("ctxmetrics.").partition(".")[0]
-    return next((level for level, names in enumerate(LAYERS) if part in names), None)
-
-
-def test_imports_point_down():
-    wrong = [
-        f"{name} imports {other}"
+def test_imports_point_down_the_table_of_the_docs():
+    """A module imports from its own row of the table in docs/design.md and from those below it; each part has a row."""
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    table = page.partition("| part | what it does |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    rows = {part: row for row, cell in enumerate(cells) for part in re.findall(r"`(\w+)/?`", cell)}
+    parts = {
+        (name.split(".")[1], other.split(".")[1])
         for name, others in graph().items()
-        if name.startswith("ctxmetrics.")
+        if name.startswith("ctxmetrics.") and name != "ctxmetrics.__main__"
         for other in others
-        if None not in (here := layer_of(name), there := layer_of(other)) and there < here
-    ]
-    assert not wrong
+    }
+    assert {part for pair in parts for part in pair} == rows.keys()
+    assert not [pair for pair in parts if rows[pair[1]] < rows[pair[0]]]
 
 
 def test_what_judges_share_imports_no_judge_and_the_llm_judge_not_the_lexical_one():

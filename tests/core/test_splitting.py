@@ -118,8 +118,3 @@ def test_the_evidence_of_all_parts_names_the_contexts_of_the_request():
         Evidence(1, 1, 3, "wo"),
         Evidence(2, 1, 3, "hr"),
     )
-
-
-def test_a_unit_that_no_part_answers_is_missing():
-    (verdict,) = merge(("s1",), ("A unit.",), [])
-    assert (verdict.value, verdict.code) == (None, "missing_id")

@@ -1,1 +1,1 @@
-"""Private: the background loop, runs, limits, retries, the memo, the cache, telemetry."""
+"""Private: the background loop, runs, limits, retries, the memo, the cache."""

@@ -28,7 +28,8 @@ from ctxmetrics.verdicts import Evidence, Usage, Verdict
 _COUNTS = ("batch_size", "window", "max_windows", "workers")
 # Parameters that change verdicts.
 _COUNTED = ("bar", "window", "max_windows")
-# The first parts of every score's key: raised when other pairs are asked about, or scores are written down in another form.
+# The first parts of every score's key, as caches of before have them: raised when other pairs are asked about, or scores
+# are written down in another form.
 _VERSION, *_FORM = "nli-1", "None", "none"
 
 

@@ -242,8 +242,10 @@ class JudgedMetric(Metric):
         judgement = await asking
         if self.about_units and not self.counts_units:
             judgement = replace(judgement, verdicts=_supporting(judgement.verdicts, request))
-        if claims is not None:
-            judgement = replace(judgement, usage=claims.usage + judgement.usage)
+        if claims is not None:  # whose prompt cut the units, and whose judged them
+            prompts = ", ".join(filter(None, (claims.prompt, judgement.prompt)))
+            usage = claims.usage + judgement.usage
+            judgement = replace(judgement, usage=usage, prompt=prompts or None)
         return judgement
 
     async def _ask_stages(

@@ -71,8 +71,7 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         else:
             if not isinstance(reply, Reply):
                 raise ParameterError(
-                    f"{type(model).__name__}.generate must return a ctxmetrics.models.base.Reply, not "
-                    f"{type(reply).__name__}."
+                    f"{type(model).__name__}.generate must return a ctxmetrics.Reply, not {type(reply).__name__}."
                 )
             usage = checked_usage(reply.usage, sent=prompt.text, received=str(reply.content))
             spent.append(usage)

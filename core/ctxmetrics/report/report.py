@@ -283,9 +283,7 @@ def _samples(report: Report) -> tuple[list[Any], int]:
 
 def _line(report: Report, row: Row) -> Any:
     question = (row.sample.user_input if row.sample else None) or ""
-    return macro("line.html", "line_of")(
-        row, report.name_of(row), question[:_QUESTION], report.language
-    )
+    return macro("line.html", "line_of")(row, report.name_of(row), question[:_QUESTION])
 
 
 def _flags(row: Row) -> str:

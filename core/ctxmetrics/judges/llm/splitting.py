@@ -154,14 +154,14 @@ def merge(
 def _merged(found: Sequence[Verdict], id_: str, text: str) -> Verdict:
     """Return the one verdict that the parts' verdicts about an id make."""
     values = [verdict.value for verdict in found]
-    value = True if True in values else False if values and None not in values else None
+    value = True if True in values else None if None in values else False
     same = [verdict for verdict in found if verdict.value is value]
     found_at: dict[tuple[int, int, int], Evidence] = {}
     for span in (span for verdict in found for span in verdict.evidence):
         place = span.context, span.start, span.end
         if place not in found_at or span.whole:
             found_at[place] = span
-    worst = (same or [Verdict(id=id_, value=None, code="missing_id")])[0]
+    worst = same[0]
     if value is not None:
         worst = max(same, key=lambda verdict: FLAGS.index(verdict.code))
     evidence = tuple(found_at[place] for place in sorted(found_at))

@@ -201,7 +201,7 @@ class OpenAIModel:
         return capabilities_of(str(self.base_url), self.model).form(self.reply_format)
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        """Ask the server; see `ctxmetrics.models.base.Model`.
+        """Ask the server; see `ctxmetrics.Model`.
 
         Raises:
             JudgeError: The server could not be reached, failed or refused, or its reply holds no answer.
