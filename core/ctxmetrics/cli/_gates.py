@@ -193,9 +193,6 @@ def calibrated(
         InputFileError: The card is refused, and it is no gate.
         ParameterError: --max-age is no number of days, or has no card.
     """
-    from ctxmetrics.agreement.card import read_card
-    from ctxmetrics.agreement.figures import shown, shown_with
-
     age = re.fullmatch(r"(\d{1,5})d", given.max_age or "")
     if given.max_age is not None and (age is None or given.calibration is None):
         raise ParameterError(
@@ -203,6 +200,9 @@ def calibrated(
         )
     if given.calibration is None:
         return "", "no --calibration CARD is given"
+    from ctxmetrics.agreement.card import read_card
+    from ctxmetrics.agreement.figures import shown, shown_with
+
     try:
         card = read_card(given.calibration)
         card.check(judge, metrics, None if age is None else int(age[1]))
