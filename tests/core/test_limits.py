@@ -69,6 +69,23 @@ def test_a_slot_given_to_a_cancelled_request_goes_to_the_next():
     assert asyncio.run(main())
 
 
+def test_a_request_that_is_cancelled_while_all_are_held_back_leaves_its_turn_to_the_next():
+    async def main():
+        limiter = Limiter(1, bound=1)
+        sent_at, release = await take(limiter)
+        second, third = (asyncio.create_task(take(limiter)) for _ in range(2))
+        await asyncio.sleep(0)
+        limiter.refused(sent_at, retry_after=0.1)
+        await release()  # wakes the second, which waits until it may be sent ..
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        second.cancel()  # .. and is cancelled meanwhile
+        await asyncio.gather(second, return_exceptions=True)
+        return await asyncio.wait_for(third, 5)
+
+    assert asyncio.run(main())
+
+
 def order_of(names, *, overtake):
     async def main():
         limiter, order = Limiter(1, bound=1), []

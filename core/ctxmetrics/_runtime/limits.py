@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import asyncio
@@ -47,21 +47,21 @@ class Limiter:
         """
         import asyncio
 
-        first = True
-        while (wait := self._open_at - time.monotonic()) > 0 or self.in_flight >= int(self.bound):
-            if wait > 0:
-                await asyncio.sleep(wait)
-                continue
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiters[waiter] = None
-            self._waiters.move_to_end(waiter, last=first)
-            first = False
-            try:
+        waiter: Any = None
+        try:
+            while (wait := self._open_at - time.monotonic()) > 0 or self.in_flight >= int(self.bound):
+                if wait > 0:
+                    await asyncio.sleep(wait)
+                    continue
+                first = waiter is None
+                waiter = asyncio.get_running_loop().create_future()
+                self._waiters[waiter] = None
+                self._waiters.move_to_end(waiter, last=first)
                 await waiter
-            except BaseException:
-                self._waiters.pop(waiter, None)
-                self._wake()  # the room may have been given to this request
-                raise
+        except BaseException:
+            self._waiters.pop(waiter, None)
+            self._wake()  # the room may have been given to this request
+            raise
         self.in_flight += 1
         try:
             yield time.monotonic()
