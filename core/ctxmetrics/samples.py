@@ -19,6 +19,7 @@ from ctxmetrics.fields import (
     TEXTS_OF,
     Reading,
     RowFile,
+    as_list,
     check_keys,
     ids_of,
     is_document,
@@ -153,7 +154,7 @@ class Sample:
                     raise SampleError(
                         f"{who}: field '{name}' must be a mapping, not {_kind(values[name])}."
                     )
-                values[name] = FrozenDict(values[name]) if values[name] else EMPTY
+                values[name] = EMPTY if values[name] is None else FrozenDict(values[name]) or EMPTY
             for name in FIELDS:
                 object.__setattr__(self, name, values[name])
 
@@ -265,14 +266,14 @@ def _read_lists(values: dict[str, Any], who: str) -> None:
             values[texts] = stored
         elif documents is not None:
             where = f"{who}: field '{texts}'"
-            documents = _items(documents, where, ids)
+            documents = _items(as_list(documents), where, ids)
             values[texts] = _each(documents, where, _passage)
             found = ids_of(documents, spans=labels_are_spans(*labels)) if found is None else found
         if found is not None and (stored := plain_texts(found, numbers=True)) is not None:
             values[ids] = stored
         elif found is not None:
             where = f"{who}: field '{ids}'"
-            values[ids] = _each(_items(found, where, ids), where, _named)
+            values[ids] = _each(_items(as_list(found), where, ids), where, _named)
     if (several := values["references"]) is not None:
         if values["reference"] is not None:
             raise SampleError(f"{who}: 'references' stands beside 'reference'. Give one of them.")
@@ -289,7 +290,7 @@ def _read_stages(values: dict[str, Any], where: str) -> None:
     if not isinstance(given, Mapping) or not given:
         raise SampleError(f"{where} must map the name of each stage to a list, not {_kind(given)}.")
     stages = {
-        str(name): _stage(found, values, f"{where}, {str(name)[:80]!r}")
+        str(name): _stage(as_list(found), values, f"{where}, {str(name)[:80]!r}")
         for name, found in given.items()
     }
     retrieved = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])

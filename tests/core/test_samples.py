@@ -34,6 +34,60 @@ def test_whole_numbers_of_other_libraries_are_ids_too() -> None:
         Sample(retrieved_context_ids=numpy.array([3.5]))
 
 
+def test_arrays_in_a_row_are_read_as_lists_and_carried_along_elsewhere() -> None:
+    pd = pytest.importorskip("pandas")
+    row = {
+        "question": "Where?",
+        "ground_truth": "In Rome. In May.",
+        "contexts": pd.array(["In Rome.", "Else."]).to_numpy(),
+        "retrieved_contexts": pd.array(["In Rome.", "Else."]).to_numpy(),
+        "embedding": pd.array([0.25, 0.5]).to_numpy(),
+        "seen": pd.NA,
+    }
+    series = {**row, "contexts": None, "retrieved_contexts": pd.Series(["In Rome.", "Else."])}
+    found, other = evaluate([row, series], [ContextRecall()], progress=False)
+    assert found.sample is not None
+    assert found.sample.retrieved_contexts == ("In Rome.", "Else.")
+    assert found.sample.metadata == {"embedding": [0.25, 0.5], "seen": pd.NA}
+    # One of two sentences is there.
+    assert (found["context_recall"].value, other["context_recall"].value) == (0.5, 0.5)
+    assert Sample(metadata=pd.Series({"a": 1})).metadata == {"a": 1}
+
+
+def test_what_can_be_read_only_once_is_read_once() -> None:
+    texts = ["In Rome.", "Else."]
+    row = {"user_input": "Where?", "reference": "In Rome.", "retrieved_contexts": iter(texts)}
+    (found,) = evaluate([row], [ContextRecall()], progress=False)
+    assert found.sample is not None
+    assert found.sample.retrieved_contexts == tuple(texts)
+    assert found["context_recall"].value == 1.0
+
+
+@pytest.mark.parametrize("kind", ["array", "iterator"])
+def test_ids_of_a_stage_are_ids_in_any_kind_of_list(kind: str) -> None:
+    numpy = pytest.importorskip("numpy")
+    make: Any = {"array": numpy.array, "iterator": iter}[kind]
+    for read in (lambda given: Sample(**given), Sample.from_dict):
+        stages = {"search": make(["a", "b"]), "rerank": make(["a"])}
+        sample: Any = read({"stages": stages, "reference_context_ids": ["a"]})
+        assert sample.stages["search"].ids == ("a", "b")
+        assert sample.retrieved_context_ids == ("a",)
+
+
+@pytest.mark.parametrize("missing", ["nan", "NA", "NaT"])
+def test_a_gap_of_a_table_in_a_row_is_named(missing: str) -> None:
+    pd = pytest.importorskip("pandas")
+    gap = {"nan": float("nan"), "NA": pd.NA, "NaT": pd.NaT}[missing]
+    with pytest.raises(SampleError, match="field 'response' must be a string, not"):
+        Sample.from_dict({"user_input": "Where?", "response": gap})
+
+
+def test_an_array_without_items_is_no_list() -> None:
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises(SampleError, match="must be a list, not one string"):
+        Sample(retrieved_contexts=numpy.array("text"))
+
+
 def test_samples_hash_pickle_and_copy() -> None:
     sample = Sample(id=7, reference="x", metadata={"k": [1]}, labels={"useful": [1, 0]})
     for twin in (pickle.loads(pickle.dumps(sample)), copy.deepcopy(sample), Sample(**sample.to_dict())):  # noqa: S301 - our own bytes

@@ -147,6 +147,17 @@ def listed(found: Any) -> Any:
     return [found] if is_document(found) or not hasattr(found, "__iter__") else found
 
 
+def as_list(value: Any) -> Any:
+    """Return an array, a tensor or an iterator as a list, a number of NumPy as a number, and anything else as it is."""
+    return (
+        value.tolist()
+        if hasattr(value, "tolist")
+        else list(value)
+        if hasattr(value, "__next__")
+        else value
+    )
+
+
 def is_document(found: Any) -> bool:
     """Whether something is one document or text and no list of them."""
     return isinstance(found, (str, Mapping)) or any(hasattr(found, key) for key in TEXT_KEYS)

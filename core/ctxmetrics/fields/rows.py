@@ -14,7 +14,15 @@ from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
-from ctxmetrics.fields.documents import ids_of, labels_are_spans, listed, look_up, relevant, text_of
+from ctxmetrics.fields.documents import (
+    as_list,
+    ids_of,
+    labels_are_spans,
+    listed,
+    look_up,
+    relevant,
+    text_of,
+)
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
 from ctxmetrics.fields.systems import SCHEMAS
 
@@ -147,14 +155,17 @@ class Reading:
         return {new: old for old, new in self.renamed.items()}.get(path, path)
 
     def opened(self, mapping: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the row under the schema's keys, and the same with what stands as JSON in a text.
+        """Return the row under the schema's keys, arrays as lists, and the same with what stands as JSON in a text.
 
         Columns ``retrieved_contexts.NAME`` become the stages, in their order.
 
         Raises:
             SampleError: There are stages beside such columns.
         """
-        raw = {self.renamed.get(key, str(key)): value for key, value in mapping.items()}
+        raw: dict[str, Any] = {
+            self.renamed.get(key, str(key)): value.tolist() if hasattr(value, "tolist") else value
+            for key, value in mapping.items()
+        }
         if staged := [key for key in raw if key.startswith(_STAGE) and key not in self.columns]:
             if raw.get("stages") is not None:
                 raise SampleError(
@@ -206,8 +217,10 @@ class Reading:
         values: dict[str, Any] = {}
         for name, places in spots.items():
             for path, found in places:
-                value = raw[path] if name in TEXTS and isinstance(raw.get(path), str) else found
-                if values.setdefault(name, value) != value:
+                written = name in TEXTS and isinstance(raw.get(path), str)
+                value = raw[path] if written else as_list(found)
+                first = values.setdefault(name, value)
+                if first is not value and first != value:  # a gap in a table is not equal to itself
                     raise SampleError(
                         f"{who}: both '{places[0][0]}' and '{path}' are given for '{name}'. Keep one of them, "
                         f"such as with --map {shlex.quote(path)}=metadata; ctxmetrics inspect FILE shows both."
@@ -221,10 +234,11 @@ class Reading:
                 values[name] = self._list(values[name], name, who)
         stages: Any = values.get("stages")
         if hasattr(stages, "items"):
-            stages = {name: each for name, each in stages.items() if each not in (None, "")}
+            stages = {name: as_list(each) for name, each in stages.items()}
             values["stages"] = {
                 name: self._list(each, "retrieved_contexts", who) if isinstance(each, str) else each
                 for name, each in stages.items()
+                if each not in (None, "")
             } or None
         spans = labels_are_spans(
             values.get("reference_context_ids"), values.get("reference_contexts"), self.schema.id_keys
@@ -389,6 +403,6 @@ def rest_of(row: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
     for key, value in row.items():
         inner = {path[len(key) + 1 :] for path in read if path.startswith(f"{key}.")}
         left = rest_of(value, inner) if inner and hasattr(value, "items") else None if inner else value
-        if key not in read and left is not None and (left or not inner):
+        if key not in read and left is not None and (not inner or left):
             rest[key] = left
     return rest

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._secrets import safe_text
+from ctxmetrics.fields import as_list
 
 # A premise and a hypothesis.
 Pair: TypeAlias = tuple[str, str]
@@ -161,7 +162,7 @@ def read_scores(returned: object, count: int) -> list[Score]:
     Raises:
         PredictionError: It is no list, or has not one entry a pair.
     """
-    items = _plain(returned)
+    items = as_list(returned)
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise PredictionError(
             f"predict returned {type(returned).__name__}: it must return one score for each pair, in order."
@@ -171,12 +172,7 @@ def read_scores(returned: object, count: int) -> list[Score]:
         raise PredictionError(
             f"predict returned {len(items)} scores for {count} pairs: it must return one for each, in order."
         )
-    return [_probability(_plain(item)) for item in items]
-
-
-def _plain(value: Any) -> Any:
-    """Return an array or a tensor as a list, or as a number."""
-    return value.tolist() if hasattr(value, "tolist") else value  # NumPy, PyTorch
+    return [_probability(as_list(item)) for item in items]
 
 
 def _probability(item: object) -> Score:

@@ -12,7 +12,7 @@ from ctxmetrics.errors import ParameterError, SampleError, missing_extra
 from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.evaluation.sources import check_id
-from ctxmetrics.fields import TEXTS_OF, Reading, recognise
+from ctxmetrics.fields import TEXTS_OF, Reading, as_list, recognise
 from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.samples import Sample, plain_texts
 
@@ -162,7 +162,7 @@ class BatchScorer:
         self._check_ids(frame, first_row)
         names = [str(self.reading.column_of(name, frame.columns)) for name in fields]
         for begin in range(0, len(frame), _ROWS):
-            cells = [[*map(plain_cell, frame[name][begin : begin + _ROWS].to_list())] for name in names]
+            cells = [[*map(as_list, frame[name][begin : begin + _ROWS].to_list())] for name in names]
             lists = (_stored(*column) for column in zip(fields, cells, strict=True))
             rows: list[Any] = [  # pairs of lists, and samples
                 _samples(frame[at : at + 1], self.reading, first_row + at)[0]
@@ -236,7 +236,7 @@ class BatchScorer:
             places: dict[str, int] = {}
             for row, value in enumerate(values, first_row):
                 if not is_missing(value):
-                    check_id(Sample(id=plain_cell(value)), row, places)
+                    check_id(Sample(id=as_list(value)), row, places)
 
 
 def _samples(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> list[Sample]:
@@ -296,14 +296,9 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
 def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
     """Return the rows of a table without their gaps."""
     return (
-        {key: plain_cell(value) for key, value in row.items() if not is_missing(value)}
+        {key: as_list(value) for key, value in row.items() if not is_missing(value)}
         for row in frame.iter_rows(named=True)
     )
-
-
-def plain_cell(value: Any) -> Any:
-    """Turn an array in a cell into a list."""
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def is_missing(value: Any) -> bool:
