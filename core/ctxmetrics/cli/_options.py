@@ -34,7 +34,8 @@ ControlCount = Annotated[
     typer.Option(
         "--controls",
         min=0,
-        help="Let the judge judge so many labelled samples in between, and say how often it is right.",
+        help="How many labelled samples of the library the judge judges in between, to say how often it is "
+        "right.",
     ),
 ]
 CacheDir = Annotated[
@@ -42,9 +43,13 @@ CacheDir = Annotated[
 ]
 LabelsPath = Annotated[
     Path | None,
-    typer.Option("--labels", help="People's answers: by `ctxmetrics label`, in FILE.labels.jsonl."),
+    typer.Option(
+        "--labels", help="People's answers, which `ctxmetrics label` writes to FILE.labels.jsonl."
+    ),
 ]
-JUnitFile = Annotated[Path | None, typer.Option("--junit", help="Gates as JUnit XML: FILE.xml.")]
+JUnitFile = Annotated[
+    Path | None, typer.Option("--junit", help="Write the gates as JUnit XML: FILE.xml.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +59,8 @@ class Columns:
     schema: Annotated[
         str | None,
         typer.Option(
-            help="Whose field names the file has: ragas, deepeval, axion .. Without it they are found out."
+            help="The system whose field names the file has: ragas, deepeval, axion .. Without it, the columns "
+            "are recognised."
         ),
     ] = None
     columns: Annotated[
@@ -73,7 +79,7 @@ class Columns:
     on: Annotated[
         str | None,
         typer.Option(
-            help="What joins both files: a field or column. Without it the id, else the question."
+            help="The field or column that joins both files. Without it: the id, else the question."
         ),
     ] = None
 
@@ -156,7 +162,7 @@ class Gates:
         bool, typer.Option("--require-calibration", help="Exit 1 without a valid card.")
     ] = False
     max_age: Annotated[
-        str | None, typer.Option(help="The card is not valid if it is older: such as 90d.")
+        str | None, typer.Option(help="A card that is older than this, such as 90d, is not valid.")
     ] = None
     junit: JUnitFile = None
 
@@ -165,9 +171,9 @@ class Gates:
 class Pace:
     """How many requests there are at a time."""
 
-    max_concurrency: Annotated[int, typer.Option(help="Requests in flight at most.")] = DEFAULTS[
-        "max_concurrency"
-    ]
+    max_concurrency: Annotated[int, typer.Option(help="The most requests in flight at once.")] = (
+        DEFAULTS["max_concurrency"]
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,8 +29,8 @@ class Verdict:
         typer.Option(
             "--metric",
             "-m",
-            help="A primary metric: it gets a verdict and may be gated. Repeatable. Else those of the gates, "
-            "else the first judged one.",
+            help="A primary metric: it gets a verdict. Repeatable. Without it: the metrics of the gates, else the "
+            "first judged metric.",
         ),
     ] = None
     max_drop: Annotated[
@@ -50,16 +50,16 @@ class Verdict:
 class Pairing:
     """How the samples of two runs belong together, and what may differ between the runs."""
 
-    by: Annotated[str | None, typer.Option(help="Also by groups of samples: metadata.KEY.")] = None
+    by: Annotated[str | None, typer.Option(help="Also compare groups of samples: metadata.KEY.")] = None
     cluster: Annotated[
-        str | None, typer.Option(help="Samples that hang together have the same metadata.KEY.")
+        str | None, typer.Option(help="Samples that belong together have the same metadata.KEY.")
     ] = None
     accept: Annotated[
         list[str] | None,
         typer.Option(
             "--accept",
             "--allow-different",
-            help="judge, prompt, convention, formula, unit or question may differ. Repeatable.",
+            help="What may differ: judge, prompt, convention, formula, unit or question. Repeatable.",
         ),
     ] = None
     labels: Annotated[
@@ -81,10 +81,11 @@ def compare(
         Literal["text", "json", "markdown"], typer.Option(help="text, json or markdown.")
     ] = "text",
     report: Annotated[
-        Path | None, typer.Option("--report", "--page", help="A page to read: FILE.html.")
+        Path | None,
+        typer.Option("--report", "--page", help="Write the comparison as a page: FILE.html."),
     ] = None,
 ) -> None:
-    """Compare runs on the same samples with the first: is another one better, and what was lost?"""
+    """Compare runs on the same samples with the first run: which is better, and which sentences were lost?"""
     from ctxmetrics.cli._gates import name_and_value, tell_ci
     from ctxmetrics.comparison.compare import compare_all
     from ctxmetrics.evaluation.writer import check_outputs, write_whole

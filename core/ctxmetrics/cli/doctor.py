@@ -32,10 +32,11 @@ def doctor(
     pace: TimedPace,
     prices: Prices,
     file: Annotated[
-        Path | None, typer.Argument(help="Samples: what their run will cost.", show_default=False)
+        Path | None,
+        typer.Argument(help="Samples, to say what a run over them costs.", show_default=False),
     ] = None,
 ) -> None:
-    """Try a judge's model with one tiny request: is it reached, and does it answer as a judge must?"""
+    """Try a judge's model with one tiny request: does it answer, and as a judge must?"""
     from ctxmetrics.cli._run import judge_of
     from ctxmetrics.evaluation.check_model import check_model
     from ctxmetrics.judges.llm.judge import LLMJudge
@@ -63,20 +64,20 @@ def estimate(
     cache: CacheDir = None,
     controls: ControlCount = 0,
     request_seconds: Annotated[
-        float | None, typer.Option(min=0, help="How long one request takes; 3 is assumed.")
+        float | None, typer.Option(min=0, help="Seconds that one request takes. Without it: 3.")
     ] = None,
     detect: Annotated[
         float | None,
         typer.Option(
-            help="A difference of means, such as 0.05: how many samples show it in a comparison. FILE may be results of "
-            "--out; else the embedded judge's values say how far samples differ."
+            help="A difference of two means, such as 0.05: say how many samples a comparison needs to show it. "
+            "FILE may be results of --out; else the embedded judge scores the samples for it."
         ),
     ] = None,
     changed: Annotated[
-        float, typer.Option(help="Of --detect: the share of samples that change. All are assumed.")
+        float, typer.Option(help="With --detect: the share of samples whose value changes.")
     ] = 1.0,
 ) -> None:
-    """Count the calls and tokens of a run before it is paid, and the samples that show a difference."""
+    """Count the calls and tokens of a run before you pay for it, or the samples that a comparison needs."""
     from ctxmetrics.cli._run import judge_of, task_of
     from ctxmetrics.evaluation.engine import evaluate
     from ctxmetrics.evaluation.estimate import samples_for

@@ -24,7 +24,7 @@ _SHOWN = 60
 
 
 def inspect(source: Input) -> None:
-    """Show what each field of a file is read from, which metrics can run, and the --map line where that is unsure."""
+    """Show what each field of a file is read from, which metrics can run, and which --map option is needed."""
     from ctxmetrics.cli._run import sample_file, samples_of
     from ctxmetrics.metrics import METRICS
 
@@ -69,15 +69,16 @@ def spans(
     chunks: Annotated[
         Path | None,
         typer.Option(
-            help="Ids of FILE become spans: documents with id, source and start_index, one JSON object a line."
+            help="Documents with id, source and start_index, one JSON object a line. Their ids in FILE become spans."
         ),
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option(help="What people marked becomes the reference: by `ctxmetrics label`."),
+        typer.Option(help="Answers of `ctxmetrics label`: their spans become the reference ids."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The samples with their ids: FILE.jsonl. Without it: stdout.")
+        Path | None,
+        typer.Option(help="Write the samples with ids: FILE.jsonl. Without it: stdout."),
     ] = None,
     fail_missing: Annotated[
         bool,
@@ -87,7 +88,7 @@ def spans(
         ),
     ] = False,
 ) -> None:
-    """Write where contexts stand as their ids, SOURCE#char=START,END: found in sources, or known of chunks and answers."""
+    """Give contexts ids that say where they stand in their sources: SOURCE#char=START,END."""
     from ctxmetrics.agreement.span_labels import with_found_spans, with_known_spans
     from ctxmetrics.cli._run import samples_of
     from ctxmetrics.evaluation.writer import check_outputs, json_line, write_whole

@@ -33,7 +33,7 @@ class People:
         str | None, typer.Option(help="Whose answers of --labels count. Without it: the majority's.")
     ] = None
     system: Annotated[
-        str | None, typer.Option(help="Also for each system: metadata.KEY says which one.")
+        str | None, typer.Option(help="Also show each system. metadata.KEY holds its name.")
     ] = None
     cluster: Annotated[
         str | None, typer.Option(help="Samples that belong together have the same metadata.KEY.")
@@ -47,18 +47,20 @@ class Verdicts:
     judge: Annotated[
         list[str] | None,
         typer.Option(
-            help="lexical (the default), PROVIDER/MODEL or MODULE:NAME. Repeatable: side by side."
+            help="lexical (the default), PROVIDER/MODEL or MODULE:NAME. Repeatable, to compare judges."
         ),
     ] = None
     results: Annotated[
         list[Path] | None,
-        typer.Option(help="Verdicts of a run over FILE, by --out, in place of a judge. Repeatable."),
+        typer.Option(help="Results of a run over FILE (--out), in place of a judge. Repeatable."),
     ] = None
 
 
-Shown = Annotated[int, typer.Option(help="Show so many samples on which judge and people differ most.")]
+Shown = Annotated[
+    int, typer.Option(help="How many of the samples to show on which judge and people differ most.")
+]
 CardPath = Annotated[
-    Path | None, typer.Option(help="A calibration card, for score --calibration: CARD.json.")
+    Path | None, typer.Option(help="Write a calibration card, for score --calibration: CARD.json.")
 ]
 
 
@@ -126,7 +128,7 @@ def check_judge(
     repetitions: Annotated[int, typer.Option(help="How often each sample is judged.")] = 3,
     format: Annotated[Literal["text", "json"], typer.Option(help="text or json.")] = "text",  # noqa: A002 - the option's name
 ) -> None:
-    """Let a judge judge labelled samples that come with the library, and compare it with their labels."""
+    """Let a judge judge the labelled samples of the library, and compare its verdicts with the labels."""
     from ctxmetrics.agreement.check_judge import check_judge as check
     from ctxmetrics.cli._run import judge_of
 

@@ -31,16 +31,19 @@ class Drawing:
     """Which samples are drawn."""
 
     n: Annotated[
-        int | None, typer.Option(help="How many samples to draw: 50, or as many as were drawn before.")
+        int | None,
+        typer.Option(
+            help="How many samples to draw. Without it: as many as were drawn before, else 50."
+        ),
     ] = None
     seed: Annotated[
         int | None,
-        typer.Option(help="Where the random numbers begin. Without it: a random one, which is kept."),
+        typer.Option(help="The seed of the draw. Without it: a random one, which the file keeps."),
     ] = None
     by: Annotated[
         str | None,
         typer.Option(
-            help="Draw as many of each value of this key, such as metadata.topic, and keep weights."
+            help="Draw the same number of samples for each value of this key, such as metadata.topic."
         ),
     ] = None
 
@@ -58,21 +61,21 @@ def label(
     drawing: Drawing,
     ask: Annotated[
         list[str] | None,
-        typer.Option(help="unit_supported or context_useful; without it, both. Repeatable."),
+        typer.Option(help="unit_supported or context_useful. Without it: both. Repeatable."),
     ] = None,
-    annotator: Annotated[str, typer.Option(help="Who answers, where several people do.")] = "anonymous",
+    annotator: Annotated[str, typer.Option(help="The name of the person who answers.")] = "anonymous",
     labels: LabelsPath = None,
     verdicts: Annotated[
         Path | None,
         typer.Option(
-            help="Verdicts to show on request: a file of --out. Without it: the embedded judge's."
+            help="Results of --out whose verdicts the key v shows. Without it: the embedded judge's."
         ),
     ] = None,
     terminal: InTerminal = False,
-    port: Annotated[int, typer.Option(help="Of the page on 127.0.0.1; 0: a free one.")] = 0,
+    port: Annotated[int, typer.Option(help="The page's port; 0 takes a free one.")] = 0,
     no_browser: NoBrowser = False,
 ) -> None:
-    """Label a random part of the samples by hand, on a page of this machine; agree reads the answers."""
+    """Label a random part of the samples by hand, on a local page. `ctxmetrics agree` reads the answers."""
     from ctxmetrics.agreement.labelling.draw import LabelsFile, samples_by_key
     from ctxmetrics.agreement.labelling.session import Session, Verdicts, run_in_terminal
     from ctxmetrics.cli._run import samples_of

@@ -34,35 +34,42 @@ _MOST_LOST = 10
 class Budget(TimedPace):
     """How many requests there are at a time, how long each may take, and what all may cost."""
 
-    max_calls: Annotated[int | None, typer.Option(help="Requests in all; the rest is not judged.")] = (
-        DEFAULTS["max_calls"]
-    )
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens in all; the rest is not judged.")] = (
-        DEFAULTS["max_tokens"]
-    )
+    max_calls: Annotated[
+        int | None, typer.Option(help="The most requests in all. The rest is not judged.")
+    ] = DEFAULTS["max_calls"]
+    max_tokens: Annotated[
+        int | None, typer.Option(help="The most tokens in all. The rest is not judged.")
+    ] = DEFAULTS["max_tokens"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
     """What is written beside the text that is printed, and kept for a later run."""
 
-    out: Annotated[Path | None, typer.Option(help="One JSON line a sample and metric.")] = None
+    out: Annotated[
+        Path | None, typer.Option(help="Write one JSON line for each sample and metric: FILE.jsonl.")
+    ] = None
     keep_texts: Annotated[
         bool,
         typer.Option(
-            "--keep-texts", help="Write all fields of the samples to --out, not hashes of them."
+            "--keep-texts", help="Write all fields of the samples to --out, in place of hashes."
         ),
     ] = False
     write_baseline: Annotated[
         Path | None,
-        typer.Option(help="Values and hashes without texts, to commit: compare reads it. FILE.jsonl."),
+        typer.Option(
+            help="Write values and hashes without texts, to commit; compare reads them: FILE.jsonl."
+        ),
     ] = None
-    report: Annotated[Path | None, typer.Option(help="A page to read: FILE.html.")] = None
-    by: Annotated[str | None, typer.Option(help="Also by groups of samples: metadata.KEY.")] = None
+    report: Annotated[Path | None, typer.Option(help="Write the report: FILE.html.")] = None
+    by: Annotated[
+        str | None, typer.Option(help="Also show the means of groups of samples: metadata.KEY.")
+    ] = None
     stages: Annotated[
         bool,
         typer.Option(
-            "--stages", help="Also the stages of the retrieval, and where sentences were lost."
+            "--stages",
+            help="Also show the stages of the retrieval, and at which of them sentences were lost.",
         ),
     ] = False
     cache: CacheDir = None
@@ -83,7 +90,9 @@ def score(
     output: Output,
     budget: Budget,
     gates: Gates,
-    show: Annotated[int, typer.Option(help="Explain so many of the lowest scores of each metric.")] = 0,
+    show: Annotated[
+        int, typer.Option(help="How many of the lowest scores of each metric to explain.")
+    ] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.cli._gates import calibrated, fenced, gates_of, outcomes_of, tell_ci
