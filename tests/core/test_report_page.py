@@ -202,7 +202,7 @@ def test_it_reads_without_script_and_the_policy_stops_any_other(page, report):
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_screen(page, small, width, scheme):
     page.open(small, "#n5", width=width, scheme=scheme)
-    assert page.serious() == []
+    assert page.violations() == []
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")
     paper = page.run("return getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") is (scheme == "light")
@@ -221,7 +221,7 @@ def test_two_runs_stand_side_by_side(page, tmp_path, width):
     )
     assert (places[0] < places[1]) is (width == 1280)
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")
-    assert page.serious() == []
+    assert page.violations() == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -247,7 +247,7 @@ def test_several_runs_and_a_baseline_without_texts_stand_on_one_page(page, tmp_p
     assert names == ["<b>one</b>", "two"]
     assert page.run("return document.querySelectorAll('.pair').length") > 2
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")
-    assert page.serious() == []
+    assert page.violations() == []
 
 
 def test_the_view_of_a_notebook(page, small, results, tmp_path):
@@ -270,7 +270,7 @@ def test_the_view_of_a_notebook(page, small, results, tmp_path):
     assert page.run(
         "return [...document.querySelectorAll('div.ctxmetrics')].every(e => e.scrollWidth <= innerWidth)"
     )
-    assert page.serious(".ctxmetrics") == []
+    assert page.violations(".ctxmetrics") == []
 
 
 def test_it_prints_what_is_shown_in_dark_ink(page, report):
@@ -362,7 +362,7 @@ def test_stages_with_hostile_names_are_readable(page, tmp_path, width, scheme):
         assert page.run("return typeof window.owned") == "undefined"
         assert page.count("img, iframe") == 0
         assert page.run("return document.documentElement.scrollWidth <= innerWidth")
-        assert page.serious() == []
+        assert page.violations() == []
 
 
 def test_ten_thousand_samples(page, tmp_path):

@@ -52,8 +52,8 @@ class Browser:
             and not event["params"]["documentURL"].startswith("chrome")
         ]
 
-    def serious(self, inside: str = "html") -> list[tuple[str, list[str]]]:
-        """What axe-core finds that is serious or critical."""
+    def violations(self, inside: str = "html") -> list[tuple[str, list[str]]]:
+        """What axe-core finds."""
         import axe_core_python
 
         self.run((Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
@@ -62,5 +62,4 @@ class Browser:
         return [
             (item["id"], [node["html"] for node in item["nodes"]][:3])
             for item in found["violations"]
-            if item["impact"] in {"serious", "critical"}
         ]
