@@ -60,6 +60,5 @@ class Browser:
         found = self.driver.execute_async_script("axe.run(arguments[0]).then(arguments[1])", inside)
         assert len(found["passes"]) > 10
         return [
-            (item["id"], [node["html"] for node in item["nodes"]][:3])
-            for item in found["violations"]
+            (item["id"], [node["html"] for node in item["nodes"]][:3]) for item in found["violations"]
         ]
