@@ -1,12 +1,12 @@
-"""Context recall and context precision as DeepEval metrics: the numbers of `ctxmetrics`, at home in DeepEval.
+"""Context recall and context precision as DeepEval metrics, with the numbers of `ctxmetrics`.
 
     from ctxmetrics_deepeval import ContextRecallMetric
     from deepeval import evaluate
 
     evaluate(test_cases, [ContextRecallMetric(threshold=0.7)])
 
-No model and no key are needed; give ``model=`` any ``DeepEvalBaseLLM`` to judge with. `DeepEvalMetric` tells
-the parameters, and what happens where a score cannot be computed.
+No model and no key are needed; give ``model=`` any ``DeepEvalBaseLLM`` to judge with. `DeepEvalMetric`
+describes the parameters, and what happens where a score cannot be computed.
 """
 
 import ctxmetrics as core

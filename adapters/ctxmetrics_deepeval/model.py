@@ -27,7 +27,8 @@ from ctxmetrics.adapting import (
 )
 from ctxmetrics.errors import JudgeError, ParameterError
 
-# DeepEval's own models that validate a structured reply from its text. The others change the text before.
+# DeepEval's own models that validate a structured reply from its unchanged text. The other models
+# change the text first.
 _VALIDATE_TEXT = frozenset(
     {"GPTModel", "OpenAIModel", "AzureOpenAIModel", "OllamaModel", "GeminiModel", "GrokModel"}
 )

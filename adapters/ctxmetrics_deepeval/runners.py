@@ -14,7 +14,7 @@ import ctxmetrics_deepeval
 from ctxmetrics import Metric, Sample
 from ctxmetrics.adapting import Runner, aside
 
-# With a key it uploads what it is given.
+# With a key, DeepEval uploads the test cases.
 QUIET: dict[str, str | None] = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_API_KEY": None}
 
 
@@ -27,7 +27,7 @@ def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
             cache_config=CacheConfig(write_cache=False),
             display_config=DisplayConfig(show_indicator=False, print_results=False),
         )
-    # They come as they finish.
+    # DeepEval returns the results in the order in which they finish.
     rows = {result.name: result.metrics_data or [] for result in found.test_results}
     return [rows[str(index)][0].score for index in range(len(samples))]
 

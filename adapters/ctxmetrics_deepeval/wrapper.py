@@ -37,13 +37,13 @@ from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError
 from ctxmetrics_deepeval.model import DeepEvalModel
 
 _PLACES = SCHEMAS["deepeval"].places.items()
-# Where each of our fields lives in a test case: retrieval_context, metadata.reference_context_ids ..
+# Where each of our fields stands in a test case: retrieval_context, metadata.reference_context_ids ..
 _HOME = {own: place.keys[0] for own, place in _PLACES} | {"reference_facts": "metadata.reference_facts"}
 # The same by the test case's own fields: input, expected_output, name, metadata ..
 FIELDS = {key: own for own, at in _PLACES for key in (own, *at.keys) if key in LLMTestCase.model_fields}
 # The fields of which one place is in the metadata, under their own name.
 _IN_METADATA = tuple(own for own, at in _PLACES if f"metadata.{own}" in at.keys)
-# Everything that a measurement leaves behind. It is set, and taken back, as a whole.
+# All attributes that a measurement sets. They are set, and cleared, together.
 _NO_RESULT: dict[str, Any] = dict.fromkeys(
     [
         *("score", "reason", "success", "result", "verbose_logs", "_error", "_measuring"),
@@ -79,7 +79,7 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         core: A metric of the core, instead of its parameters.
         strict_mode: Anything below a perfect score counts as 0, and only a perfect score passes.
         include_reason: Whether ``reason`` is filled.
-        async_mode: Taken for DeepEval's sake; both ways give the same.
+        async_mode: Accepted because DeepEval passes it; both ways give the same.
         verbose_mode: Let DeepEval print ``verbose_logs``, which are filled either way.
         flaky: The metric decides no test case (DeepEval 4).
         **params: Parameters of the core metric: ``convention``, ``top_k``, and those of its own.
@@ -138,10 +138,11 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         if judge:  # with all its options: DeepEval's cache compares the label
             digest = sha256(repr(judge).encode()).hexdigest()[:8]
             self.evaluation_model = escape(f"{judge.name}, ctxmetrics {__version__}, {digest}")
-        # The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id and string metrics,
-        # computed sooner than looked up, and those with a judge that is not ours must never be taken from it. It compares
-        # this attribute with the stored configuration, which has no field for it (deepeval/test_run/cache.py, lines 44 and
-        # 378): with a value here they always differ.
+        # The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id
+        # and string metrics, which are computed faster than looked up, and those with a judge that is
+        # not ours must never be taken from it. It compares this attribute with the stored
+        # configuration, which has no field for it (deepeval/test_run/cache.py, lines 44 and 378): with
+        # a value here they always differ.
         self.language = (
             None if type(judge).__module__.startswith("ctxmetrics.") else "not for the cache"
         )
@@ -220,14 +221,14 @@ def update_current_span_ids(
     retrieved_context_ids: Sequence[str] | None = None,
     reference_context_ids: Sequence[str] | None = None,
 ) -> None:
-    """Give the metrics of the current span its ids: DeepEval hands a span's texts on to them, and nothing else.
+    """Give the ids of the current span to its metrics: DeepEval passes only the texts of a span to them.
 
     Call it beside ``deepeval.tracing.update_current_span``, in a function with ``@observe(metrics=[..])``. The span gets copies
     of the metrics of this package, since one object may stand on many spans. Outside a span nothing happens.
 
     Args:
         retrieved_context_ids: The ids of what was retrieved.
-        reference_context_ids: The ids of what should have been.
+        reference_context_ids: The ids of what should have been retrieved.
     """
     span = current_span_context.get()  # type: ignore[no-untyped-call]  # it has no types
     given = {
@@ -253,14 +254,14 @@ vars(DeepEvalMetric)["__init__"].__signature__ = signature(DeepEvalMetric.__init
 
 
 def _begin(metric: DeepEvalMetric) -> object:
-    """Clear the metric, and return the mark of the measurement that begins."""
+    """Clear the metric, and return a mark for the measurement that begins."""
     measuring = object()
     metric.__dict__.update(_NO_RESULT, _measuring=measuring, skipped=False)
     return measuring
 
 
 def _end(metric: DeepEvalMetric, measuring: object, score: Score) -> float | None:
-    """Leave the score on the metric, as a whole."""
+    """Set all attributes of the metric from the score."""
     usage = Usage() if score.usage.estimated else score.usage
     state = {
         "score": score.value,
@@ -345,12 +346,12 @@ class _TestCases(Wrapper):
         return sample
 
     def failed(self, error: BaseException, *, strict: bool = False) -> Score:
-        """Raise our own errors only: at a TypeError DeepEval measures again, unguarded."""
+        """Raise our own errors only: after a TypeError DeepEval measures again without its guards."""
         return super().failed(error, strict=strict and isinstance(error, CtxMetricsError))
 
 
 def _sources(record: LLMTestCase) -> list[str] | None:
-    """Return the source of each retrieved item, where one has any: a text by itself is of none but its own."""
+    """Return the source of each retrieved item, where one has any: a text without a source is a source of its own."""
     sources = [getattr(item, "source", None) for item in record.retrieval_context or ()]
     named = [f"item {n}" if source is None else source for n, source in enumerate(sources, 1)]
     return named if any(sources) else None

@@ -1,4 +1,4 @@
-"""Context recall and context precision as scorers of Inspect: the numbers of `ctxmetrics`, at home in Inspect.
+"""Context recall and context precision as scorers of Inspect, with the numbers of `ctxmetrics`.
 
     from ctxmetrics_inspect import context_recall
 
@@ -34,9 +34,10 @@ __all__ = [
     "span_based_context_recall",
 ]  # fmt: skip
 
-# What makes a scorer of a metric's parameters.
+# A function that makes a scorer from a metric's parameters.
 ByParameters: TypeAlias = Callable[..., Scorer]
-# Reads a task's state: what the solver stored or the sample's metadata holds was retrieved, the target is the reference.
+# Reads a task's state: the contexts are in the store or the sample's metadata, the reference is the
+# target.
 SCHEMA = Schema(
     package="ctxmetrics_inspect",
     judge_option="judge=",
@@ -64,10 +65,11 @@ def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Sco
     Args:
         metric: The metric.
         judge: For a judged metric that has none: a judge or a model.
-        **keys: Where things stand in the store and the metadata: see `ctxmetrics.adapting.KeyParams`.
+        **keys: The keys of the fields in the store and the metadata: see
+            `ctxmetrics.adapting.KeyParams`.
 
     Raises:
-        ParameterError: A key is unknown, or the judge is none.
+        ParameterError: A key is unknown, or ``judge`` is no judge.
     """
     wrapper = Wrapper.of(metric, as_judge(judge), keys, SCHEMA)
 

@@ -4,7 +4,7 @@
 
     langsmith.evaluate(target, data="my dataset", evaluators=[ContextRecallEvaluator()])
 
-The numbers are those of `ctxmetrics`; nothing but data passes through here.
+The numbers are those of `ctxmetrics`; this package only converts data.
 """
 
 import ctxmetrics as core

@@ -11,7 +11,7 @@ from langsmith.schemas import Example, Run
 
 from ctxmetrics.adapting import SCHEMAS, Retrieval, retrieval_of
 
-# What is shown beside a score with a pass mark, by whether it passed.
+# The ``value`` of a result with a pass mark, by whether the score passed.
 VALUES: dict[bool | None, str | None] = {True: "passed", False: "failed", None: None}
 
 
@@ -30,7 +30,7 @@ def to_record(run: Run, example: Example | None) -> dict[str, Any]:
 
 
 def _retrievals(run: Any) -> Iterator[Retrieval]:
-    """Yield what the outermost retriever runs found, and rerankers, which LangSmith knows by their names alone."""
+    """Yield what the outermost retriever runs found, and the rerankers, which LangSmith shows by their names only."""
     outputs = getattr(run, "outputs", None) or {}
     step = retrieval_of(
         getattr(run, "run_type", None),

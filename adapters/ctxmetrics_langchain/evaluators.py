@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(init=False, unsafe_hash=True)
 class RetrievalEvaluator(RunEvaluator):
-    """Metrics of the core as one evaluator: judged at the same time, one result each.
+    """Several metrics of the core as one evaluator: they are judged at the same time, and each has one result.
 
     For ``langsmith.evaluate`` and ``aevaluate`` (``evaluators=[..]``), ``evaluate_existing`` and
     ``EvaluatorCallbackHandler``. Contexts come from the run's outputs, else from its retriever runs.
@@ -49,13 +49,13 @@ class RetrievalEvaluator(RunEvaluator):
     data, the error is raised, and LangSmith makes a row a key of it. ``value`` is ``"passed"`` or ``"failed"`` where
     there is a pass mark; verdicts, judge and reason code are in ``evaluator_info``.
 
-    ``langsmith.aevaluate(upload_results=False)`` uploads the target's run all the same (langsmith up to 0.15.0): where
-    nothing may leave the machine, give it a client that sends nothing.
+    ``langsmith.aevaluate(upload_results=False)`` uploads the target's run all the same (langsmith up to
+    0.15.0): where nothing may leave the machine, pass a client that sends nothing.
 
     Args:
         metrics: Metrics of the core, or a mapping from feedback keys to metrics.
         judge: For judged metrics that have none: a judge, a model, or a LangChain chat model.
-        **keys: Where things stand in runs and examples: see `ctxmetrics.fields.KeyParams`.
+        **keys: The keys of the fields in runs and examples: see `ctxmetrics.adapting.KeyParams`.
 
     Attributes:
         wrappers: The wrapped core metrics by feedback key. Two evaluators are equal when these are.
@@ -139,7 +139,7 @@ class RetrievalEvaluator(RunEvaluator):
         )
 
     def as_runnable(self) -> RunnableLambda[dict[str, Any], Any]:
-        """Return it for LCEL: takes a mapping with the fields, gives ``key``, ``score``, ``comment`` and so on.
+        """Return the evaluator as a runnable for LCEL: a mapping with the fields in; ``key``, ``score``, ``comment`` .. out.
 
         Several metrics give ``{"results": [..]}``. Invoking raises what `evaluate_run` raises.
         """
@@ -155,7 +155,7 @@ class RetrievalEvaluator(RunEvaluator):
             return _one_or_all(to_rows(await context.run(asyncio.ensure_future, self._ascores(fields))))
 
     def as_string_evaluator(self) -> MetricStringEvaluator:
-        """Return it for langchain-classic: ``RunEvalConfig(custom_evaluators=[..])``.
+        """Return the evaluator for langchain-classic: ``RunEvalConfig(custom_evaluators=[..])``.
 
         Raises:
             MissingExtraError: langchain-classic is not installed.
@@ -170,9 +170,9 @@ class RetrievalEvaluator(RunEvaluator):
     def __call__(
         self, *, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **fields: Any
     ) -> Any:
-        """Score what is given, the way openevals writes evaluators: ``evaluator(inputs=, outputs=, reference_outputs=)``.
+        """Score the given fields, with the arguments of openevals: ``evaluator(inputs=, outputs=, reference_outputs=)``.
 
-        Lack of data raises nothing but gives ``score`` None.
+        Where data are missing, nothing is raised and ``score`` is None.
 
         Args:
             inputs: The question, or a mapping that holds it.
@@ -189,7 +189,7 @@ class RetrievalEvaluator(RunEvaluator):
         return _one_or_all(to_rows(self._scores(record, strict=False)))
 
     def as_function(self) -> Callable[..., Any]:
-        """Return it as a function with the arguments of `__call__`, which LangSmith hands over by their names.
+        """Return the evaluator as a function with the arguments of `__call__`, which LangSmith passes by their names.
 
         LangSmith shows no row at all when a function raises; this one does not.
         """
@@ -205,7 +205,8 @@ class RetrievalEvaluator(RunEvaluator):
     def as_summary_evaluator(self) -> Callable[..., dict[str, Any]]:
         """Return an evaluator of the whole experiment (``summary_evaluators=[..]``): means with their intervals.
 
-        Keys are ``<key>_mean``. It scores by itself; a judge's finished judgements are remembered, not paid again.
+        Keys are ``<key>_mean``. It scores the samples itself; a judge's finished judgements are
+        remembered and not paid again.
         """
 
         def evaluator(runs: Sequence[Run], examples: Sequence[Example]) -> dict[str, Any]:

@@ -34,10 +34,11 @@ _REFUSED = (400, 422)
 class ChatModel(ForeignModel):
     """A chat model of LangChain as a model: ``LLMJudge(ChatModel(chat_model))``.
 
-    A model of OpenAI's form is asked for JSON of the reply's schema (``response_format``), which leaves the reply's text
-    as it came; where its server refuses that, and for other models that can call tools, for a call of one tool; else
-    for text. LangChain parses the arguments of a tool call itself: keys that are given twice are not noticed there.
-    Callbacks, tags and metadata of the surrounding run reach the model.
+    A model of OpenAI's form is asked for JSON of the reply's schema (``response_format``), which leaves
+    the reply's text as it came; where its server refuses that, and for other models that can call
+    tools, for a call of one tool; else for text. LangChain parses the arguments of a tool call itself,
+    so a key that is given twice is not noticed there. Callbacks, tags and metadata of the surrounding
+    run reach the model.
 
     Args:
         chat_model: The model. Those of equal class and parameters share judgements.

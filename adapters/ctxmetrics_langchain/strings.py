@@ -18,10 +18,11 @@ except ModuleNotFoundError as _error:
 
 
 class Grade(dict[str, Any]):
-    """``score`` and ``value`` as the items; everything else as attributes.
+    """A result whose items are ``score`` and ``value``; everything else is an attribute.
 
-    langchain-classic loses the score of a result with a ``reasoning`` item, next to langsmith 0.6 or newer. ``value``
-    is ``"passed"`` or ``"failed"`` where there is a pass mark, and what is the matter where there is no score.
+    langchain-classic loses the score of a result with a ``reasoning`` item, next to langsmith 0.6 or
+    newer. ``value`` is ``"passed"`` or ``"failed"`` where there is a pass mark, and the reason where
+    there is no score.
 
     Attributes:
         full: The whole score.
@@ -65,7 +66,7 @@ class MetricStringEvaluator(StringEvaluator):
         return any(name.startswith("reference") for name in self._wrapper.metric.requires)
 
     def _check_evaluation_args(self, reference: Any = None, input_: Any = None) -> None:
-        """Leave it to the metric: it can do without a question, and says what it misses."""
+        """Check nothing here: the metric needs no question, and it names the fields that are missing."""
 
     def _evaluate_strings(
         self,

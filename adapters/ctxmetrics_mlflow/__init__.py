@@ -1,4 +1,4 @@
-"""Context recall and context precision as MLflow scorers: the numbers of `ctxmetrics`, at home in MLflow.
+"""Context recall and context precision as MLflow scorers, with the numbers of `ctxmetrics`.
 
     from ctxmetrics_mlflow import ContextRecallScorer
 

@@ -38,7 +38,8 @@ from ctxmetrics.adapting import (
 )
 from ctxmetrics.errors import ParameterError
 
-# Characters with which MLflow refuses to log a metric: at the end of a run, when all judging is paid.
+# Characters with which MLflow refuses to log a metric. It does so at the end of a run, after all
+# judging is paid.
 _NOT_IN_A_NAME = re.compile(r"[^\w.\- ]")
 
 
@@ -57,7 +58,7 @@ class MetricScorer(Scorer):
         judge: For a judged metric that has none: a judge or a model.
         name: The feedback's name; None: the metric's, in characters that MLflow can log.
         aggregations: As in MLflow's own scorers; None: the mean.
-        **keys: Where things stand in rows and traces: see `KeyParams`.
+        **keys: The keys of the fields in rows and traces: see `KeyParams`.
 
     Attributes:
         definition: The metric with its parameters, in words: part of MLflow's digest of the scorer.
@@ -196,7 +197,7 @@ def _spans(trace: Any) -> list[Span]:
 
 
 def _retrievals(trace: Trace | None) -> Iterator[Retrieval]:
-    """Yield what the outermost RETRIEVER spans found, an inner one being what the outer one chose from, and RERANKER spans."""
+    """Yield what the outermost RETRIEVER spans and the RERANKER spans found; an outer retriever chose from its inner ones."""
     spans = [] if trace is None else _spans(trace)
     by_id = {span.span_id: span for span in spans}
     found = []
@@ -251,7 +252,7 @@ _IN_MEMORY = "/dev/shm"  # noqa: S108 - only where it is: a store on a disk wait
 
 
 def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list[float | None]]:
-    """Run all metrics at once: what takes long is MLflow's store, at each row of each run."""
+    """Run all metrics at once: MLflow's store takes most of the time, for each row of each run."""
     rows: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     for number, row in enumerate(rows):
         row["inputs"]["number"] = number

@@ -1,4 +1,4 @@
-"""Context recall and context precision as evaluators of pydantic-evals: the numbers of `ctxmetrics`, at home there.
+"""Context recall and context precision as evaluators of pydantic-evals, with the numbers of `ctxmetrics`.
 
     from ctxmetrics_pydantic_evals import ContextRecallEvaluator
 

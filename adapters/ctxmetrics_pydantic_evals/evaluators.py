@@ -29,7 +29,8 @@ from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 _KEYS = (*OPTIONS.values(), "id_key")
-# What a data set's file may say for a parameter. In code, ``judge``, ``similarity`` and keys may be objects.
+# The types of parameters in the file of a data set. In code, ``judge``, ``similarity`` and keys may be
+# objects.
 _IN_FILES: Mapping[str, Any] = {
     **get_type_hints(WrapperParams, localns={"Measure": str}),
     **dict.fromkeys((*_KEYS, "evaluation_name", "judge"), str | None),
@@ -59,10 +60,12 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
     Gives a score with its reason; and, where there is a pass mark, an assertion ``<name>_pass``. A score that cannot be
     computed is an evaluator failure with reason code and message: it counts in no average.
 
-    What was retrieved comes from the output, else from the case's metadata or what the task said with
-    ``set_eval_attribute("retrieved_contexts", ..)``. Outputs may be mappings, models, dataclasses, a text or a list.
+    What was retrieved comes from the output, else from the case's metadata or from
+    ``set_eval_attribute("retrieved_contexts", ..)`` in the task. Outputs may be mappings, models,
+    dataclasses, a text or a list.
 
-    In a file a judge is its model's name. One that has none there must be given again after loading.
+    In a file, a judge is written as its model's name. A judge without such a name must be given again
+    after loading.
 
     Args:
         judge: A judge, a model of pydantic-ai or its name; None or ``"lexical"``: the embedded judge.
@@ -114,7 +117,7 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         return self._wrapper(to_judge(self.judge)).metric
 
     def _wrapper(self, judge: Judge | None) -> Wrapper:
-        """Build the metric of what the attributes say now: they may be changed."""
+        """Build the metric from the present attributes, since they may be changed."""
         given = {item.name: getattr(self, item.name) for item in fields(self)}
         names = [item.name for item in fields(self.core_class) if item.name != "judge"]
         names += [name for name in _KEYS if given[name] is not None]

@@ -1,4 +1,4 @@
-"""Context recall and context precision as Ragas metrics: the numbers of `ctxmetrics`, at home in Ragas.
+"""Context recall and context precision as Ragas metrics, with the numbers of `ctxmetrics`.
 
     from ctxmetrics_ragas import ContextPrecision, ContextRecall
     from ragas import evaluate

@@ -1,4 +1,4 @@
-"""The metrics of a judge as metrics of Ragas: who judges, and what ``evaluate(llm=..)`` lends."""
+"""The judged metrics as metrics of Ragas: who judges, and how ``evaluate(llm=..)`` gives its LLM."""
 
 from __future__ import annotations
 
@@ -75,18 +75,19 @@ class JudgedMetric(RagasMetric):
 
 
 class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatibleVariableOverride]  # llm is a property
-    """A judged metric that waits for ``evaluate()`` to lend it an LLM.
+    """A judged metric that gets its LLM from ``evaluate()``, for the time of the run.
 
-    ``evaluate()`` sets ``llm`` where it is None, calls ``init``, submits ``single_turn_ascore`` for every sample, and
-    sets ``llm`` back to None at its end, also while another ``evaluate()`` uses the same object. So what it lends belongs
-    to the run: it is kept in the run's context and with what the run submits. An LLM that is set by hand stays.
+    ``evaluate()`` sets ``llm`` where it is None, calls ``init``, submits ``single_turn_ascore`` for
+    every sample, and sets ``llm`` back to None at its end, also while another ``evaluate()`` uses the
+    same object. So that LLM belongs to the run: it is kept in the run's context and with what the run
+    submits. An LLM that a caller sets stays.
     """
 
     _lent: ContextVar[Any]  # the core metric with the LLM of the run
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # ragas/evaluation.py lends and takes back by setting this attribute (lines 180 and 332), as people give an LLM by
-        # hand: only its module tells one from the other.
+        # ragas/evaluation.py sets this attribute and sets it back (lines 180 and 332), as a caller may
+        # do: only the module of the setting code tells which it is.
         lends = name == "llm" and sys._getframe(1).f_globals.get("__name__") == "ragas.evaluation"  # noqa: SLF001 - Python has no other name for it
         if name == "llm":
             self._lent.set(self._judged_by(value) if lends and value is not None else None)

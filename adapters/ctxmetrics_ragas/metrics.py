@@ -47,7 +47,7 @@ _NO_COLUMN = {"references", "stages"}
 
 
 def _evaluation(_: object) -> str | None:
-    """Name the `evaluate()` that is under way by the first run that its tracer knows; a metric by itself has none."""
+    """Return a name for the current `evaluate()`: the first run of its tracer. A metric outside of it has none."""
     tracers = [
         handler
         for handler in getattr(CALLBACKS.get(), "handlers", ())
@@ -123,7 +123,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     framework_name: ClassVar[str | None] = None
     # Parameters of Ragas' own metric, and what to write instead.
     renamed: ClassVar[Mapping[str, str]] = {}
-    # The class to make it by, where that is another one than its own.
+    # The class that makes the object, where that is not its own class.
     public: ClassVar[Any] = None
 
     core: Metric
@@ -259,7 +259,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             model.llm.set_run_config(run_config)
 
     def _only_required_columns_single_turn(self, sample: SingleTurnSample) -> Any:
-        """Return the sample as ours, read once: what Ragas' runner notes down, and hands to `_single_turn_ascore`."""
+        """Return the sample as a `Sample`, read once: Ragas' runner records it, and passes it to `_single_turn_ascore`."""
         try:
             return SampleWrapper(self.core, SCHEMA).read(sample)
         except SampleError:  # a failure of the metric, and of its trace, when it is read again there
@@ -344,7 +344,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             **options: Options of `ctxmetrics.evaluate`, such as ``max_concurrency=16``.
 
         Raises:
-            CtxMetricsError: Something is wrong with every sample; this is the first one's.
+            CtxMetricsError: Every sample is wrong; this is the error of the first.
         """
         with using(_run.get() or current_run()):
             scores = await SampleWrapper(self._judging(), SCHEMA).ascore_all(inputs, **options)
@@ -356,7 +356,8 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
         wrapper = SampleWrapper(self._judging(), SCHEMA)
         if not wrapper.metric.waits:
-            # No model looks for the callbacks, which a context variable would keep alive.
+            # The callbacks are not set: no model reads them, and a context variable would keep them in
+            # memory.
             return wrapper.score(sample)
         CALLBACKS.set(callbacks)
         with using(_run.get() or current_run()):

@@ -18,9 +18,9 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 from ctxmetrics import Prompt, Reply, Usage, adapting
 from ctxmetrics.errors import JudgeError, ParameterError
 
-# Where Ragas' wrappers keep the LLM they wrap.
+# Attributes in which Ragas' wrappers keep the LLM that they wrap.
 _WRAPPED = ("langchain_llm", "llm", "generator")
-# What a wrapper sets on that LLM for the time of a call, from a constant of its own.
+# Attributes of that LLM that a wrapper sets for the time of a call, to a constant of its own.
 _SET_BY_WRAPPER = ("temperature", "n")
 # Ragas' callbacks for what is being scored: its tracers and token counters.
 CALLBACKS: ContextVar[Any] = ContextVar("ctxmetrics_ragas_callbacks", default=None)
@@ -34,8 +34,8 @@ class RagasModel(adapting.ForeignModel):
     Args:
         llm: ``llm_factory(..)`` or another ``InstructorBaseRagasLLM``, a ``BaseRagasLLM`` such as
             ``LangchainLLMWrapper``, or a bare LangChain model.
-        name: The model's name, where the LLM object does not tell it. An LLM without a name shares judgements with
-            no other object and no later process.
+        name: The model's name, where the LLM object does not have it. An LLM without a name shares
+            judgements with no other object and no later process.
 
     Raises:
         ParameterError: It is none of these.
@@ -51,7 +51,8 @@ class RagasModel(adapting.ForeignModel):
         adapting.mask_logs_of("instructor")  # it logs what a server answers, as errors
         self._asked: Any = llm
         if isinstance(llm, InstructorLLM):
-            # Instructor asks again about a reply that does not fit; so does the judge, and one of them is enough.
+            # Instructor asks again about a reply that does not fit. The judge does so too, so
+            # Instructor's retries are off.
             self._asked = copy(llm)
             self._asked.model_args = {"max_retries": 0, **llm.model_args}
         layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
@@ -62,7 +63,8 @@ class RagasModel(adapting.ForeignModel):
         """Ask the LLM, in the loop this runs in.
 
         Raises:
-            JudgeError: It declined, or was cut off. What its client raises passes through.
+            JudgeError: The LLM declined, or its reply was cut off. What its client raises passes
+                through.
         """
         if isinstance(self.llm, InstructorBaseRagasLLM):
             return await self._ask_instructor(prompt.text, schema)

@@ -15,8 +15,8 @@ _COMMAND = re.compile(r"^(\s*)(?::(?=:)|#(?=#(?:vso)?\[))", re.MULTILINE)
 def visible(text: str, keep: str = "") -> str:
     """Return a text whose every character shows as itself.
 
-    What controls, hides or turns the direction of text, and halves of characters, become the replacement character.
-    Joiners stay: Persian and Indic words and emoji need them.
+    Control characters, characters that hide text or turn its direction, and lone surrogates become the
+    replacement character. Joiners stay: Persian and Indic words and emoji need them.
 
     Args:
         text: Untrusted.

@@ -34,7 +34,7 @@ for _changing in (
     setattr(FrozenDict, _changing, _refuse)
 
 EMPTY = FrozenDict({})
-# What is plain as it is.
+# Types that are plain data already.
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 
 

@@ -1,7 +1,7 @@
 """Finds pictures, and sound, video and files, in the forms in which frameworks hold them.
 
-The judges and the string measures read text. What stands here in a field's place is found before anything is judged,
-so that no placeholder, address or encoded picture is scored as if it were the text.
+The judges and the string measures read text. Such content is found before anything is judged, so that
+no placeholder, address or encoded picture is scored as if it were text.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def in_text(text: str, *, alone: bool = False) -> str | None:
 
     Args:
         text: The text.
-        alone: It is a context, which may also be nothing but the path or URL of a picture.
+        alone: Whether the text is a context, which may also be only the path or URL of a picture.
     """
     # No other form has a space in it: most texts end here. One character is found faster than several.
     if " " in text.strip() and ("[" not in text or "[DEEPEVAL:" not in text):

@@ -25,7 +25,7 @@ from ctxmetrics._display import visible
 _LONGEST = 300
 # Characters of an error's text that are looked at.
 _LONGEST_READ = 20_000
-# What stands after a word that announces a key, or begins as keys do.
+# Text after a word that announces a key, and text that begins as keys do.
 _KEYS = re.compile(
     r"(?i)(\bbearer\s+|\bbasic\s+(?=[A-Za-z0-9+/]{8})|\bapi[-_ ]?key['\"]?\s*[:=]\s*['\"]?"
     r"|\bauthorization['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic)\s+)?)[^\s'\",}]+"
@@ -54,7 +54,7 @@ _ATTRIBUTE = re.compile(
     re.IGNORECASE,
 )
 _MOST_OBJECTS, _MOST_ITEMS = 3000, 300
-# How often an object is read that changes meanwhile.
+# How often an object is read again that changes while it is read.
 _READINGS = 3
 _OPAQUE = (int, float, complex, type(None), type, ModuleType, FunctionType)
 
@@ -240,7 +240,7 @@ def _parts_now(item: object) -> tuple[tuple[str, object], ...]:
 
 
 def _parts(item: object) -> Iterator[tuple[str, object]]:
-    """Give what an object holds, by name."""
+    """Yield the name and the value of each part of an object."""
     if isinstance(item, (Mapping, list, tuple, set, frozenset, deque)):
         named = item.items() if isinstance(item, Mapping) else zip(repeat(""), item)
         for name, value in tuple(islice(named, _MOST_ITEMS)):

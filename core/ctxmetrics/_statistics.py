@@ -1,6 +1,7 @@
-"""How sure a mean is.
+"""Intervals of means, and the distributions behind them.
 
-The unit is the sample: the sentences of one reference, or the contexts of one question, are no independent draws.
+The unit is the sample, since the sentences of one reference, or the contexts of one question, are no
+independent draws.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _MOST_SPANS = 4
 # Ids that one list shows, and characters of each.
 _MOST_IDS = 5
 _ID = 20
-# What a person should know about a yes, by the code of its verdict.
+# What is told about a yes that is flagged, by the code of its verdict.
 _DOUBTS: Mapping[str, str] = {
     "weak_evidence": "weak evidence: look at it",
     "contradicted": "contradicted: look at it",
@@ -208,7 +208,7 @@ def sentence(verdict: Verdict, language: str) -> str:
 
 
 def doubt(verdict: Verdict, language: str = "en") -> str:
-    """Return what a person should look at in a verdict's evidence, in parentheses, or nothing."""
+    """Return in parentheses why a person should check a verdict's evidence; empty where nothing is wrong."""
     text = contradiction(verdict) or _DOUBTS.get(verdict.code or "", "")
     if "unrelated" in verdict.details.get("weak", ()):
         text = _UNRELATED
@@ -232,7 +232,7 @@ def doubts_of(counts: Mapping[str, int], language: str) -> str:
 
 
 def ranked_low(verdicts: Sequence[Verdict], language: str) -> str | None:
-    """Return which contexts stand below others that are of no use; None where none does."""
+    """Return which useful contexts stand below useless ones; None where none does."""
     hits = [place for place, verdict in enumerate(verdicts) if verdict.value]
     above = [
         place

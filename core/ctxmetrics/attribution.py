@@ -15,7 +15,7 @@ Cell = Literal["whole", "part", "none"]
 
 @dataclass(frozen=True)
 class Attribution:
-    """The matrix units x contexts behind a recall, and what follows from it without asking again.
+    """The matrix units x contexts behind a recall, and the numbers that follow from it without another request.
 
     A unit is *supported at k* when a context that states the whole unit is among the first k, or, where no context
     does, all that state a part of it are; at k = all this is the unit's verdict. From a model's judgement this is a
@@ -65,7 +65,7 @@ class Attribution:
             return known
         if "whole" in cells:
             return cells.index("whole") + 1
-        # Evidence that no context can be named for: all contexts.
+        # For evidence that names no context, all contexts are needed.
         return max(
             [context for context, cell in enumerate(cells, 1) if cell == "part"], default=len(cells)
         )
@@ -111,7 +111,7 @@ class Attribution:
 
     @staticmethod
     def _part(unit: Verdict, cells: tuple[Cell, ...]) -> float:
-        """Return what a unit is worth of which no more than a part is stated."""
+        """Return the value of a unit of which only a part is stated."""
         return 0.0 if set(cells) <= {"none"} else float(unit.details.get("partial", 0.0))
 
     def precision(self, k: int | None = None, *, formula: str = "average_precision") -> float | None:

@@ -39,7 +39,7 @@ class CtxMetricsError(ValueError):
 
     Attributes:
         code: A stable, machine-readable name of the cause; messages may be reworded, codes are not.
-        results: The `Results` that an `evaluate` that raised had until then, or None.
+        results: The `Results` of an `evaluate` up to the error that it raised, or None.
     """
 
     code: ClassVar[str] = "error"
@@ -81,7 +81,7 @@ class AmbiguousFieldError(SampleError):
 
 
 class NotTextError(SampleError):
-    """A field holds a picture, or other content that is no text; scores say so with the code as their reason."""
+    """A field holds a picture or other content that is no text. Scores have this code as their reason code."""
 
     code = "not_text"
 
@@ -99,7 +99,7 @@ class CannotDecomposeError(ParameterError):
 
 
 class InputFileError(CtxMetricsError):
-    """An input file is missing, empty or not what its ending promises."""
+    """An input file is missing, empty or not of the kind that its ending names."""
 
     code = "invalid_input"
 
@@ -128,7 +128,7 @@ class JudgeError(CtxMetricsError):
 
     Attributes:
         calls: How often the model was asked before it was given up.
-        lost: What that cost, or None where it was not counted.
+        lost: What these requests cost, or None where it was not counted.
     """
 
     code = "judge_error"

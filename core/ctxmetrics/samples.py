@@ -36,12 +36,12 @@ T = TypeVar("T")
 _LARGEST_IMPORTANCE = 1e9
 _FACT_KEYS = ("text", "id", "importance")
 _TEXT_FIELDS = ("user_input", "response", "reference")
-# What a judge or a comparison of texts needs beside the retrieved texts.
+# The fields that a judge or a comparison of texts needs beside the retrieved texts.
 _READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "reference_contexts"}
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
-# So many levels of lists and mappings a field may have.
+# The most levels of lists and mappings of a field.
 _DEEPEST = 100
-# Longest text of a field: more is no chunk, but a file that was never cut.
+# The most characters of a text: a longer one is no chunk, but a whole file.
 MAX_CHARACTERS = 10_000_000
 
 
@@ -166,8 +166,8 @@ class Sample:
 
         Args:
             mapping: The fields.
-            schema: Whose words they are: one of `ctxmetrics.fields.SCHEMAS`, or ``"auto"``. What it does not know
-                goes into the metadata.
+            schema: The system whose names they are: one of `ctxmetrics.fields.SCHEMAS`, or ``"auto"``.
+                Keys that it does not know become metadata.
             where: What error messages call the sample while it has no id, such as ``"line 7"``.
 
         Raises:
@@ -239,17 +239,20 @@ def read_samples(
     Args:
         path: A ``.jsonl``, ``.json``, ``.csv`` or ``.tsv`` file, also with ``.gz`` behind; a ``.parquet`` file; or a
             folder that ``save_to_disk`` of Hugging Face's ``datasets`` wrote (pyarrow reads these two).
-        schema: Whose words the keys are (`ctxmetrics.fields.SCHEMAS`); ``"auto"`` finds out. With ``"aegis"``, a
-            request to Aegis with its ``evaluations`` is read too.
+        schema: The system whose names the keys are (`ctxmetrics.fields.SCHEMAS`); ``"auto"`` recognises
+            it. With ``"aegis"``, a request to Aegis with its ``evaluations`` is read too.
         columns: Which column, or path such as ``vars.question``, holds which field, where no schema is right.
         references: A file with what is expected, where ``path`` holds what was retrieved: answers, facts, contexts or ids
             of each question, qrels in TREC's form, or a folder in BEIR's. Its rows are joined to the samples. What has no
             partner is logged; a sample without one stays.
         on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
 
+    Returns:
+        An iterator over the samples, in the order of the file.
+
     Raises:
-        InputFileError: The file is missing, empty, of an unknown kind or not what its ending promises; no sample has a
-            partner, or two references have its key.
+        InputFileError: The file is missing, empty, of an unknown kind or not of the kind that its
+            ending names; no sample has a partner, or two references have its key.
         MissingExtraError: pyarrow is needed, and not installed.
         ParameterError: There is no such schema, field or column.
         SampleError: A sample is malformed; the message names the line.
@@ -285,7 +288,7 @@ def _read_lists(values: dict[str, Any], who: str) -> None:
 
 
 def _read_stages(values: dict[str, Any], where: str) -> None:
-    """Turn the stages that were given into what is stored; the last one and what was retrieved fill each other."""
+    """Turn the stages that were given into what is stored. The last stage fills what was retrieved, and the other way round."""
     given = values["stages"]
     if not isinstance(given, Mapping) or not given:
         raise SampleError(f"{where} must map the name of each stage to a list, not {_kind(given)}.")

@@ -25,7 +25,7 @@ from ctxmetrics.conventions import get_convention
 from ctxmetrics.pages import render
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
-# Why a score has no value. Stable: programs may switch on it.
+# Why a score has no value. These codes are stable: programs may rely on them.
 ReasonCode = Literal[
     "no_reference",  # nothing is expected: the reference side is empty or holds no letter or digit
     "no_response",  # the same for metrics that compare with the response
@@ -238,7 +238,7 @@ _given: Any = Score.__dict__["verdicts"]
 def _verdicts(score: Score) -> tuple[Verdict, ...]:
     """Return the verdicts. Where the metric gave a function, it is called the first time.
 
-    Who reads the number alone does not pay for them.
+    So a caller that reads only the number spends no time on verdicts.
     """
     given: tuple[Verdict, ...] | Callable[[], Iterable[Verdict]] = _given.__get__(score)
     if not callable(given):
@@ -249,7 +249,7 @@ def _verdicts(score: Score) -> tuple[Verdict, ...]:
 
 
 def unmade(score: Score) -> int | None:
-    """Return how many verdicts a metric still has to make, none of which is missing or doubtful; None: they are there."""
+    """Return how many verdicts are not made yet, none of which is missing or doubtful; None where they are made."""
     given: Any = _given.__get__(score)
     size: Callable[[], int] | None = getattr(given, "__len__", None)
     return size() if callable(given) and size else None

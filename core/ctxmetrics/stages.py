@@ -35,7 +35,7 @@ def pool_of(stages: Iterable[Stage]) -> tuple[tuple[str, ...], list[list[int]]]:
 
 
 def _keys_of(stages: Sequence[Stage]) -> list[list[tuple[str | None, str | None]]]:
-    """Return what each stage's contexts are recognised by, in rank order.
+    """Return the key by which each context of each stage is recognised, in rank order.
 
     Where every stage has ids, that is id and text: a text that was rewritten is another context. Else it is the text,
     or the id where there is no text.

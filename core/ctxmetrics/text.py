@@ -23,7 +23,7 @@ FUZZY_BAR = 0.9
 # Shorter quotes must be found to the letter (after normalising).
 FUZZY_MIN_CHARACTERS = 16
 _WIDEN = 20
-# Longer contexts are searched exactly and normalised only: alignment would take seconds.
+# In longer contexts only exact and normalised matches are searched: alignment would take seconds.
 FUZZY_MAX_CONTEXT = 200_000
 # The same for longer quotes.
 FUZZY_MAX_QUOTE = 2_000
@@ -57,11 +57,12 @@ _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+
 # Where the splitter fails (sentencex 1.0): a letter, a space of several bytes (no-break space), a full stop.
 _BEFORE_STOP, _WIDE_SPACE = re.compile(r"(?<=[^\W\d_])\s+(?=\.)"), re.compile(r"[^\S\n]")
 _HALVES = re.compile("[\ud800-\udfff]")
-# What one of the two above may find: a half, or white space outside ASCII. Looked for first, which is ten times faster.
+# Characters without which neither of the two patterns above matches: a lone surrogate, or white space
+# outside ASCII. They are looked for first, which is ten times faster.
 _NOT_FOR_SPLITTER = re.compile(
     "[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
-# Characters that the splitter gets at once.
+# The most characters that the splitter gets at once.
 _BLOCK = 8_000
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
 _TWO_DIGITS = re.compile(r"\d\d")
@@ -83,7 +84,7 @@ class Span(NamedTuple):
 
 @dataclass(slots=True)
 class Effort:
-    """Bounds the work of finding quotes. It counts and does not time: equal replies get equal verdicts.
+    """Bounds the work of finding quotes. It counts steps, not time, so that equal replies get equal verdicts.
 
     Attributes:
         left: Steps of work that are left.
@@ -103,7 +104,7 @@ class Effort:
         self.left -= steps
 
     def normalise(self, context: str) -> tuple[str, list[int]]:
-        """Normalise a context, and take the steps of that once, whether it is remembered or not.
+        """Normalise a context, and count the steps for it once, whether it is remembered or not.
 
         Raises:
             EffortExceededError: So many steps are not left.
@@ -221,7 +222,7 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[Span]:
     ascii_ = text[start:stop].isascii()
     if language == "en" and ascii_:
         end_mark = _SENTENCE_END.search(text, start, stop)
-        # One sentence; the splitter takes longer to say so.
+        # This is one sentence; the splitter would take longer.
         if end_mark is None or end_mark.end() == stop:
             yield stretch
             return
@@ -301,9 +302,9 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     """Find the spans of a context that a quote claims to be copied from.
 
     Tried in order: the exact text; the normalised text (`normalise`); the best alignment of at least
-    `FUZZY_BAR` of the quote, for quotes of `FUZZY_MIN_CHARACTERS` or more and only where every number of the
-    quote stands in the found span. A quote with an ellipsis is found when all its parts are, in order. A number is
-    found whole or not at all: there is no 19 in 1932.
+    `FUZZY_BAR` of the quote, for quotes of `FUZZY_MIN_CHARACTERS` or more and only where every number
+    of the quote stands in the found span. A quote with an ellipsis is found when all its parts are, in
+    order. A number is found only as a whole: 19 is not found in 1932.
 
     Args:
         quote: What the judge says it copied. Untrusted.
@@ -323,7 +324,7 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     position = 0
     for part in (part.strip() for part in _ELLIPSIS.split(quote) if has_content(part)):
         letters = [character for character in part if character.isalnum()]
-        # It takes three letters, or one digit or letter of a script without spaces (from Thai on).
+        # A quote needs three letters, or one digit or letter of a script without spaces (from Thai on).
         if len(letters) <= 2 and not any(one.isdigit() or ord(one) >= 0x0E00 for one in letters):  # noqa: PLR2004 - see above
             return ()
         start = _find(part, context, position, effort)

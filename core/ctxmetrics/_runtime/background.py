@@ -62,7 +62,8 @@ def run_sync(
 ) -> T:
     """Run a coroutine function to its end on the library's loop and return its result.
 
-    It sees the caller's context variables. Ctrl-C gets through on every system, also within `asyncio.run`, and cancels it.
+    The coroutine sees the caller's context variables. Ctrl-C cancels it on every system, also within
+    `asyncio.run`.
 
     Args:
         function: The coroutine function.
@@ -138,6 +139,6 @@ def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thre
             asyncio.run_coroutine_threadsafe(cancel_all(), loop).result(_CLOSING_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(_CLOSING_SECONDS)
-        # Else what did not end in time would be reported as destroyed.
+        # Without this, tasks that did not end in time would be reported as destroyed.
         if not (thread.is_alive() or asyncio.all_tasks(loop)):
             loop.close()

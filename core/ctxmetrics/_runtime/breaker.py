@@ -14,14 +14,16 @@ from ctxmetrics.errors import JudgeError, RequestError
 if TYPE_CHECKING:
     import asyncio
 
-# So many judgements given up in a row, and the model counts as down.
+# After this many judgements in a row without an answer, the model counts as down.
 MAX_FAILURES = 10
-# So many unanswered requests weigh as much as a judgement given up: waiting for more takes too long.
+# This many requests without an answer in time count as one judgement given up: more would take too
+# long.
 TIMEOUTS_OF_A_JUDGEMENT = 2
-# Seconds for which a request that is refused for overload is sent again, since limits are mostly by the minute; and
-# after which a model that lets in nothing counts as down.
+# Seconds for which a request that is refused for overload is sent again, since most limits are by the
+# minute. A model that accepts no request for so long counts as down.
 OVERLOAD_PATIENCE = 60.0
-# Seconds after which a model that was down is asked again, where it is not known when a run ends.
+# Seconds after which a model that was down is asked again. It holds only outside of runs, whose end is
+# not known.
 COOL_DOWN = 10.0
 
 
@@ -29,10 +31,11 @@ COOL_DOWN = 10.0
 class Breaker:
     """Stops asking a model that is down.
 
-    It opens after as many failed requests in a row as `max_failures` judgements given up would have taken. A server
-    that refuses for overload is not down: the breaker opens for it only after it refused requests that were alone in
-    flight, and nothing else came back, for `OVERLOAD_PATIENCE`. Within a run it also opens after as many judgements in
-    a row for which the replies had no usable content.
+    The breaker opens (stops all requests) after as many failed requests in a row as `max_failures`
+    judgements without an answer take. A server that refuses for overload is not down: the breaker opens
+    for it only after it refused requests that were alone in flight, and nothing else came back, for
+    `OVERLOAD_PATIENCE`. Within a run it also opens after as many judgements in a row for which the
+    replies had no usable content.
 
     Args:
         max_failures: Judgements given up in a row before it opens.
@@ -69,7 +72,8 @@ class Breaker:
     async def admit(self) -> asyncio.Future[None] | None:
         """Wait until a request may be sent.
 
-        After the cool-down one request is the trial; the others of its event loop wait for its end.
+        After the cool-down one request is sent as a trial; the other requests of its event loop wait
+        for its end.
 
         Returns:
             The future to resolve at the end of this request, where it is the trial.

@@ -27,11 +27,11 @@ from ctxmetrics.errors import InputFileError, ParameterError
 T = TypeVar("T")
 
 FILE_NAME = "verdicts.sqlite3"
-# Size at which the oldest judgements are dropped.
+# Bytes of the file above which the oldest judgements are dropped.
 MAX_BYTES = 2 * 1024**3
 _LEAST_BYTES = 1024**2
 _BUSY_SECONDS = 10.0
-# How long a cache that failed is left alone.
+# Seconds for which a cache that failed is not used.
 _REST_SECONDS = 10.0
 # Of the table; SQLite keeps it in the file as ``user_version``.
 _VERSION = 2
@@ -85,8 +85,9 @@ class CacheInfo:
 class VerdictCache:
     """A cache of judgements in a directory that its owner alone can read.
 
-    A directory that is made gets the mode 0700, and the files in it 0600. Where the directory is there already, the
-    files are mended, and so is the directory if it holds nothing else and belongs to the user of the process.
+    A directory that is made gets the mode 0700, and the files in it 0600. Where the directory exists
+    already, the modes of the files are corrected, and that of the directory too if it holds nothing
+    else and belongs to the user of the process.
 
     A file that is no readable database, or holds a table of another version, is set aside under another name, with a
     warning, and a new one begun. When
@@ -94,7 +95,7 @@ class VerdictCache:
     tried again every ten seconds. One object may be used from several threads, and after a fork.
 
     Args:
-        directory: Where the cache lives, on a local disk; made if need be.
+        directory: Where the cache is kept, on a local disk; it is made if it does not exist.
         max_bytes: Size at which the oldest quarter of the judgements is dropped.
 
     Raises:
@@ -185,7 +186,7 @@ class VerdictCache:
         if self._connection is None:
             with suppress(OSError):  # SQLite says better what is wrong
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-                # Also what SQLite and earlier versions put beside it is for its owner alone.
+                # The files that SQLite and earlier versions put beside it are for its owner alone, too.
                 for file in self.path.parent.glob(f"{FILE_NAME}*"):
                     if stat.S_IMODE(file.stat().st_mode) & 0o077:
                         file.chmod(0o600)
@@ -203,7 +204,7 @@ class VerdictCache:
         return self._connection
 
     def _do(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Run one action; a cache that fails may cost a request, never a result."""
+        """Run one action. Where the cache fails, a request may be paid again, but no result is lost."""
         with _lock:
             if time.monotonic() < self._rests_until:
                 return None
@@ -237,7 +238,7 @@ class VerdictCache:
         while (aside := self._beside(f".{'other' if other else 'corrupt'}-{number}")).exists():
             number += 1
         try:
-            # The log first: next to a new file, what it holds would be read into that.
+            # The write-ahead log is renamed first: SQLite would read it into the new file.
             for ending in ("-wal", "-shm"):
                 with suppress(FileNotFoundError):
                     self._beside(ending).replace(f"{aside}{ending}")
@@ -288,7 +289,7 @@ class _OtherVersionError(sqlite3.DatabaseError):
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder that its owner alone can enter; mend one that holds a cache and nothing else.
+    """Make a folder that its owner alone can enter; correct the mode of one that holds a cache and nothing else.
 
     Raises:
         OSError: It cannot be made.

@@ -14,11 +14,11 @@ from ctxmetrics.verdicts import Usage
 
 _RETRY_CODES = frozenset({408, 409, 425, 429})
 _OVERLOADED = frozenset({429, 503, 529})
-# What is wrong with a reply, not with the way to it.
+# Codes of faults of the reply itself, not of the connection or the server.
 CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated", "wrong_data"})
 # The verdict codes of a server that asks for fewer requests at once.
 OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
-# What servers call a 429 that no waiting mends.
+# Names that servers give to a 429 which waiting does not end, such as used-up credit.
 _SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 # Of aiohttp; the last is that of its parser.
 _LOST_CONNECTION = ("ClientConnectionError", "ClientPayloadError", "HttpProcessingError")
@@ -57,7 +57,7 @@ class UnusableReplyError(JudgeError):
 
 
 class UnsentError(JudgeError):
-    """An exception that no network gave: perhaps the request could not be built.
+    """An exception that did not come from the network: perhaps the request could not be built.
 
     Attributes:
         kind: The name of its class.
@@ -74,7 +74,7 @@ class UnsentError(JudgeError):
 
 
 def bad_answer(message: str, calls: int = 1) -> UnusableReplyError:
-    """Return the failure of a server that answered with what is no answer: it is asked again."""
+    """Return the failure of a server whose answer holds no reply: the server is asked again."""
     return UnusableReplyError(
         message, reason_code="server_error", usage=Usage(calls=calls), retryable=True
     )
@@ -151,7 +151,7 @@ def _chain(error: BaseException) -> list[BaseException]:
         chain.append(link)
         pending += [link.__cause__, link.__context__]
         last: Any = getattr(link, "last_attempt", None)
-        # A foreign object may raise anything; without an answer there is nothing to learn.
+        # An attribute of another library's object may raise anything; then nothing is known of it.
         with suppress(Exception):
             pending.append(last if isinstance(last, BaseException) else last.exception())
     return chain
@@ -225,7 +225,8 @@ def _seconds(text: object) -> float | None:
 def _lost_connection(error: BaseException) -> bool:
     """Whether it is aiohttp's error of a connection that failed, or that brought no HTTP.
 
-    What translates it for httpx calls some of them timeouts, and its parser's errors have the status code 400.
+    The package that translates them for httpx calls some of them timeouts, and aiohttp's parser gives
+    its errors the status code 400.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
     return not names.isdisjoint(_LOST_CONNECTION) and not any("Timeout" in name for name in names)

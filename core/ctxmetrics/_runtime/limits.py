@@ -42,8 +42,9 @@ class Limiter:
     async def slot(self) -> AsyncIterator[float]:
         """Wait for the right to send one request; the value is the time at which it was given.
 
-        A request that finds the room taken again goes back to the front. A block that ends without an error is a success:
-        after as many as the bound it is one higher, and later where it was too much before.
+        A request that finds the slot taken again goes back to the front of the queue. A block that ends
+        without an error is a success. After as many successes as the bound, the bound rises by one;
+        above a bound that was refused before, it rises more slowly.
         """
         import asyncio
 
@@ -74,10 +75,10 @@ class Limiter:
                 self._wake()
 
     def refused(self, sent_at: float, retry_after: float | None) -> bool:
-        """Lower the bound; where a request that is alone in flight is refused, hold all back.
+        """Lower the bound; where the refused request was alone in flight, make all requests wait.
 
-        A request that was sent before the bound was lowered does not lower it again. All are held back as long as the
-        server asked, else twice as long each time.
+        A request that was sent before the bound was lowered does not lower it again. All requests wait
+        as long as the server asked for; without such a time, twice as long as the time before.
 
         Returns:
             Whether the refused request was alone in flight.
@@ -114,7 +115,7 @@ class Quota:
         import asyncio
 
         self._most_requests, self._most_tokens = requests, tokens
-        # The last minute: when, requests and tokens; and the sums of both.
+        # What was sent in the last minute: the time, the requests and the tokens; and the sums of both.
         self._recent: deque[tuple[float, int, int]] = deque()
         self._requests = self._tokens = 0
         self._turn = asyncio.Lock()
@@ -133,7 +134,7 @@ class Quota:
             self.count(tokens, requests=1)
 
     def count(self, tokens: int, requests: int = 0) -> None:
-        """Count what was sent now, and tokens beyond the estimate; fewer than estimated are below 0."""
+        """Count requests that are sent now, and tokens beyond the estimate; below 0 where fewer tokens were used."""
         self._recent.append((time.monotonic(), requests, tokens))
         self._requests += requests
         self._tokens += tokens

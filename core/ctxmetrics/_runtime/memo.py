@@ -50,13 +50,13 @@ class Memo(Generic[T]):
         self._finished.clear()
 
     def copy(self) -> Memo[T]:
-        """Return a memory of its own with what is finished here."""
+        """Return a new memory with the finished answers of this one."""
         other = Memo(self._max, self._keep)
         other._finished.update(self._finished)
         return other
 
     def peek(self, key: Hashable) -> T | None:
-        """Return the finished answer or None, and leave its place in the order of use."""
+        """Return the finished answer or None; do not count this as a use."""
         return self._finished.get(key)
 
     async def get(self, key: str, compute: Callable[[], Awaitable[T]]) -> tuple[T, bool]:

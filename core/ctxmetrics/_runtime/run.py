@@ -1,8 +1,8 @@
 """How requests are sent: how many at once, how long, how often again, and when to stop.
 
-One `Run` serves one `evaluate()`; outside of it, one serves the process. It is found through a context variable. That a
-model is down is known to one run only; outside of runs, to one owner only: a metric, or what a framework shows of a run
-of its own (`part_of`).
+One `Run` serves one `evaluate()`; outside of it, one serves the process. It is found through a context
+variable. Each run records for itself that a model is down. Outside of runs, each owner does: a metric,
+or the object by which a framework shows a run of its own (`part_of`).
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 DEFAULT_CONCURRENCY = 16
 DEFAULT_TIMEOUT = 120.0
-# How often one request is sent at most when a server or a connection fails; and when it does not answer in time: where
-# one request in ten hangs, three would lose one sample in a thousand.
+# How often one request is sent at most: when a server or a connection fails, and when no answer comes
+# in time. With three attempts and one unanswered request in ten, one sample in a thousand would be
+# lost.
 ATTEMPTS, TIMEOUT_ATTEMPTS = 6, 4
 # Seconds that are added at random to a wait, so that requests do not come in waves.
 _SPREAD = 0.25
@@ -63,7 +64,7 @@ class Run:
             `OVERLOAD_PATIENCE`.
 
     Attributes:
-        problem: How the last request that failed did so, in a run that ends.
+        problem: The failure of the last request that failed, in a run that ends.
     """
 
     max_concurrency: int = DEFAULT_CONCURRENCY
@@ -87,11 +88,11 @@ class Run:
     _warned_of_wait: bool = field(init=False, repr=False, default=False)
 
     def breaker_of(self, name: str) -> Breaker:
-        """Return the breaker of a model by its identity: that one is down says nothing about another."""
+        """Return the breaker of a model, by the model's identity: each model has its own."""
         owner = _owner.get()
         breakers = self._breakers
         if owner is not None and not self.ends:
-            # Owners differ by identity: metrics that are equal are different owners.
+            # Owners are told apart as objects: two equal metrics are two owners.
             if id(owner) not in _owned:
                 finalize(owner, _owned.pop, id(owner), None).atexit = False
             breakers = _owned.setdefault(id(owner), {})
@@ -108,17 +109,17 @@ class Run:
         )
 
     def check_sent(self) -> None:
-        """Raise if no request of the run was sent, and all failed alike.
+        """Raise if no request of the run could be sent, and all failed with the same exception.
 
         Raises:
-            RequestError: It is so; no sample is at fault.
+            RequestError: That is the case; no sample is the cause.
         """
         found = [breaker.unsent(name) for name, breaker in self._breakers.items()]
         if found and found[0] and all(found):
             raise found[0]
 
     async def send_again(self, first: JudgeError | None, send: Callable[[], Awaitable[Any]]) -> Any:
-        """Go on after a first request that failed: send it again where that may help.
+        """Continue after a first request that failed: send it again where that may help.
 
         Args:
             first: How it failed.
@@ -223,7 +224,7 @@ class Run:
                     spent = spent_on(problem)
                     self._note_failure(problem, breaker, limiter, sent_at)
                     breaker.note_end(problem)
-                    # A run that ends looks at its end; and another request may still be answered.
+                    # A run checks this when it ends; until then another request may still be answered.
                     if not self.ends and limiter.in_flight == 1 and (unsent := breaker.unsent(name)):
                         raise unsent from None
                     raise
@@ -260,7 +261,8 @@ class Run:
         """Count one more request against the budget, before it is sent.
 
         Args:
-            sent: Requests that were sent for the same reply before; they are part of the usage in any case.
+            sent: Requests that were sent before for the same reply; they are counted in the usage in
+                any case.
 
         Raises:
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
@@ -279,7 +281,8 @@ class Run:
 
 _current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)
 _owner: ContextVar[object | None] = ContextVar("ctxmetrics_owner", default=None)
-# The run of what is part of no run; and the breakers of each owner, by the owner's id, for as long as it lives.
+# The run for all that is part of no run; and the breakers of each owner, by the owner's id, while the
+# owner exists.
 _process = Run()
 _owned: dict[int, dict[str, Breaker]] = {}
 
@@ -301,12 +304,12 @@ def using(run: Run) -> Iterator[Run]:
 
 @contextmanager
 def part_of(owner: object | None) -> Iterator[None]:
-    """Name the object that what is judged inside belongs to, where that is part of no run.
+    """Set the owner of all that is judged in the block, where it is part of no run.
 
-    That a judge is down is known to this owner only, for as long as the object lives.
+    The knowledge that a judge is down belongs to this owner, and ends with the object.
 
     Args:
-        owner: The object. An owner named further out stays; so it does for None.
+        owner: The object. Where an outer block has set an owner, that one stays; so it does for None.
     """
     token = _owner.set(owner if _owner.get() is None else _owner.get())
     try:

@@ -1,4 +1,4 @@
-"""All that an adapter is made of: one import for the wrapper, the run, a framework's model, schemas and the proof.
+"""All that an adapter needs: the wrapper, the run of a framework, its models, the schemas, and the runners.
 
 An adapter imports `ctxmetrics`, this package, `ctxmetrics.errors` and `ctxmetrics.testing`; ``docs/own-adapter.md`` says
 what each name here is for.

@@ -1,4 +1,4 @@
-"""Runners: one a way in which people run a metric; and their values beside the core's, for ``ctxmetrics parity``.
+"""Runners: the ways in which people run a metric; and their values compared with the core's (``ctxmetrics parity``).
 
 An adapter offers its runners under the entry point group ``ctxmetrics.runners``; the core knows none of them.
 """
@@ -59,7 +59,7 @@ def installed_runners() -> tuple[list[Runner], dict[str, str]]:
         The runners, the core's first; and why an adapter's are not among them, by its name.
     """
     runners, absent = [CORE], {}
-    # Some frameworks write or call home when imported.
+    # Some frameworks write files or send data when they are imported.
     with aside({"DO_NOT_TRACK": "true"}, silent=False):
         for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
             try:
@@ -73,13 +73,13 @@ def installed_runners() -> tuple[list[Runner], dict[str, str]]:
 def aside(
     environment: Mapping[str, str | None], folder: str | Path | None = None, *, silent: bool = True
 ) -> Iterator[None]:
-    """Work in another folder, drop what is printed, and give it all back: for runners that leave traces.
+    """Work in another folder and drop what is printed, for a block of code: for runners that write or print.
 
     It changes the whole process.
 
     Args:
-        environment: Variables for the time; those that are None are taken away.
-        folder: Where to work; None: a folder that is deleted afterwards.
+        environment: Environment variables inside the block; those that are None are removed.
+        folder: The folder to work in; None: a temporary folder, which is deleted afterwards.
         silent: Whether to drop what is printed.
     """
     here, before = Path.cwd(), {name: os.environ.get(name) for name in environment}
@@ -101,7 +101,7 @@ def _set(environment: Mapping[str, str | None]) -> None:
             os.environ[name] = value
 
 
-# Differences that the text shows.
+# The most differences that the text shows.
 _SHOWN = 20
 
 
@@ -126,7 +126,7 @@ class Parity:
         compared: Number of values compared with the core's.
         differences: Values that are not equal under ``==``; a runner that failed differs in every sample.
         absent: Adapters whose framework is not installed, and why.
-        values: The core's values: metric, sample, value.
+        values: The core's values, by metric and sample.
     """
 
     runners: tuple[str, ...]
@@ -154,7 +154,7 @@ class Parity:
         return "\n".join(lines)
 
     def numbers(self) -> str:
-        """Return every value of the core as a table, and in how many runners it is another."""
+        """Return every value of the core as a table, and how many runners have another value."""
         other = Counter((item.metric, item.sample) for item in self.differences)
         rows = [
             (metric, sample, repr(value), f"{other[metric, sample]} of {len(self.runners) - 1} runners")
@@ -215,7 +215,7 @@ def compare(
 def _by_samples(
     metrics: Sequence[Metric], samples: Sequence[Sample]
 ) -> list[tuple[list[Metric], list[Sample]]]:
-    """Return the metrics that the same samples have the fields for, together."""
+    """Return the metrics in groups: those whose fields the same samples have."""
     groups: dict[tuple[int, ...], list[Metric]] = {}
     for metric in metrics:
         places = tuple(
@@ -226,7 +226,7 @@ def _by_samples(
 
 
 def _values(runner: Runner, metrics: list[Metric], samples: list[Sample]) -> list[Sequence[object]]:
-    """Return a list of values a metric; a failure in place of each value that did not come."""
+    """Return a list of values for each metric; where no value came, the failure stands in its place."""
     score_all = runner.score_all or (lambda one, given: [runner.score(one[0], given)])
     found: list[Sequence[object]] = []
     for together in [[metric] for metric in metrics] if runner.score_all is None else [metrics]:

@@ -1,7 +1,8 @@
 """The one wrapper: a metric of the core in a framework.
 
-An adapter says where its framework's fields are (a `Schema`, or a `Wrapper` with a `read` of its own) and what the
-framework's results look like; here are the parameters, the judge, reading, scoring, and what a failure becomes.
+An adapter says where its framework's fields are (a `Schema`, or a `Wrapper` with a `read` of its own)
+and what the framework's results look like; this module has the rest: parameters, judge, reading,
+scoring, and how a failure is reported.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ _TOLD = (
 
 
 class MetricParams(TypedDict, total=False):
-    """Parameters of the metrics that no framework has a word of its own for.
+    """Parameters of the metrics for which no framework has its own name.
 
-    A wrapper that names ``judge``, ``threshold`` and ``strict`` itself, under its framework's names, takes these as
-    ``**params: Unpack[MetricParams]``. Which of them a metric has, `build_metric` knows.
+    A wrapper that names ``judge``, ``threshold`` and ``strict`` itself, under its framework's names,
+    takes these as ``**params: Unpack[MetricParams]``. `build_metric` checks which of them a metric has.
     """
 
     convention: str
@@ -78,7 +79,8 @@ class MetricParams(TypedDict, total=False):
 class WrapperParams(MetricParams, KeyParams, total=False):
     """What a wrapper of one metric takes beside a judge.
 
-    The metric's parameters, ``threshold`` and ``strict`` among them, and where things stand (`KeyParams`).
+    The metric's parameters, with ``threshold`` and ``strict``, and the keys of the fields
+    (`KeyParams`).
     """
 
     threshold: float | None
@@ -153,7 +155,7 @@ class Wrapper:
     Attributes:
         metric: The metric.
         schema: Reads the records of one framework, and names its package in warnings.
-        keys: Where things stand in records: see `KeyParams`.
+        keys: The keys of the fields in records: see `KeyParams`.
     """
 
     metric: Metric
@@ -205,7 +207,7 @@ class Wrapper:
         return (self.metric.judge or default_judge()) if isinstance(self.metric, JudgedMetric) else None
 
     def read(self, record: Any) -> Sample:
-        """Read what the metric looks at out of a record: a mapping with sides, or with the fields themselves.
+        """Read the fields that the metric needs from a record: a mapping with sides, or with the fields themselves.
 
         Raises:
             MissingFieldError: The record lacks a field.
@@ -278,10 +280,10 @@ class Wrapper:
 
 
 class FrameworkRun:
-    """One run of a framework: a judge that is down is down for it alone, and it is warned once.
+    """One run of a framework. Whether a judge is down is known for this run alone, and it warns once.
 
     Attributes:
-        warned: Whether it was warned that the embedded judge answers without having been asked for by name.
+        warned: Whether the run has warned that the embedded judge answers although nobody asked for it.
     """
 
     warned: bool = False
@@ -291,7 +293,7 @@ class FrameworkRun:
         self._unsent: Any = None
 
     def may_go_on(self, error: Exception, record: Any) -> bool:
-        """Whether a request could not be built, and only about this record: it alone may be at fault."""
+        """Whether the failure is that a request about this record could not be built: only this record may be the cause."""
         if not (self._named and isinstance(error, RequestError)):
             return False
         self._unsent = record if self._unsent is None else self._unsent
@@ -311,24 +313,24 @@ class FrameworkRun:
                 f"meaning. For an LLM, give {schema.judge_option}; for the embedded judge without this warning, "
                 "judge=LexicalJudge()."
             )
-            # Without a registry Python does not suppress it in the next run.
+            # Without a registry Python shows the warning again in the next run.
             warnings.warn_explicit(text, EmbeddedJudgeWarning, schema.package, 1, module=schema.package)
 
 
-# What a metric without a judge is part of: it has nothing to note about a run.
+# The block of a metric without a judge: nothing about a run is noted for it.
 _NO_RUN = nullcontext(FrameworkRun())
-# Two threads must not get two runs of one name, nor both give the warning.
+# Two threads must not make two runs of one name, nor warn twice.
 _lock = threading.Lock()
 
 
 @lru_cache(maxsize=256)
 def framework_run(_package: str, name: str | None) -> FrameworkRun:
-    """Return an adapter's run by its name; for None, the one that stands for all that the framework shows no run of."""
+    """Return an adapter's run by its name; for None, the run for all records of which the framework shows no run."""
     return FrameworkRun(named=name is not None)
 
 
 class SampleWrapper(Wrapper):
-    """A metric that scores samples: ours as they are, and of other objects the attributes that it looks at."""
+    """A metric that scores samples: a `Sample` as it is, and another object by the attributes that the metric needs."""
 
     def read(self, record: Any) -> Sample:
         """Return the sample."""
@@ -362,7 +364,7 @@ class SampleWrapper(Wrapper):
             **options: As for `ctxmetrics.evaluate`; the timeout is that of the run under way, and no progress is shown.
 
         Raises:
-            CtxMetricsError: Something is wrong with every sample; this is the first one's.
+            CtxMetricsError: Every sample is wrong; this is the error of the first.
         """
         options.setdefault("progress", False)
         options.setdefault("timeout", current_run().timeout)
@@ -382,7 +384,7 @@ class SampleWrapper(Wrapper):
     def _checked(
         self, record: Mapping[str, Any], number: int, places: dict[str, int]
     ) -> Sample | SampleError:
-        """Read a sample, or return what is wrong with it: unlike `aevaluate`, a batch refuses none but that one."""
+        """Read a sample, or return what is wrong with it: unlike `aevaluate`, a batch refuses that sample only."""
         try:
             sample = self.given(record, f"Sample {number}")
             check_id(sample, number, places)

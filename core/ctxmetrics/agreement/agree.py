@@ -1,4 +1,4 @@
-"""Judge against people: how far a judge's verdicts agree with labels, and means corrected by these.
+"""How far a judge's verdicts agree with people's labels, and means corrected by these labels.
 
 People label a part of the samples, in `Sample.labels`:
 
@@ -72,7 +72,7 @@ _NAMES = (
     *("sensitivity", "specificity", "balanced accuracy", "kappa"),
 )
 _CORRECTED = ("mean of", "by the judge", "by people", "corrected")
-# A labelled sample: its key, the judge's score, people's, and its weight.
+# A labelled sample: its key, the judge's score, people's score, and its weight.
 Labelled: TypeAlias = "tuple[Key, float, float, float]"
 
 
@@ -91,7 +91,7 @@ class AgreementReport:
         rankings: One a metric: whether the judge ranks the systems as people do.
         people: How far several annotators agree, where a labels file has several.
         clusters: How many clusters of samples there are, where clusters were asked for.
-        bars: Of the embedded judge: one a kind of label about support.
+        bars: For the embedded judge: a proposed `Bar` for each kind of label about support.
         labelled: By metric, the kind of label and each labelled sample: its key, the judge's score, people's, its weight.
     """
 
@@ -190,10 +190,11 @@ def agree(
     convention: str = "default",
     **options: Unpack[RunOptions],
 ) -> AgreementReport:
-    """Let a judge judge samples, of which people labelled a part, and compare.
+    """Let a judge judge samples of which people labelled a part, and compare its verdicts with the labels.
 
     Args:
-        samples: The samples, or dicts of their fields; those without labels serve the corrected means.
+        samples: The samples, or dicts of their fields; those without labels are used for the corrected
+            means.
         judge: The judge; None: the embedded one.
         results: A run over these samples, or the file that ``--out`` wrote: its verdicts are compared, and no judge is
             asked.
@@ -204,7 +205,10 @@ def agree(
         cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value belong
             together, and count as one draw of the intervals.
         convention: Whose formulas the means have; sentences are the units in any case. With ``results``, theirs.
-        **options: As for `ctxmetrics.evaluate`, but ``out``.
+        **options: As for `ctxmetrics.evaluate`, except ``out``.
+
+    Returns:
+        The figures of agreement, and the corrected means; ``print`` shows them as tables.
 
     Raises:
         ParameterError: ``out`` is given: the verdicts are needed here. Or the results are not about these samples, or a
@@ -226,7 +230,7 @@ def agree(
         given = read_labelled(given, Path(labels), annotator=annotator)
     elif annotator is not None:
         raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
-    # All of this before anything is paid.
+    # All of this is checked before anything is paid.
     said, weights = _said(given), [weight_in(one.labels, one.called("A sample")) for one in given]
     groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
     judging = judge or default_judge()
@@ -259,7 +263,7 @@ def _judged(
     samples: Sequence[Sample], kinds: Sequence[str], judge: Judge, convention: str, options: RunOptions
 ) -> tuple[Results, dict[str, Metric], dict[str, list[Score]]]:
     """Let a judge judge samples; return the results, and the metric and the scores of each kind of label."""
-    # Claims are the judge's own: people cannot label them before.
+    # Each judge makes its own claims: people cannot label them before.
     unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
     metrics: dict[str, Metric] = {name: KINDS[name][1](convention=convention, **unit) for name in kinds}
     found = evaluate(samples, list(dict.fromkeys(metrics.values())), judge=judge, **options)

@@ -1,7 +1,8 @@
 """A calibration card: how far one judge was off on labelled samples, in a file, to correct the mean of a later run.
 
-A card holds for one judge, model, prompt version, convention and unit. It is a file from outside: it is checked like a
-judge's reply, and a later change of it is found by its digest. It corrects a mean, never a sample.
+A card is valid for one judge, model, prompt version, convention and unit. The file is untrusted: it is
+checked like a judge's reply, and its digest shows a later change. A card corrects a mean, never a
+sample.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from ctxmetrics.evaluation.writer import write_whole
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.report.rows import texts_key
 
-# Bytes of a card: about 100,000 labelled samples.
+# The most bytes of a card: those of about 100,000 labelled samples.
 _LARGEST = 10_000_000
 _AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
-# What a reader of a card is told of the agreement.
+# The figures of agreement that a card shows to its reader.
 _RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
 _Value = Annotated[float, Field(ge=0, le=100)]
 
@@ -157,7 +158,7 @@ def _check_same(*about: tuple[str, Iterable[str], Iterable[str]]) -> None:
 
 
 def _origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the models that answered, and the versions of the prompts, or what there is in place of one."""
+    """Return the models that answered, and the versions of the prompts, else of the judge or the library."""
     origins = {
         one.provenance
         for row in results

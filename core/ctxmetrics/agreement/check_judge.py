@@ -34,7 +34,7 @@ INJECTION = "injection"
 
 # --- what is found ---
 
-# So many of so many.
+# A count, and the number that it is a part of.
 Share = tuple[int, int]
 # The verdicts on one sample, by id; one without a value stands for what is missing.
 Verdicts = Mapping[str, Verdict]
@@ -55,7 +55,8 @@ class JudgeCheck(Plain):
         by_language: The same, by language.
         contexts: Agreement about the usefulness of contexts.
         by_place: The same, by place of the context.
-        obeyed: Injections after which an attacked verdict is wrong, and all of those whose clean twin the judge gets right.
+        obeyed: How many injections made an attacked verdict wrong, and how many are counted: those
+            whose clean twin (the same sample without the injection) the judge gets right.
         changed: Verdicts that are not the same in all repetitions, and all of them; None with one repetition.
         usage: Requests and tokens in all.
         seconds: How long it took in all.
@@ -109,14 +110,18 @@ def check_judge(
 ) -> JudgeCheck:
     """Let a judge judge the labelled samples that come with the library, and compare with the labels.
 
-    The samples are few and clear-cut. A judge that fails here is not fit; one that passes still needs `ctxmetrics.agree` on
-    samples of one's own. Neither the process's memory of judgements nor a cache is used.
+    The samples are few and clear-cut. Do not use a judge that fails here. One that passes still needs
+    `ctxmetrics.agree` on your own samples. Neither the process's memory of judgements nor a cache is
+    used.
 
     Args:
         judge: The judge: the embedded one, an `NLIJudge`, an `LLMJudge` with any model, or one of your own.
         repetitions: How often each sample is judged.
         announce: Called with one line about the cost before anything is judged; None: it is logged.
-        **options: As for `ctxmetrics.evaluate`, but ``cache`` and ``out``.
+        **options: As for `ctxmetrics.evaluate`, except ``cache`` and ``out``.
+
+    Returns:
+        The agreement with the labels, the injections obeyed, and the verdicts that change; ``print`` shows a table.
 
     Raises:
         ParameterError: It is no judge, or an option is out of range.

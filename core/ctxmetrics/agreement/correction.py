@@ -1,4 +1,4 @@
-"""What labels give: corrected means, of all samples and by system, and a bar for the embedded judge."""
+"""What is computed from labels: corrected means (of all samples, by system), and a bar for the embedded judge."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Correction(Plain):
 
     @property
     def conclusion(self) -> str:
-        """How good the corrected mean is, and how many more labels halve its interval: it falls with their root."""
+        """How wide the corrected mean's interval is, and how many more labels halve it (it falls with their square root)."""
         half = (self.interval[1] - self.interval[0]) / 2
         text = f"its mean is good to +-{half:.2g}"
         more = min(3 * self.labelled, self.samples - self.labelled)
@@ -69,7 +69,8 @@ def correction_of(
         rows: Of each sample the judge's score and people's, None where there is none, and how many samples it stands for.
         groups: The cluster that each belongs to; None: each is one by itself.
         scale: The highest score.
-        apart: Whether the samples without labels are those of another run, whose mean is looked for: two at least.
+        apart: Whether the samples without labels are those of another run, whose mean is wanted; at
+            least two.
     """
     of: Iterable[str | None] = itertools.repeat(None) if groups is None else groups
     given = zip(rows, of, strict=groups is not None)
@@ -305,7 +306,7 @@ def bar_of(
 
 
 def _rows(score: Score, labels: Sequence[bool | None]) -> list[tuple[float, bool, bool]]:
-    """Return what was measured, the judge's verdict and people's: of each sentence, or of the reference's weakest one."""
+    """Return coverage, the judge's verdict and people's: of each sentence, or of the reference's lowest sentence."""
     verdicts = score.verdicts
     if any("smallest_k" not in verdict.details or verdict.value is None for verdict in verdicts):
         return []

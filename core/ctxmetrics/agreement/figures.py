@@ -17,9 +17,9 @@ from ctxmetrics.comparison.means import holm, paired_mean
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.report.view import aligned
 
-# What people and the judge may say: both yes, the judge only, people only, both no.
+# The four kinds of answers: both say yes, only the judge, only people, both say no.
 KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
-# With fewer labelled samples, the figures say little.
+# Below this number of labelled samples the figures say little.
 FEW = 25
 _WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
 # Balanced accuracy of a judge that guesses.
@@ -179,10 +179,11 @@ def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
 def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
     """95 % intervals of bias, sensitivity, specificity, balanced accuracy and kappa.
 
-    From 25 samples on percentiles of a bootstrap over samples, which are drawn whole, since their answers hang together.
-    Below 25, and for what is not defined in every draw, the posterior of the four counts under Jeffreys' prior: a
-    Dirichlet distribution with 0.5 added to each, so that sensitivity and specificity have Beta posteriors. There the
-    counts are scaled to the number of samples: answers on one sample count as one.
+    From 25 samples on percentiles of a bootstrap over samples, which are drawn whole, since the answers
+    on one sample are not independent. Below 25, and for what is not defined in every draw, the
+    posterior of the four counts under Jeffreys' prior: a Dirichlet distribution with 0.5 added to each,
+    so that sensitivity and specificity have Beta posteriors. There the counts are scaled to the number
+    of samples: answers on one sample count as one.
 
     Args:
         tables: One a sample, or a cluster of samples: how many answers are yes of both, of the judge only, of people
@@ -339,9 +340,9 @@ def table_of(
 
 
 def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> list[tuple[float, str]]:
-    """Return for each answer that both judged who of them agrees with people: 1 the other, -1 the one, 0 both or none.
+    """Return for each answer that both judged 1 where only the other agrees with people, -1 for only the one, else 0.
 
-    Beside it stands the cluster of the answer's sample.
+    The second value is the cluster of the answer's sample.
     """
     rest = {item.sample_id: item for item in other}
     if [(item.sample_id, item.people) for item in one] != [

@@ -1,4 +1,4 @@
-"""What people said about samples, beside the judge's verdicts on the same things.
+"""What people said about samples, compared with the judge's verdicts on the same things.
 
 A part of the samples have `Sample.labels`; ``null`` in a list is no label. `KINDS` names the labels there are.
 """
@@ -23,8 +23,8 @@ from ctxmetrics.text import detect_language, split_sentences
 from ctxmetrics.verdicts import Verdict
 
 REFERENCE = "reference_supported"
-# The labels there are: what one answer is about, and the metric whose verdicts it is compared with. A reference counts
-# as supported by the judge when every sentence of it is.
+# The kinds of labels: what one answer is about, and the metric whose verdicts it is compared with. A
+# reference counts as supported by the judge when every sentence of it is.
 KINDS: Mapping[str, tuple[str, type[JudgedMetric]]] = {
     CONTEXTS: ("retrieved context", ContextPrecision),
     UNITS: ("sentence of the reference", ContextRecall),

@@ -1,4 +1,4 @@
-"""Samples with the ids of contexts that say where they stand: known of chunks and answers, or found in the sources."""
+"""Give contexts ids that are spans of their sources: taken from chunks or people's answers, or found in the sources."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def label_spans(
     chunks: Iterable[Any] | None = None,
     labels: str | os.PathLike[str] | None = None,
 ) -> list[Sample]:
-    """Return samples whose labels are spans of the sources, so that they outlive another chunking.
+    """Return samples whose labels are spans of the sources, so that they stay valid when the sources are chunked anew.
 
     ``metadata["reference_spans"]`` of each sample says where its labels come from. Exactly one of ``chunks`` and ``labels``
     is given.
@@ -45,6 +45,9 @@ def label_spans(
         labels: A file of people's answers (`ctxmetrics label`) about contexts whose ids are spans: what they called useful,
             and what they named for a sentence that is stated, becomes the reference. A sample is found by its id, with
             whatever contexts it has now.
+
+    Returns:
+        The samples in their order; ``reference_context_ids`` (and with ``chunks`` all ids) are spans.
 
     Raises:
         ParameterError: Not one of both is given.
@@ -62,7 +65,7 @@ def label_spans(
 def with_known_spans(
     samples: list[Sample], chunks: Path | Iterable[Any] | None, labels: Path | None
 ) -> tuple[list[Sample], list[str]]:
-    """Return the samples with the spans of chunks and of people's answers, and what has none."""
+    """Return the samples with the spans of chunks or of people's answers, and the ids and answers without a span."""
     problems: list[str] = []
     if chunks is not None:
         records = (record for _, record in line_rows(chunks)) if isinstance(chunks, Path) else chunks
@@ -329,7 +332,7 @@ def read_sources(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 class _Source:
-    """A source, its folded text, and the way from a place in the folded text to the one in the text."""
+    """A source, its folded text, and for each place in the folded text the place in the text."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name, self.text = name, text

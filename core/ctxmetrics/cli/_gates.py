@@ -25,12 +25,12 @@ from ctxmetrics.report.view import aligned, shown_doubt
 
 # GitHub's name of the file whose Markdown it shows with a step.
 _SUMMARY = "GITHUB_STEP_SUMMARY"
-# So many failing samples are named.
+# The most failing samples that are named.
 _MOST_SAMPLES = 10
 
 
 class Gate(NamedTuple):
-    """A bar: the metric's name, what must reach it, and where it stands.
+    """A gate on a mean or a pass rate: the metric, and the lowest value that passes.
 
     Attributes:
         name: The metric's name.
@@ -125,7 +125,7 @@ def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
 def outcomes_of(
     gates: Sequence[Gate], given: Gates, results: Results, uncalibrated: str | None
 ) -> Iterator[Outcome]:
-    """Yield what becomes of each gate: the mean or the pass rate is too low, missing, or that of a part only.
+    """Yield the outcome of each gate. It fails where the mean or pass rate is too low, missing, or of a part of the samples.
 
     Args:
         gates: The bars.

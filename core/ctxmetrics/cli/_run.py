@@ -1,4 +1,4 @@
-"""From what was typed to samples, metrics and a judge."""
+"""Makes samples, metrics and a judge from the options of a command."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def columns() -> int:
 def collected_warnings() -> Iterator[list[str]]:
     """Collect the library's warnings while a run goes on; what is left of them at the end is printed.
 
-    They would cut through the progress bar, and one of them may say what the run's last line says.
+    Printed at once, they would break the progress bar; and one of them may repeat the run's last line.
     """
     log, texts = logging.getLogger("ctxmetrics"), list[str]()
     handler, propagate = logging.Handler(logging.WARNING), log.propagate
@@ -104,7 +104,7 @@ def collected_warnings() -> Iterator[list[str]]:
 
 
 def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: bool = False) -> None:
-    """End the command with the status of a run, after one line about why it was not done; return where it was.
+    """End the command with the exit status of a run, after one line that says why it was not done; return where it was done.
 
     Raises:
         typer.Exit: The status is not 0.
@@ -123,7 +123,7 @@ def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: boo
     elif results.stopped is not None:
         parts = [
             f"stopped early: {results.stopped}{_address(judge, code)}.",
-            # For what the message names, else for what happened most often.
+            # The advice is about the failure that the message names, else about the most frequent one.
             _advice(next((name for name in _ADVICE if f"{name}:" in results.stopped), code), judge),
         ]
     else:

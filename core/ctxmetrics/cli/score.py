@@ -200,7 +200,7 @@ def _run(run: Evaluation, file: Path) -> Results:
 def _check_samples(samples: Sequence[Sample], metrics: Iterable[Metric], output: Output) -> None:
     """Raise before anything is paid where a sample has no group, or the stages that are to be shown are nowhere.
 
-    They are where a sample has some and a metric counts what they hold.
+    Stages can be shown where a sample has stages and a metric counts what they hold.
     """
     from ctxmetrics.comparison.joining import groups_of
     from ctxmetrics.report.stages import IDS
@@ -224,7 +224,8 @@ def _check_samples(samples: Sequence[Sample], metrics: Iterable[Metric], output:
 def _show(results: Results, output: Output, lowest: int) -> None:
     """Print the means, also those of groups, and the stages with the first units that were lost; write page and baseline.
 
-    An older page stays where a run broke off and has nothing to show for some metric. A baseline is of a whole run only.
+    An older page stays where a run stopped early and has no value for some metric. A baseline is
+    written for a whole run only.
     """
     from ctxmetrics._wording import TEXT, clean
     from ctxmetrics.report.report import render_text

@@ -132,7 +132,7 @@ class Answers:
         """Return what the majority said to the questions about each sample: None for a tie, and without a yes or a no.
 
         Args:
-            annotator: The person whose answers count; None: all people's.
+            annotator: The person whose answers count; None: those of all people.
         """
         votes: dict[Question, Counter[str]] = {}
         for (name, question), answer in self.answers.items():
@@ -298,7 +298,7 @@ def label_of(metric: Metric | None) -> str | None:
         return None
     if isinstance(metric, ContextPrecision) and metric.relevance == "useful":
         return CONTEXTS
-    # A label is yes or no: it cannot say that a part is stated.
+    # A label is yes or no: it cannot say that only a part is stated.
     return UNITS if isinstance(metric, ContextRecall) and not metric.partial else None
 
 

@@ -73,6 +73,9 @@ def compare(
         labels: Files of people's answers (`ctxmetrics label`), of either run: an answer belongs to the run that retrieved
             the contexts which the person saw. They take the place of the labels that the samples have.
 
+    Returns:
+        The comparison; ``print`` shows it as text.
+
     Raises:
         ParameterError: The runs cannot be compared; the message names what differs, or what is missing. Or the labels of
             a sample have two weights.

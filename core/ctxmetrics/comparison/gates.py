@@ -1,4 +1,4 @@
-"""Whether a run may go out: is its loss larger than a margin, or could it be?"""
+"""Gates on a comparison: is the loss larger than a margin, or is it not shown to be smaller?"""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _differences(one: Score, other: Score) -> Iterable[tuple[str, tuple[str, str
 def _version(provenance: Provenance, other: Provenance) -> str | None:
     """Return a judge with its version where that differs: the model that answered, or the mark of its verdicts.
 
-    Of a judge that has neither it is the library's version, unless a prompt says what was asked.
+    A judge with neither has the library's version, unless its prompt has a version.
     """
     known = provenance.prompt or (provenance.served_model and other.served_model)
     for field in ("served_model", *(() if known else ("library",))):

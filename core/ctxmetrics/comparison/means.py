@@ -25,14 +25,15 @@ from ctxmetrics._statistics import (
 )
 from ctxmetrics.errors import ParameterError
 
-# With fewer changed samples, their spread says too little about the changes that were not seen.
+# Below this number of changed samples, their spread says too little about changes that were not seen.
 FEW = 10
-# How often the smallest detectable difference would be found.
+# The share of tests that find the smallest detectable difference.
 POWER = 0.8
 LEVEL = 0.05
-# With fewer labels, people's scores count alone.
+# Below this number of labels, people's scores count alone.
 FEWEST = 25
-# How far off the mean one label more is taken to be, as a share of the scale: what few labels have not shown.
+# How far from the mean one more label is assumed to be, as a share of the scale: few labels may not
+# show such samples.
 UNSEEN = 0.4
 # Differences that are smaller count as equal.
 EQUAL = 1e-9
@@ -195,11 +196,11 @@ def corrected(
     most: float = 1.0,
     apart: bool = False,
 ) -> CorrectedMean:
-    """Mean of scores by people on n samples, made sharper by a judge's scores on N more.
+    """Mean of people's scores on n samples, with a smaller error by a judge's scores on N more samples.
 
     Formula: ``mean(people) + w * (mean(others) - mean(judge))``, where w from 0 to 1 makes the variance
-    ``var(people - w * judge) / n + w**2 * var(others) / N`` as small as possible: a judge that says nothing about people
-    gets w = 0, and people's mean alone remains.
+    ``var(people - w * judge) / n + w**2 * var(others) / N`` as small as possible: a judge whose scores
+    do not follow people's gets w = 0, and people's mean alone remains.
 
     With weights, where people looked at some samples more often than at others:
     ``sum(a * (people - w * judge)) + w * mean(everyone)``, where ``a = weights / sum(weights)``, everyone are the judge's
@@ -211,8 +212,8 @@ def corrected(
     ``a * (r - sum(a * r))`` with r = people - w * judge over its labelled samples and of ``w * (score - mean) / number``
     over the others (with weights, over all); G is how many clusters have labels.
 
-    With others of another run: ``sum(a * (people - judge)) + mean(others)``, which holds where the judge is off by as much
-    there; w is 1, and everyone are the others.
+    With others of another run: ``sum(a * (people - judge)) + mean(others)``, which is right where the
+    judge's error is the same there; w is 1, and everyone are the others.
 
     Args:
         people: People's scores, two at least.

@@ -31,7 +31,7 @@ HEADER = (
 SHOWN = 10
 # The most characters of a text that a line shows.
 TEXT = 80
-# What Markdown acts on; an underscore inside a word does nothing.
+# Characters with a meaning in Markdown; an underscore inside a word has none.
 _MARKDOWN = re.compile(r"[\\`*{}\[\]()#|~@]|\b_|_\b|:(?=//)|(?<=www)\.")
 
 
@@ -424,5 +424,5 @@ def number(value: float, item: Difference, *, sign: str = "") -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape what Markdown and HTML act on; one line stays one line."""
+    """Escape the characters with a meaning in Markdown and HTML; one line stays one line."""
     return _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))

@@ -1,4 +1,4 @@
-"""Whether a model can be the judge's, found out with one tiny request, before a run is paid for."""
+"""Whether a model can be used by a judge: one tiny request shows it before a run is paid for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _FORMS = {
     "json_object": "asked for in JSON mode (response_format json_object)",
     "text": "asked for as plain text that is JSON",
 }
-# What is wrong where no reply came: of these statuses and words of the server the first that fit. 0: there is no status.
+# What is wrong where no reply came: the first of these statuses and words of the server that fits. 0
+# means no status.
 _REFUSALS: Sequence[tuple[Collection[int], str, str]] = (
     (range(600), "no json object|no choices|no chat completion|cannot be decompressed", "content_type"),
     (range(300, 400), "", "redirect"),
@@ -52,7 +53,7 @@ _REFUSALS: Sequence[tuple[Collection[int], str, str]] = (
     ((404, 405), "", "path"),
     (range(400, 500), "", "refused_request"),
 )
-# What is looked at in a reply, and what is told of it: where all is right, and by cause.
+# What is looked at in a reply, and the text about it: where it is right, and by cause.
 _LOOKS: Mapping[str, Mapping[str | None, str]] = {
     "form": {None: "it came so", "reply_form": "what came cannot be read"},
     "echo": {
@@ -87,7 +88,7 @@ _FIX = {
     "verdict": "Choose another model, and measure it: ctxmetrics check-judge.",
     "usage": "Have the server count tokens; until then counts are characters / 4, and so are --max-tokens and costs.",
 }
-# The cause that a verdict's code stands for.
+# The cause that belongs to a verdict's code.
 _CODES = {
     "timeout": "timeout",
     "connection_error": "connection",
@@ -132,7 +133,7 @@ class ModelCheck(Plain):
 
     Attributes:
         model: Its identity.
-        findings: What was looked at, in this order; after a failed answer nothing else.
+        findings: What was looked at, in this order; a failed answer is the only finding.
         seconds: How long the request took.
         usage: What it cost.
     """
@@ -164,6 +165,9 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT) -> ModelChec
     Args:
         model: A `Model`, an `LLMJudge`, or a framework's own model object whose adapter is installed.
         timeout: Seconds for the request.
+
+    Returns:
+        What was found; ``ok`` says whether the model can be used.
 
     Raises:
         ParameterError: It is no model, has no key, or needs a package that is not installed.

@@ -15,7 +15,7 @@ from ctxmetrics.scores import FAILURES, Provenance, Score, unmade
 
 # Ends the name of the column that says why a value is missing.
 REASON = ".reason_code"
-# A server may call itself by another name in each reply.
+# The most names: a server may give another name in each reply.
 _MOST_PROVENANCES = 16
 _MOST_CONTRADICTIONS = 2
 
@@ -40,9 +40,9 @@ class Column:
         doubts: Doubtful verdicts by their code.
         doubtful: How many each row has.
         contradictions: The first ones that the embedded judge found, in words.
-        said: How many verdicts of a judge are a yes, and a no.
+        said: How many verdicts of a judge are a yes, and how many are a no.
         threshold: The pass mark.
-        provenances: What the scores say about themselves, each once.
+        provenances: The provenances of the scores, each once.
     """
 
     metric: str
@@ -120,8 +120,8 @@ class Column:
         """Return the metric over all rows.
 
         Args:
-            samples: What tells the rows' samples apart. A sample that is there several times counts once in the interval,
-                with the mean of its values.
+            samples: For each row what its sample is recognised by. A sample that is there several times
+                counts once in the interval, with the mean of its values.
         """
         known = [value for value in self.values if not math.isnan(value)]
         distinct, groups = len(set(samples)), [[value] for value in known]

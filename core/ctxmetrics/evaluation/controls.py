@@ -1,7 +1,8 @@
 """Labelled samples that come with the library (``controls.json``, described in ``controls.md``): is a judge right about them?
 
-A run that asks for controls judges some of them between its own samples: what its judge says of texts whose truth is known
-shows a judge that says one thing to everything, alternates, or goes bad during the run.
+A run that asks for controls judges some of them between its own samples. The judge's verdicts on texts
+whose truth is known show whether it says one thing to everything, alternates, or becomes worse during
+the run.
 """
 
 from __future__ import annotations
@@ -125,7 +126,8 @@ class ControlRun:
     def due(self, index: float, sample: Sample | None = None) -> Iterator[LabelledSample]:
         """Yield the controls that are judged before a sample; after the last one, those that are left.
 
-        They are spread evenly over a run of known length; else the distances grow, as squares do.
+        They are spread evenly over a run of known length. Where the length is not known, the distances
+        between them grow.
 
         Args:
             index: The sample's position from 0; infinite after the last one.
@@ -185,7 +187,7 @@ def _in_order(language: str) -> Sequence[LabelledSample]:
 def _counted(samples: Iterable[LabelledSample], about: str) -> Mapping[str, Sequence[str]]:
     """Return by sample the ids whose verdicts are counted: as many right yeses as noes, about units and about contexts.
 
-    So a judge that says one thing to everything is wrong in half of what it is asked about.
+    So a judge that says one thing to everything is wrong in half of the counted verdicts.
     """
     groups: dict[tuple[str, bool], list[tuple[str, str]]] = {}
     counted: dict[str, list[str]] = {}

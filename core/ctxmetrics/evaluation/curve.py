@@ -132,7 +132,7 @@ def smallest_k_of(metric: str, scores: Iterable[Score], keep: float) -> Smallest
 
 
 def _interval(rows: Sequence[Sequence[float]], keep: float) -> tuple[int, int] | None:
-    """Resample the samples. Equal rows are drawn together, which changes nothing and keeps long runs quick."""
+    """Resample the samples. Equal rows are drawn together, which gives the same result and is faster."""
     if len(rows) < 2 or not rows[0]:  # noqa: PLR2004 - one sample says nothing about the spread
         return None
     import numpy as np

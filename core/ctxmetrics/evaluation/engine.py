@@ -44,9 +44,10 @@ from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import FAILURES, Score
 
-# Samples under way for each request that may be in flight: with more, those that wait take memory and time.
+# Samples that are judged at once for each request that may be in flight: more would only wait, and take
+# memory.
 WINDOW = 2
-# Samples in memory for each: while an early one waits for its judge, so many later ones may finish.
+# Samples in memory for each of those: while an early sample waits for its judge, later ones may finish.
 BUFFER = 64
 # Seconds after which a run in which nothing waits lets other tasks go on.
 PAUSE = 0.02
@@ -145,9 +146,9 @@ class _Job:
         sample: The sample.
         metrics: What it is scored with.
         scores: One a metric, or a task where that waits for something; none when the run was stopped before.
-        known: Whether a file that is resumed has them.
-        tasks: What is waited for.
-        control: What is right about it, where it is no sample of the run's own.
+        known: Whether a file that is resumed has its scores.
+        tasks: The tasks that it waits for.
+        control: The true verdicts about it, where it is a control.
     """
 
     index: int
@@ -221,9 +222,9 @@ class Evaluation:
         self._running = 0
         # When other tasks last had a turn.
         self._paused = 0.0
-        # A sample is there, finished or collected, or the run is stopped.
+        # Set when a sample is read, finished or collected, or when the run is stopped.
         self._changed = asyncio.Event()
-        # Samples under way are bounded by this, `WINDOW` and `BUFFER`.
+        # The samples that are judged at once are bounded by this, `WINDOW` and `BUFFER`.
         self._most: int = most
 
     def stop(self, why: str) -> None:
@@ -271,7 +272,7 @@ class Evaluation:
                 error.results = results
                 raise
             finally:
-                # Nothing that would use a closed cache is left running.
+                # No task is left running that would use a closed cache.
                 tasks: list[asyncio.Future[Any]] = [
                     reader,
                     *(task for job in self._jobs for task in job.tasks),
@@ -291,7 +292,7 @@ class Evaluation:
         return results
 
     def _finish(self, file: OutFile, results: Results) -> None:
-        """Give the file its name, if the run is complete; else say where the rows are."""
+        """Rename the file, if the run is complete; else log where the rows are."""
         if results.stopped is None and not results.unanswered:
             try:
                 file.finish()
@@ -359,7 +360,7 @@ class Evaluation:
         advance: Callable[[bool], None] | None,
         found: asyncio.Future[list[Any]] | None = None,
     ) -> None:
-        """Count a sample whose scores are there, or errors in their place; tasks among them are no failures."""
+        """Count a sample that has scores, or errors in their place; tasks among them are no failures."""
         self._running -= bool(job.tasks)
         if advance is not None:
             failed = any(

@@ -1,4 +1,4 @@
-"""What a run will cost, counted before it is paid: the run itself, with a model that only counts."""
+"""What a run will cost. The run itself is done with a model that only counts, so nothing is paid."""
 
 from __future__ import annotations
 
@@ -31,17 +31,20 @@ from ctxmetrics.samples import Sample
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Usage
 
-# How often one context supports a unit: n of them do with 1 - 0.65 ** n.
+# How often one context supports a unit. At least one of n contexts does with the probability 1 - 0.65
+# ** n.
 _SUPPORT = 0.35
-# Characters of a yes about a unit: the frame; and of the unit's length, what is quoted.
+# Characters of a yes about a unit: those of the frame, and the share of the unit's length that is
+# quoted.
 _YES, _QUOTE = 98, 1.25
 # Characters of a no about a unit, with what is missing.
 _NO = 74
 # Characters of a verdict about a context, a few of them with a quote.
 _CONTEXT = 42
-# Of a context's length, what is quoted where usefulness alone is asked; useless contexts are not quoted.
+# The share of a context's length that is quoted where only usefulness is asked; useless contexts are
+# not quoted.
 _QUOTED = 0.09
-# Characters of claims for each of the text.
+# Characters of claims for each character of the text.
 _CLAIM = 1.1
 
 
@@ -106,6 +109,9 @@ def estimate(
             `ScriptedJudge`.
         cache: The cache that the run will use; what it holds is free.
         controls: As for `evaluate`; they are counted among the calls and tokens.
+
+    Returns:
+        The numbers of samples, requests and tokens.
 
     Raises:
         ParameterError: Another judge, whose costs are not known; or as `evaluate` raises.
@@ -233,7 +239,7 @@ class _Counter:
 
 
 def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
-    """Return a complete reply, and how long one that says more usually is."""
+    """Return a complete reply, and the usual length of a reply with evidence."""
     if step == "claims":
         return {"claims": list(split_sentences(data["text"]) or [data["text"]])}, 33 + _CLAIM * len(
             data["text"]
@@ -260,7 +266,7 @@ def _tokens(characters: float) -> int:
 
 
 class _ReadOnly:
-    """A cache that is looked at only; what a run would add to it is remembered here."""
+    """A cache that is only read; what a run would add is remembered here."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -271,5 +277,5 @@ class _ReadOnly:
         return self._added.get(key) or self._store.get(key)
 
     def put(self, key: str, value: str) -> None:
-        """Remember that it would be there."""
+        """Remember that a run would have stored this."""
         self._added[key] = value

@@ -31,7 +31,7 @@ class RunOptions(TypedDict, total=False):
     keep_texts: bool
 
 
-# What holds where an option is left out: None for those not named here.
+# The defaults of the options; None for those that are not named here.
 DEFAULTS: Mapping[str, Any] = FrozenDict(
     dict.fromkeys(RunOptions.__annotations__)
     | {
@@ -41,7 +41,7 @@ DEFAULTS: Mapping[str, Any] = FrozenDict(
         "keep_texts": False,
     }
 )
-# The least of each number: of things, and of seconds.
+# The smallest value of each number: of counts, and of seconds.
 _LEAST = {
     "max_concurrency": 1,
     "max_calls": 0,

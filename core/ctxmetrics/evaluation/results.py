@@ -1,4 +1,4 @@
-"""What a run returns: one row a sample in input order, and a summary that hides nothing."""
+"""What a run returns: one row a sample in input order, and a summary with all that is missing or doubtful."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from ctxmetrics.comparison.view import Comparison
 
-# The curve of the page ends there.
+# The largest k of the curve on the page.
 _LARGEST_K = 20
 
 
@@ -79,7 +79,7 @@ class Results(Sequence[Row]):
         self._ids.append(row.sample_id)
         if row.sample is not None:
             self._labels.add(row.sample)
-        # The fields that metrics look at tell a sample from the others, not its id.
+        # Samples are told apart by the fields that metrics look at, not by their ids.
         told = (row.record or {}).get("content_hash")
         if told is None and row.sample is not None:
             told = tuple(getattr(row.sample, name) for name in OPTIONS)
@@ -115,7 +115,8 @@ class Results(Sequence[Row]):
     def worst(self, metric: str, number: int = 10) -> list[Row]:
         """Return the rows with the lowest scores of a metric, the lowest first.
 
-        Rows that failed come before all others; rows without a value for a reason of their own are not among them.
+        Rows that failed come first. Rows whose value is undefined for a reason in the sample itself are
+        left out.
 
         Raises:
             ParameterError: The run has no such metric.
@@ -415,10 +416,11 @@ class Results(Sequence[Row]):
     def reference_spans(self, metric: str = "context_recall") -> list[Sample]:
         """Return the samples with labels over spans: where the verified quotes behind each yes stand in the sources.
 
-        The span of a quote is its place in the context, inside the context's own span: the retrieved ids must be of the
-        form ``SOURCE#char=START,END``. Doubtful verdicts give no label. What no retrieved context stated is in no
-        label: these are the spans that this run found. Each sample's ``metadata["reference_spans"]`` says so, with the
-        judge. A sample without a quote has an empty list: its span metrics are None, ``no_reference``.
+        The span of a quote is its place in the context, inside the context's own span: the retrieved
+        ids must be of the form ``SOURCE#char=START,END``. Doubtful verdicts give no label. Text that no
+        retrieved context stated is in no label: the labels hold only what this run found. Each sample's
+        ``metadata["reference_spans"]`` says so, with the judge. A sample without a quote has an empty
+        list: its span metrics are None, ``no_reference``.
 
         Args:
             metric: Name of a judged recall of the run.

@@ -1,4 +1,4 @@
-"""Where the samples of a run come from: a list that is checked first, or a stream that is read as it goes."""
+"""The samples of a run: a list that is checked first, or a stream that is read during the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ctxmetrics.samples import Sample
 
 
 class Source:
-    """Gives the samples in order, each checked, in the event loop's own thread. No two have the same id.
+    """Returns the samples in order, each checked, in the event loop's own thread. No two have the same id.
 
     Of a list, every sample is checked at once, before anything is paid. Any other iterable is read as the run goes
     on, so it may be of any length.
@@ -50,7 +50,7 @@ class Source:
                 f"evaluate: samples must be a list, an iterator or a generator, not {type(samples).__name__}."
             )
         self._metrics = metrics
-        # The fields that a metric needs, and no sample so far has.
+        # The fields that a metric needs and that no sample so far has.
         self._lacking = {name for metric in metrics for name in metric.requires}
         self._number = 0
         self._places: dict[str, int] = {}
@@ -158,8 +158,8 @@ def check_id(sample: Sample, number: int, places: dict[str, int]) -> None:
 class CallerSource(Source):
     """Reads the samples in the thread that called `evaluate`, for a run in the library's own loop.
 
-    A generator may belong to its thread (a database cursor does), may take its time, and is where Ctrl-C arrives.
-    Arguments, attributes and errors are those of `Source`.
+    A generator may belong to its thread (a database cursor does) and may be slow; and Ctrl-C is raised
+    in the calling thread. Arguments, attributes and errors are those of `Source`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Files that results are written to: no output replaces an input, and a failure loses nothing that was there.
+"""Files that results are written to. No output replaces an input, and a failure keeps what was there before.
 
 Rows of a run go to ``OUT.part``, in input order and a sample's rows in one go, so that a kill costs the sample at most that
 is being written: its last line may be cut off then, and a run that is resumed drops it. At the end the file is renamed to
@@ -32,17 +32,18 @@ from ctxmetrics.verdicts import Usage
 _log = logging.getLogger("ctxmetrics")
 # What the name of a file ends in while its run goes on.
 PART = ".part"
-# Half characters, which no UTF-8 can hold, become JSON escapes.
+# Lone surrogates, which UTF-8 cannot hold, become JSON escapes.
 ENCODING = ("utf-8", "backslashreplace")
-# Bytes of a file that say whether this library wrote it, and what its rows begin with.
+# How many bytes of a file are read to see whether this library wrote it, and how its rows begin.
 _START = 1024
 _ROW = b'{"sample_id"'
 _PAGE_OR_CARD = (b"<", b'{\n "ctxmetrics_card"')
-# What is locked on Windows: a byte that no file reaches, so that the file can be read meanwhile.
+# The byte that is locked on Windows: behind the end of any file, so that the file can be read
+# meanwhile.
 _LOCKED_BYTE = 2**62
 _FULL = frozenset({errno.ENOSPC, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _BINARY = getattr(os, "O_BINARY", 0)
-# What JSON allows raw, and terminals or readers of lines act on.
+# Characters that JSON allows as they are, and that terminals or readers of lines interpret.
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -166,7 +167,7 @@ def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
 
 
 def _copy_mode(place: Path, file: int) -> None:
-    """Give a new file the mode of the one that it will replace."""
+    """Set the mode of a new file to that of the file that it will replace."""
     with suppress(OSError, AttributeError):
         os.fchmod(file, stat.S_IMODE(place.stat().st_mode))
 
@@ -223,8 +224,8 @@ class OutFile:
     def known(self, sample: Sample | None, metrics: Sequence[Metric]) -> list[Score] | None:
         """Return the next sample's scores from the file that is resumed, or None where they must be computed.
 
-        From the first sample on whose rows are missing, failed, or belong to another sample, judge or parameter, nothing
-        is taken over, and what the file holds from there on is dropped.
+        Rows are taken over up to the first sample whose rows are missing, failed, or belong to another
+        sample, judge or parameter. The rest of the file is dropped.
 
         Args:
             sample: The sample; None after the last.
@@ -252,7 +253,7 @@ class OutFile:
             raise self._problem(error) from None
 
     def finish(self) -> None:
-        """Rename the file to what it was asked to be.
+        """Rename the file to ``PATH``.
 
         Raises:
             OutputFileError: It cannot be renamed.
@@ -273,7 +274,7 @@ class OutFile:
         return OutputFileError(f"{self._path} cannot be written: {error.strerror or error}{where}")
 
     def close(self) -> None:
-        """Give the file back. An empty ``PATH.part`` is removed."""
+        """Close the file and its lock. An empty ``PATH.part`` is removed."""
         if self._earlier is not None:
             self._earlier.close()
         if self.part is not None and self._file >= 0 and not os.fstat(self._file).st_size:

@@ -16,12 +16,13 @@ from typing import Any
 from ctxmetrics.errors import SampleError
 
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
-# What is left of a numpy array of strings when its strings are taken out.
+# The rest of a numpy array of strings when its strings are removed.
 _NUMPY = re.compile(r"\[\s*(S\s+)+S?\s*\]")
 # Two strings side by side: Python would join them, whatever the writer meant.
 _SIDE_BY_SIDE = re.compile(r"S\s*S")
 _DEEPEST = 20
-# No file of samples nests its JSON as deeply. Some Pythons read any depth, and fail later.
+# The deepest JSON that is read: no file of samples is nested as deeply. Some Pythons read any depth,
+# and fail later.
 _DEEPEST_JSON = 500
 
 

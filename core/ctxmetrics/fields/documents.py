@@ -104,7 +104,7 @@ def labels_are_spans(ids: Any, documents: Any, keys: tuple[str, ...] = ID_KEYS) 
 
 
 def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
-    """Return a document's id, or None: its source alone is none, since other documents have it too."""
+    """Return a document's id, or None. Its source alone is no id, since other documents have the same source."""
     return first_of(unscored(item), tuple(key for key in keys if key != "source"))
 
 
@@ -159,7 +159,7 @@ def as_list(value: Any) -> Any:
 
 
 def is_document(found: Any) -> bool:
-    """Whether something is one document or text and no list of them."""
+    """Whether something is one document or text, not a list of them."""
     return isinstance(found, (str, Mapping)) or any(hasattr(found, key) for key in TEXT_KEYS)
 
 

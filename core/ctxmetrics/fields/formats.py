@@ -1,7 +1,8 @@
 """Rows of files by their format.
 
-Text files are JSON Lines, JSON, CSV and TSV, whatever their encoding says, also compressed by gzip. Parquet files, and folders
-that Hugging Face's ``datasets`` saved, are read with pyarrow. A request to Aegis holds samples, and what it asks of a run.
+Text files are JSON Lines, JSON, CSV and TSV, in UTF-8 or UTF-16, also compressed by gzip. Parquet
+files, and folders that Hugging Face's ``datasets`` saved, are read with pyarrow. A request to Aegis
+holds samples, and what it asks of a run.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from ctxmetrics.fields.schema import OPTIONS
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LARGEST_CELL = 64 * 1024 * 1024
 _DELIMITERS = ",;\t|"
-# So deep in an export a list of rows is looked for.
+# How many levels deep a list of rows is looked for in an export.
 _DEPTH = 3
-# So many rows of Parquet are in memory at a time.
+# The most rows of Parquet in memory at a time.
 _BATCH = 256
 # Aegis' names of metrics, and ours.
 _METRICS: Mapping[str, str] = {"ctx_recall": "context_recall", "ctx_rank_prec": "context_precision"}
 # The scale of its thresholds.
 SCALE = 100.0
-# The settings that are read of it.
+# The settings of a request that are read.
 _READ = ("evaluations", "metrics", "threshold", "data", "is_blocking")
-# A sample has so many fields at least that a metric looks at.
+# The fewest fields of a sample that a metric looks at.
 _FEWEST = 2
 
 
@@ -88,7 +89,7 @@ def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
             for mark in ("\t" if ending_of(file) == ".tsv" else _DELIMITERS)
         }
         delimiter = max(heads, key=lambda mark: len(heads[mark]))
-        # As pandas calls the index that it wrote.
+        # The name that pandas gives to an index without a name.
         names = [name or f"Unnamed: {number}" for number, name in enumerate(heads[delimiter])]
         reader = csv.reader(text, delimiter=delimiter, strict=True)
         try:
@@ -297,7 +298,7 @@ def _shards(folder: Path, file: Path) -> list[Path]:
 
 
 def _plain(value: Any) -> str:
-    """Return what JSON does not know as a text."""
+    """Return a value that JSON cannot hold as a text."""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     return value.isoformat() if isinstance(value, (date, time)) else str(value)
@@ -326,7 +327,7 @@ class Payload:
 
 
 def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
-    """Read a request. What an evaluation says itself comes before what is said for all.
+    """Read a request. What an evaluation says itself has priority over what is said for all.
 
     Raises:
         InputFileError: Something is malformed, unknown, or differs between the evaluations; the message says where.
@@ -383,7 +384,7 @@ def _unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _filled(item: Mapping[str, Any], key: str, of: str, where: str) -> list[Any]:
-    """Return the list that stands under a key, which must hold something."""
+    """Return the list under a key; it must not be empty."""
     found: Any = item.get(key)
     _check(isinstance(found, list) and found, f'{where}: "{key}" must be a list of {of}.')
     return list(found)

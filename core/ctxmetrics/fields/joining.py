@@ -1,4 +1,4 @@
-"""Two files, one sample: what was retrieved stands in one, what is expected in the other."""
+"""Joins two files: one holds what was retrieved, the other what is expected."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 from ctxmetrics.errors import InputFileError, SampleError
 from ctxmetrics.fields.documents import look_up
 
-# What is taken of the references' side.
+# The fields that are taken from the references' file.
 _EXPECTED = (
     "reference", "references", "reference_facts", "reference_contexts", "reference_context_ids",
 )  # fmt: skip
-# What else their columns may be called there, where they hold nothing of the above: all that they hold is expected.
+# Other names of the columns of that file, where it has none of the above: all columns of that file are
+# about what is expected.
 _MEANT = {
     "response": "reference",
     "retrieved_contexts": "reference_contexts",
@@ -87,7 +88,7 @@ class Partners:
         return {**joined, **expected, **merged}
 
     def notes(self) -> Iterator[str]:
-        """Say what has no partner.
+        """Return notes about samples and references without a partner.
 
         Raises:
             InputFileError: Nothing has one.

@@ -13,22 +13,22 @@ from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, rest_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest
 from ctxmetrics.fields.systems import SCHEMAS
 
-# The schema that is found out.
+# The name of the schema that is recognised from the rows.
 AUTO = "auto"
-# So many rows of a stream are looked at before the first one is read.
+# How many rows of a stream are looked at before the first one is read.
 PEEKED = 100
-# Names that mean a field only beside the others of their system.
+# Names that mean a field only beside other names of the same system.
 _NEVER_ALONE = frozenset({"value", "context"})
-# Names that say too little to be a second column for a field.
+# Names that are too general to be a second column for a field.
 _VAGUE = frozenset({"data", "prompt"})
 _SHOWN_NAMES = 12
-# So deep in a row lists of texts are looked for.
+# How many levels deep lists of texts are looked for in a row.
 _DEPTH = 5
 # The names of texts in all schemas.
 TEXT_NAMES: frozenset[str] = frozenset(
     key for schema in SCHEMAS.values() for name in TEXTS - {"id"} for key in schema.flat_keys[name]
 )
-# Every key of every schema, and by its letters alone the first one.
+# Every key of every schema; and by the letters of a key alone, the first such key.
 _KEYS: tuple[str, ...] = tuple(key for schema in SCHEMAS.values() for key in sorted(schema.known_keys))
 _BY_LETTERS: Mapping[str, str] = {letters_of(key): key for key in reversed(_KEYS)}
 
@@ -155,7 +155,8 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
             and (isinstance(value, str) or meant not in TEXTS - {"reference"})
         }
         sides, words = tried.schema.sides, [path for meant, path in spots.items() if path != meant]
-        # It has sides and none is here, or its only word here may be one that others use for something else.
+        # The schema has sides and the rows have none, or the only name that fits has another meaning in
+        # other systems.
         if (sides and sides.isdisjoint(heads)) or words == ["context"]:
             continue
         # A second column for a field counts as one that is not read.
@@ -199,7 +200,7 @@ def _is_another(meant: str, value: Any, read: Any) -> bool:
 
 
 def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
-    """Refuse a field that is none, and a column that no row has."""
+    """Refuse the name of a field that does not exist, and a column that no row has."""
     for column, name in columns.items():
         if name not in FIELDS:
             raise ParameterError(

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from ctxmetrics.fields.documents import listed, text_of, unscored
 
-# What the kind of a span says, in small letters: MLflow, LangSmith, OpenInference, OpenTelemetry GenAI, Langfuse.
+# Kinds of spans, in small letters: MLflow, LangSmith, OpenInference, OpenTelemetry GenAI, Langfuse.
 RETRIEVERS = frozenset({"retriever", "retrieval"})
 _RERANKERS = frozenset({"reranker", "rerank"})
-# The stage that holds what several steps found.
+# The name of the stage that joins what several steps found.
 _JOINED = "joined"
 
 
@@ -20,7 +20,7 @@ class Retrieval(NamedTuple):
 
     Attributes:
         name: Its name.
-        documents: What it handed on; None where it does not say.
+        documents: What it handed on; None where that is not known.
         reranks: Whether it chose from what steps before it found.
         retrieves: Whether its kind says that it is a retriever.
     """
@@ -34,8 +34,8 @@ class Retrieval(NamedTuple):
 def retrieval_of(kind: Any, name: Any, find: Callable[[], Any]) -> Retrieval | None:
     """Return what a span of a trace handed on; None where it is neither a retriever nor a reranker.
 
-    A reranker is known by its kind, a retriever that is one by its name, which holds ``rerank``; so is a span of another
-    kind from which documents came.
+    A reranker is recognised by its kind. A retriever, or a span of another kind from which documents
+    came, is a reranker where its name contains ``rerank``.
 
     Args:
         kind: What the span says it is.
@@ -61,7 +61,8 @@ def _are_documents(found: Any) -> bool:
 def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
     """Return the steps that no later reranker chose from: what they found, joined, is what was retrieved.
 
-    A reranker chose from what was found since the one before it; where it hands on another text, from all before it.
+    A reranker chose from what was found since the reranker before it; where it hands on a text that is
+    not among these, it chose from all before it.
 
     Args:
         steps: The steps in the order of time.
@@ -78,7 +79,7 @@ def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
 
 
 def joined(steps: Iterable[Retrieval]) -> list[Any]:
-    """Return the documents of several steps, doubles as they are."""
+    """Return the documents of several steps; repeated ones stay."""
     return [*chain.from_iterable(listed(step.documents) for step in steps)]
 
 

@@ -41,13 +41,13 @@ _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
     ".jsonl": line_rows,
     ".ndjson": line_rows,
 }
-# Endings of files that are never runs or qrels.
+# Endings of files that are no TREC runs or qrels.
 _NEVER_RANKINGS = {*_READERS, ".json"} - {".tsv"}
 T = TypeVar("T")
 
 
 class RowFile(Iterator[T], Generic[T]):
-    """What is made of the rows of a file, one at a time; see `ctxmetrics.read_samples`.
+    """Reads the rows of a file one at a time and makes something of each; see `ctxmetrics.read_samples`.
 
     Args:
         make: Makes something of the fields of a row (`Reading.row`) and of its place.
@@ -56,7 +56,8 @@ class RowFile(Iterator[T], Generic[T]):
         columns: Which column or path holds which field, where no schema is right.
         references: The file of what is expected, which is joined; see `ctxmetrics.fields.joining.Partners`.
         on: The key that both files have.
-        expected: Whether all that the file holds is expected. Of the columns that a caller maps, it has some or none.
+        expected: Whether the file holds only what is expected. It may then lack columns that a caller
+            maps.
     """
 
     def __init__(
@@ -222,7 +223,7 @@ def _explained(problem: str, where: str, reading: Reading, row: Mapping[str, Any
     placed = problem if problem.startswith(where) else f"{where}: {problem.removeprefix('Sample: ')}"
     field = re.search(r"field '(\w+)'(.*) must be", problem)
     path = reading.mapping.get(field[1]) if field else None
-    # What the field itself holds, not one of its items, is wrong.
+    # The field itself is wrong, not one of its items.
     held: Any = look_up(reading.opened(row)[1], path) if field and path and not field[2] else None
     inner = next(iter(held), "") if hasattr(held, "items") else ""
     if field is None or path is None or (path == field[1] and not inner):

@@ -26,11 +26,12 @@ from ctxmetrics.fields.documents import (
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
 from ctxmetrics.fields.systems import SCHEMAS
 
-# How LlamaIndex prints a node: the text after so many characters is left out.
+# How LlamaIndex prints a node: it leaves out the text after a number of characters.
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
-# What stands before the name of a stage in the column of what it handed on.
+# The beginning of the name of a column that holds a stage; the name of the stage follows.
 _STAGE = "retrieved_contexts."
-# Letters of a name, and in how many letters a name of at least that length may differ from a field's.
+# The length of a name, and in how many letters a name of at least this length may differ from a field's
+# and still count as close.
 _CLOSE = ((8, 2), (5, 1))
 
 
@@ -43,13 +44,14 @@ class Reading:
         columns: Which column or path holds which field, where that is not what the schema says. ``metadata`` takes any
             number of columns.
         renamed: Keys that are written otherwise than the schema writes them.
-        absent: Fields that no row has; None: those that the row itself has not.
+        absent: Fields that no row has; None: those that the row itself lacks.
         single: Fields of which every row has one text in place of a list.
         mapping: Where each field stands in the first rows: its column, or the path in it.
         unread: Columns and paths with lists of texts or documents that are no field.
         written: Whether lists and objects may stand as text, as files have them.
         others: Names in the first rows that no schema knows; a nested one as its path.
-        unsure: What is not known for sure: each as the ``COLUMN=FIELD`` of which one is right. No row is read then.
+        unsure: The fields that two columns may hold: for each the possible ``COLUMN=FIELD``. Then no
+            row is read.
         notes: What a user must know: what was decided, and which columns are in the metadata.
     """
 
@@ -213,7 +215,7 @@ class Reading:
     def _values(
         self, raw: Mapping[str, Any], spots: Mapping[str, list[tuple[str, Any]]], who: str
     ) -> dict[str, Any]:
-        """Return every field that stands in a row; what stands there twice must be equal."""
+        """Return every field of a row; where a field is given twice, both must be equal."""
         values: dict[str, Any] = {}
         for name, places in spots.items():
             for path, found in places:
@@ -266,7 +268,8 @@ class Reading:
     def _list(self, text: str, name: str, who: str) -> Any:
         """Return the list that a text stands for; a text that is no list stays one, and is refused.
 
-        Texts that a separator joined are split, but not where it seems to be a part of them.
+        Texts that a separator joined are split, except where the separator seems to be a part of the
+        texts.
         """
         if (found := list_in(text)) is not None:
             return found
@@ -274,7 +277,8 @@ class Reading:
         if not is_list and separator and separator in text:
             pieces = text.split(separator)
             for number, piece in enumerate(pieces, 1):
-                # A text by itself has three words, or a script without spaces; it is not padded.
+                # A piece is taken for a text where it has three words or a script without spaces, and
+                # no space at its ends.
                 words = len(piece.split()) > 2 or (not piece.isascii() and len(piece) > 5)  # noqa: PLR2004 - see above
                 if name in TEXTS_OF.values() and not (words and piece == piece.strip(" \t")):
                     raise SampleError(
@@ -398,7 +402,7 @@ def _distance(key: str, name: str) -> int | None:
 
 
 def rest_of(row: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
-    """Return what stands in a row beside the paths that were read."""
+    """Return the rest of a row without the paths that were read."""
     rest: dict[str, Any] = {}
     for key, value in row.items():
         inner = {path[len(key) + 1 :] for path in read if path.startswith(f"{key}.")}

@@ -48,7 +48,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "stages": "stages_key",
     }
 )
-# What may stand in the place of a field that is needed.
+# Fields that may replace a field that is needed.
 _INSTEAD = {
     "reference": "references",
     **dict.fromkeys(("retrieved_contexts", "retrieved_context_ids"), "stages"),
@@ -65,7 +65,7 @@ TEXTS = frozenset({"id", "user_input", "response", "reference"})
 
 
 class KeyParams(TypedDict, total=False):
-    """Where things stand when not in their usual places.
+    """Where the fields stand when they are not in their usual places.
 
     ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``references_key``, ``facts_key``,
     ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``, ``stages_key``: a key or dotted path in the field's side, a path from the whole
@@ -123,9 +123,10 @@ class Schema:
     Attributes:
         places: Where each field stands. In a mapping without sides, a key belongs to the first field that lists it: an
             ``answer`` is the response there, never the reference.
-        single_string: Whether a row may have one document or text where a list is meant; a record always may.
+        single_string: Whether a row may have one document or text in place of a list; a record always
+            may.
         separator: What stands between the texts of a list that a file has as one text.
-        carried: Keys of a row that no metric needs; they go into the metadata.
+        carried: Keys of a row that no metric needs; they become metadata.
         id_keys: Where a document's id is looked for.
         retrievals: What retrievers and rerankers handed on in the record's ``run``, each as a `Retrieval` or as the
             name and the documents of one, in the order in which they began; asked where no key holds what was retrieved.
@@ -173,7 +174,7 @@ class Schema:
             record: See the module. Its ``id`` names the sample, its ``error`` says why there is nothing.
             keys: The caller's; see `KeyParams`.
             requires: Fields that must be there.
-            uses: Fields that are taken along where they are.
+            uses: Fields that are read where they are there.
 
         Returns:
             The arguments of a `Sample`.

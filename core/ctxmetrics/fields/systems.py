@@ -32,9 +32,9 @@ def _sides(asked: str, given: str, expected: str, **keys: str) -> Schema:
     """Return the schema of a system whose records have a side for each of the three.
 
     Args:
-        asked: What the side of the question is called.
-        given: What that of the answer and of what was retrieved is called.
-        expected: What that of what was expected is called.
+        asked: The name of the side of the question.
+        given: The name of the side of the answer and of what was retrieved.
+        expected: The name of the side of what was expected.
         keys: The keys of a field, where they are not the usual ones.
     """
     side_of = {

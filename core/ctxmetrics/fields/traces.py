@@ -1,8 +1,9 @@
-"""Traces as samples: of the spans of one trace, what was asked, what was answered, and what the retrievers found.
+"""Makes a sample of the spans of a trace: the question, the answer, and what the retrievers found.
 
-Spans are known by a trace's id and a kind. They stand in a list, as OpenTelemetry, Phoenix and Langfuse write them, or in
-each other (``child_runs`` of LangSmith, ``observations`` of Langfuse). Of retrievers in retrievers the outermost counts;
-several retrievers and rerankers are the stages of the retrieval.
+A row is a span where it has the id of a trace and a kind. They stand in a list, as OpenTelemetry,
+Phoenix and Langfuse write them, or in each other (``child_runs`` of LangSmith, ``observations`` of
+Langfuse). Of retrievers in retrievers the outermost counts; several retrievers and rerankers are the
+stages of the retrieval.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 _SIDES = ("inputs", "outputs", "input", "output", "metadata")
-# In what went in, and in what came out.
+# Where the text stands in the input of a span, and in its output.
 _QUESTIONS = ("question", "query", "input", "user_input")
 _ANSWERS = ("answer", "result", "response", "output", "content")
 _EXPECTED = ("reference", "reference_outputs", "expected_output", "expectedOutput")
@@ -84,14 +85,14 @@ def _retrieves(span: Any) -> bool:
 
 
 def _tree(row: Any) -> Iterator[Any]:
-    """Yield a span and those below it; of a retriever it alone."""
+    """Yield a span and the spans below it; below a retriever none."""
     yield row
     for child in (_at(row, "below") or ()) if not _retrieves(row) else ():
         yield from _tree(child)
 
 
 def _above(span: Any, named: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the spans above one, then None; a circle of them ends."""
+    """Yield the spans above one, then None; it also ends where spans name each other as parents."""
     for _ in named:
         span = named.get(str(_at(span, "parent")))
         yield span

@@ -1,11 +1,11 @@
 """The formulas: verdicts or gains in, one number out.
 
-Pure functions over the standard library. They know no sample, no judge and no convention: what an undefined
-value means is for the caller to say.
+Pure functions over the standard library. They know no sample, no judge and no convention: the caller
+decides what an undefined value means.
 
-- A *verdict* is ``True`` or ``False``, or what equals them (``0``, ``1``, NumPy's booleans). Anything else, such
-  as ``2``, ``-1`` or ``None``, is an error and never counted: a sum over unchecked verdicts is how a recall of
-  1.5 comes about.
+- A *verdict* is ``True`` or ``False``, or what equals them (``0``, ``1``, NumPy's booleans). Anything
+  else, such as ``2``, ``-1`` or ``None``, is an error and never counted: a sum over unchecked verdicts
+  can give a recall of 1.5.
 - Lists of retrieved things are in rank order, best first.
 - ``k`` counts from the top. A ``k`` beyond the end is the whole list; ``k=0`` looks at nothing.
 - ``None`` means that the formula is 0/0 there. No function returns NaN.

@@ -37,7 +37,7 @@ def share(verdicts: Sequence[bool]) -> float | None:
     >>> print(share([]))
     None
     """
-    # Of a list it is enough to count, which takes a third of the time.
+    # In a list of booleans it is enough to count, which takes a third of the time.
     if type(verdicts) is not list or verdicts.count(True) + verdicts.count(False) < len(verdicts):
         verdicts = checked_verdicts(verdicts, "verdicts")
     return verdicts.count(True) / len(verdicts) if verdicts else None
@@ -82,9 +82,10 @@ def average_precision(
 ) -> float | None:
     """Average precision over the relevant contexts that were *retrieved*, or over all.
 
-    ``sum(P@i for every rank i that is relevant) / (relevant retrieved + epsilon)``, in 0..1. It tells whether
-    the relevant contexts stand above the others; a relevant context that was not retrieved costs nothing: that
-    is recall's part. With `relevant_in_all` it is what information retrieval calls AP: such a context counts.
+    ``sum(P@i for every rank i that is relevant) / (relevant retrieved + epsilon)``, in 0..1. It tells
+    whether the relevant contexts stand above the others; a relevant context that was not retrieved does
+    not lower it: recall measures that. With `relevant_in_all` it is what information retrieval calls
+    AP: such a context counts.
 
     Args:
         relevant: One verdict per retrieved context, in rank order.
@@ -242,7 +243,7 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
         raise ParameterError("the gains are too large to add up: write smaller relevance grades")
     if not ideal_sum:
         return None
-    # Two orders of nearly equal gains may differ in the last bit the wrong way round.
+    # With nearly equal gains, rounding may put the last bit of the best order below that of another.
     return min(1.0, _discounted_sum(top(retrieved, k)) / ideal_sum)
 
 

@@ -40,8 +40,8 @@ def span_recall(reference: Sequence[Span], retrieved: Sequence[Span]) -> float |
 def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
     """Share of the retrieved characters that are reference text, each piece of which counts once.
 
-    ``|reference and retrieved| / sum of the retrieved lengths``, in 0..1. What is retrieved twice counts twice below
-    the line and once above it: redundancy costs.
+    ``|reference and retrieved| / sum of the retrieved lengths``, in 0..1. Text that is retrieved twice
+    counts twice in the denominator and once in the numerator.
 
     Args:
         reference: As for `span_recall`.

@@ -1,6 +1,7 @@
 """The protocol of a judge: whatever answers "which contexts support this unit?" and "is this context useful?".
 
-A judge of one's own needs two methods; see ``examples/own_judge.py``. What it returns is checked before it is used.
+Your own judge needs two methods; see ``examples/own_judge.py``. Its answers are checked before they are
+used.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from sys import intern
 from typing import TypeVar
 
-# Not typing's: before Python 3.12 that one asks an object for its attributes, and some raise.
+# Not the Protocol of typing: before Python 3.12 it reads an object's attributes, and some raise.
 from typing_extensions import Protocol, runtime_checkable
 
 from ctxmetrics.errors import JudgeError
@@ -142,7 +143,8 @@ def checked_answer(answer: object, kind: type[Answer]) -> Answer:
     """Return what a judge returned, if it is a judgement, or claims. See `checked_verdict` for the rest.
 
     Raises:
-        JudgeError: It is none, or a part of it has the wrong type; the reason code is ``judge_error``.
+        JudgeError: It is neither, or a part of it has the wrong type; the reason code is
+            ``judge_error``.
     """
     if not isinstance(answer, kind):
         raise _wrong("it", f"a ctxmetrics.{kind.__name__}", answer)

@@ -1,4 +1,4 @@
-"""One queue of pairs for one function: full batches of what many samples ask at the same time, and what they return.
+"""One queue of pairs for one function. It makes full batches of the pairs of many samples, and reads what the function returns.
 
 Requests come from any loop and thread; the function is called in threads of its own, which end when nothing waits. So
 a blocked loop holds up no other request.
@@ -37,10 +37,10 @@ class PredictionError(ValueError):
 
 
 class Queue:
-    """Gathers pairs until a batch is full, or no more came for a moment.
+    """Gathers pairs until a batch is full, or until no more came for a moment.
 
-    Each pair that waits or is with the function is there once, whoever asks for it. A caller that is cancelled leaves
-    its pairs: their scores are remembered.
+    A pair that several callers ask for at the same time is scored once. The pairs of a cancelled caller
+    are scored all the same, and remembered.
 
     Args:
         predict: Takes a list of pairs; returns what `read_scores` reads, or an awaitable of it.
@@ -77,7 +77,8 @@ class Queue:
 
         Args:
             keys: The pairs, and what each is remembered under.
-            memory: Looked up first; a score stands there before any other request can ask again.
+            memory: Where scores are looked up first. A new score is stored before another request can
+                ask for it.
 
         Returns:
             The scores that are remembered, and those to come.

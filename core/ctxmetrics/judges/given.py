@@ -1,4 +1,4 @@
-"""What to write, where something else than a judge or a model was given.
+"""The advice of error messages where something else than a judge or a model was given.
 
 Models of frameworks are known by the package of their class: nothing is imported. An adapter names that package, and its
 own class that makes a model of it, under the entry point group ``ctxmetrics.model_classes``.

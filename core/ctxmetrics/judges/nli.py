@@ -28,8 +28,8 @@ from ctxmetrics.verdicts import Evidence, Usage, Verdict
 _COUNTS = ("batch_size", "window", "max_windows", "workers")
 # Parameters that change verdicts.
 _COUNTED = ("bar", "window", "max_windows")
-# The first parts of every score's key, as caches of before have them: raised when other pairs are asked about, or scores
-# are written down in another form.
+# The first parts of the key of every score in a cache. They change when other pairs are asked about, or
+# when scores are stored in another form.
 _VERSION, *_FORM = "nli-1", "None", "none"
 
 
@@ -74,9 +74,10 @@ class NLIJudge:
     **Usefulness** of a context: it supports some unit of the answer, alone or as a part, or it entails the question
     followed by the whole answer.
 
-    Pairs of all samples that are judged at the same time are gathered into batches of ``batch_size``. The scores of
-    pairs are remembered for the rest of the process, and kept in the run's cache, under ``identity``: asking again,
-    with another ``bar`` too, calls the model for nothing that it has scored.
+    Pairs of all samples that are judged at the same time are gathered into batches of ``batch_size``.
+    The scores of pairs are remembered for the rest of the process, and kept in the run's cache, under
+    ``identity``: a second run, also with another ``bar``, does not call the model for pairs that it has
+    scored.
 
     ``predict`` returns a list, a NumPy array or a tensor of numbers from 0 to 1, one a pair and in order, such as those of
     ``CrossEncoder.predict`` of a model with one output. Of a model with several outputs it returns the one of entailment.

@@ -31,8 +31,8 @@ class ScriptedModel:
 
     Attributes:
         replies: Replies by step, or a function from the prompt to a reply. A reply is raw text or JSON data.
-        identity: Of the content, so that equal scripts share what is remembered. A function without a name here shares
-            it with copies of this model only.
+        identity: A hash of the content, so that equal scripts share what is remembered. A function
+            without a name here shares it with copies of this model only.
     """
 
     replies: Mapping[str, Sequence[Any]] | Callable[[Prompt], Any]
@@ -40,7 +40,8 @@ class ScriptedModel:
 
     def __post_init__(self) -> None:
         if callable(self.replies):
-            # No id(): another function may get it, and with it the judgements of this one.
+            # Not the id() of the function: Python may give it to another function, which would then get
+            # these judgements.
             identity = self.identity or f"scripted-function:{uuid4().hex[:12]}"
         else:
             unknown = set(self.replies) - set(_STEPS)

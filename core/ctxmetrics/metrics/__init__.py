@@ -38,7 +38,7 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
         )
     }
 )
-# Every metric by its name: those, and the ones that are used on request.
+# Every metric by its name: the metrics above, and those that are used on request.
 ALL_METRICS: Mapping[str, type[Metric]] = MappingProxyType(
     {
         **METRICS,

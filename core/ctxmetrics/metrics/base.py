@@ -61,19 +61,19 @@ class Metric(ABC):
     formula_name: ClassVar[str]
     # Fields a sample must have.
     requires: ClassVar[tuple[str, ...]]
-    # Fields that are taken along where a sample has them.
+    # Fields that the metric also uses where a sample has them.
     uses: ClassVar[tuple[str, ...]] = ()
     # What a verdict is about and what a yes means there, for texts: ``("context", "useful")``.
     counts: ClassVar[tuple[str, str]]
-    # Whether the convention's wordings, which are about recall, hold for it.
+    # Whether the convention's bands, which are about recall, apply to it.
     banded: ClassVar[bool] = False
-    # Whether the convention's result objects, which are about judged recall, are filled from it.
+    # Whether the convention's result objects, which are about judged recall, are made from it.
     signalled: ClassVar[bool] = False
 
-    # Whether `ascore` may wait, such as for a judge's reply; else it is `score`.
+    # Whether `ascore` may wait, for example for a judge's reply; else it does the same as `score`.
     waits: ClassVar[bool] = False
 
-    # What follows from the parameters of an object.
+    # Values that are computed from the parameters of an object.
     name: ClassVar[str]
     rules: ClassVar[Convention]
     # Whether contexts of one source count as one, and whether each context must have an id for it.
@@ -234,8 +234,8 @@ class Metric(ABC):
     def scaled(self, value: float | None) -> float | None:
         """Move a value from the 0-1 scale to that of the convention; what is below a perfect score is 0 when strict.
 
-        The shortest decimal of the value is moved, not the binary number, so 0.57 becomes 57.0 and not
-        56.99999999999999: a pass mark means what it says.
+        The decimal point of the shortest decimal is moved, so 0.57 becomes 57.0 and not
+        56.99999999999999, and a comparison with a pass mark is exact.
         """
         scale = self.rules.scale
         if value is not None and scale != 1.0:
@@ -309,7 +309,7 @@ class ListMetric(Metric):
 
     @abstractmethod
     def compare(self, retrieved: Sequence[Any], reference: Any) -> tuple[float | None, Sequence[Any]]:
-        """Return the value on the 0-1 scale of two lists that are not empty, and for each verdict what it is made of."""
+        """Return the value (0 to 1) of two lists that are not empty, and for each verdict the data that it is made from."""
 
     @abstractmethod
     def verdicts(self, found: Any, retrieved: Sequence[Any], reference: Any) -> Sequence[Verdict]:
@@ -318,7 +318,7 @@ class ListMetric(Metric):
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """The verdicts of two lists, until they are made: so long they take a tenth of the memory."""
+    """The data of verdicts that are not made yet, which take a tenth of the memory."""
 
     metric: ListMetric
     found: Sequence[Any]
@@ -346,9 +346,10 @@ class TextPrecision(Precision):
     """What the precisions of texts share: contexts of one source may count as one.
 
     Attributes:
-        group: ``"source"``: contexts of one source count as one, at the rank of the first, relevant where any of them is.
-            The source of a context is its id; of a span (``SOURCE#char=START,END``), what stands before the span.
-            ``"context"``: each counts. None takes the convention's, where contexts and ids are pairs.
+        group: ``"source"``: contexts of one source count as one, at the rank of the first, relevant
+            where any of them is. The source of a context is its id; for a span
+            (``SOURCE#char=START,END``), the part before ``#``. ``"context"``: each counts. None takes
+            the convention's, where contexts and ids are pairs.
     """
 
     group: Grouping | None = field(default=None, metadata=named_choice(Grouping))

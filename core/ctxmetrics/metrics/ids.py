@@ -85,8 +85,9 @@ class IDBasedContextPrecision(Precision, IDMetric):
 class IDBasedAveragePrecision(IDMetric):
     """Average precision over all reference ids, as information retrieval has it: an id that was not retrieved counts.
 
-    Formula: the sum of precision at the rank of each retrieved reference id / all reference ids. Range 0 to 1; its mean
-    over samples is the MAP. `IDBasedContextPrecision` with ``formula="average_precision"`` divides by the *retrieved*
+    Formula: the sum of precision at the rank of each retrieved reference id / all reference ids. Range
+    0 to 1. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Its mean over samples is
+    the MAP. `IDBasedContextPrecision` with ``formula="average_precision"`` divides by the *retrieved*
     reference ids. Source: ``map`` of trec_eval.
     """
 
@@ -103,7 +104,10 @@ class IDBasedAveragePrecision(IDMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class IDBasedHitRate(IDMetric):
-    """Whether any retrieved id is a reference id: 1.0 or 0.0. Source: ``success_k`` of trec_eval."""
+    """Whether any retrieved id is a reference id: 1.0 or 0.0.
+
+    Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source: ``success_k`` of trec_eval.
+    """
 
     base_name: ClassVar[str] = "id_based_hit_rate"
     formula_name: ClassVar[str] = "hit_rate"
@@ -115,7 +119,11 @@ class IDBasedHitRate(IDMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class IDBasedReciprocalRank(IDMetric):
-    """One over the rank of the first reference id, 0.0 without one. Source: ``recip_rank`` of trec_eval."""
+    """One over the rank of the first reference id that was retrieved.
+
+    Range 0 to 1; 0.0 where no reference id was retrieved. No reference ids: None, ``no_reference``. Source:
+    ``recip_rank`` of trec_eval.
+    """
 
     base_name: ClassVar[str] = "id_based_reciprocal_rank"
     formula_name: ClassVar[str] = "reciprocal_rank"
@@ -127,7 +135,11 @@ class IDBasedReciprocalRank(IDMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class IDBasedPrecisionAtK(IDMetric):
-    """Reference ids among the first k / k, also where fewer were retrieved. Source: ``P_k`` of trec_eval."""
+    """Reference ids among the first k / k, also where fewer were retrieved.
+
+    Range 0 to 1; k is ``top_k``. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source:
+    ``P_k`` of trec_eval.
+    """
 
     base_name: ClassVar[str] = "id_based_precision_at_k"
     formula_name: ClassVar[str] = "precision_at_k"
@@ -141,7 +153,11 @@ class IDBasedPrecisionAtK(IDMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class IDBasedRecallAtK(IDBasedContextRecall):
-    """Reference ids among the first k / all reference ids. Source: ``recall_k`` of trec_eval."""
+    """Reference ids among the first k / all reference ids.
+
+    Range 0 to 1; k is ``top_k``. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source:
+    ``recall_k`` of trec_eval.
+    """
 
     base_name: ClassVar[str] = "id_based_recall_at_k"
     banded: ClassVar[bool] = False
@@ -153,9 +169,11 @@ class IDBasedRecallAtK(IDBasedContextRecall):
 class IDBasedNDCG(IDMetric):
     """Normalised discounted cumulative gain of the ranked ids, graded where the sample has grades.
 
-    Formula: DCG of the first k / DCG of the best order, with DCG = sum(grade / log2(rank + 1)). A reference id has the
-    grade 1, or what ``labels["relevance"]`` says. That is a row of qrels: a mapping from ids to grades, above 0 for
-    reference ids; the records of frameworks have none. Range 0 to 1. Source: Järvelin and Kekäläinen 2002; ``ndcg_cut_k`` of trec_eval.
+    Formula: DCG of the first k / DCG of the best order, with DCG = sum(grade / log2(rank + 1)). A
+    reference id has the grade 1, or what ``labels["relevance"]`` says. That is a row of qrels: a
+    mapping from ids to grades, above 0 for reference ids; the records of frameworks have none. Range 0
+    to 1. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source: Järvelin and
+    Kekäläinen 2002; ``ndcg_cut_k`` of trec_eval.
     """
 
     base_name: ClassVar[str] = "id_based_ndcg"
@@ -179,7 +197,7 @@ class IDBasedNDCG(IDMetric):
         ), hits
 
 
-# An id of many samples has one verdict for all, which takes less memory.
+# Samples with the same id share its verdict, which takes less memory.
 @lru_cache(maxsize=1 << 15)
 def _verdict(id_: str, hit: bool) -> Verdict:
     return Verdict(id=id_, value=hit, text=id_)

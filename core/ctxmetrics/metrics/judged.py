@@ -38,7 +38,7 @@ from ctxmetrics.text import detect_language, has_content, split_sentences, split
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
 Relevance = Literal["useful", "supports"]
-# What the words for a fact's importance are worth in a weighted mean.
+# The weights of the words for a fact's importance in a weighted mean.
 _WORTH: dict[str | float, float] = {"vital": 1.0, "okay": 0.5}
 
 
@@ -60,7 +60,8 @@ class JudgedMetric(Metric):
     counts_units: ClassVar[bool] = False
     # Whether the judge is asked which units the contexts support; else, which contexts are useful.
     about_units: ClassVar[bool] = False
-    # The unit in force; None where the answer is not cut, as a response is not: contexts are rated, nothing else.
+    # The unit that is used; None where the answer is not cut into units (a response is not): then only
+    # contexts are rated.
     counted_unit: ClassVar[Unit | None] = None
 
     judge: Judge | None = None
@@ -164,8 +165,8 @@ class JudgedMetric(Metric):
     async def _best(self, sample: Sample, references: Sequence[str]) -> Score:
         """Score a sample with each of its references, and return the score with the highest value; it says whose it is.
 
-        One without a letter or digit counts only where all are so. Where one could not be judged, there is no value,
-        unless another has the highest one that there is.
+        A reference without a letter or digit counts only where all are so. Where one could not be
+        judged, there is no value, unless another has the highest possible value.
         """
         scores = [
             await self.ascore(replace(sample, reference=text, references=None)) for text in references
@@ -194,7 +195,7 @@ class JudgedMetric(Metric):
         return [1.0] * len(sample.reference_facts or ())
 
     def weighed(self, verdict: Verdict, fact: Fact, weight: float) -> Verdict:
-        """Return the verdict about a fact with the fact's id, its weight, and what a part of it is worth."""
+        """Return the verdict about a fact with the fact's id, its weight, and the value of a part of it."""
         known = {"fact_id": fact.id, "weight": weight, "partial": getattr(self, "partial", 0.0)}
         plain = {"fact_id": None, "weight": 1.0, "partial": 0.0}
         added = {name: value for name, value in known.items() if value != plain[name]}
@@ -273,7 +274,8 @@ class JudgedMetric(Metric):
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
         """Ask about units or contexts.
 
-        Exactly one verdict a unit, or a context, comes back, in order: no judge can change a denominator or a rank.
+        Exactly one verdict for each unit, or context, is returned, in order: no judge can change a
+        denominator or a rank.
         """
         about_units = self.about_units
         ids, texts = (
@@ -317,7 +319,7 @@ class ContextRecall(JudgedMetric):
         weighting: How facts count (``unit="fact"``), by their ``importance``: ``"vital"`` counts the vital facts alone
             (a number is not vital), ``"importance"`` takes the weighted mean, where ``"vital"`` is worth 1 and ``"okay"``
             0.5. None takes the convention's, else all count alike.
-        partial: What a fact is worth that is not supported, but of which a part is stated; 0 to 1.
+        partial: The value of a fact that is not supported, but of which a part is stated; 0 to 1.
 
     Source of the weights: the nugget scores of TREC RAG (castorini/nuggetizer, core/metrics.py): strict vital is
     ``weighting="vital"``, strict all is without it, vital and all are the same with ``partial=0.5``.

@@ -3,9 +3,10 @@
 The definition is Ragas': ``1 - rapidfuzz.<Measure>.normalized_distance(retrieved, reference)``, in 0..1, on the
 texts as they are (no normalising of case, white space or Unicode). Two empty texts are equal, hence 1.0.
 
-One `BestMatches` serves recall (the best retrieved context for each reference) and precision (the best reference for
-each retrieved context). With a cutoff, rapidfuzz may stop comparing two texts as soon as they cannot reach it, which
-is where most of the time goes; what reaches the cutoff is the same double as without one.
+One `BestMatches` serves recall (the best retrieved context for each reference) and precision (the best
+reference for each retrieved context). With a cutoff, rapidfuzz stops comparing two texts as soon as
+they cannot reach it, which saves most of the time. A similarity that reaches the cutoff is the same
+double as without one.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ MEASURES = {
     "jaro_winkler": "JaroWinkler",
 }
 
-# rapidfuzz's own test against a cutoff is off by some 1e-8, which loses pairs that lie on it. So it is given a
-# cutoff this much lower, and the similarity it returns is compared here.
+# rapidfuzz compares with a cutoff to about 1e-8 only, which loses pairs that lie on the cutoff. So it
+# is given a cutoff this much lower, and the similarity it returns is compared here.
 _MARGIN = 1e-6
 
 
@@ -135,7 +136,7 @@ def similarities(
         retrieved: The rows.
         references: The columns.
         measure: The measure.
-        cutoff: What is below may be 0.
+        cutoff: Similarities below it may be returned as 0.
 
     Returns:
         Rows x columns.
@@ -161,7 +162,7 @@ def similarities(
 def _compared(
     retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
 ) -> BestMatches:
-    """Compare what is open: all pairs but those of two texts that stand on both sides."""
+    """Compare the open pairs: all pairs except those of two texts that stand on both sides."""
     rows, columns = _first_places(retrieved), _first_places(references)
     common = frozenset() if callable(measure) else rows.keys() & columns.keys()
     best_rows: dict[str, Match | None] = {text: Match(columns[text], 1.0) for text in common}
@@ -207,8 +208,8 @@ def _best(
 ) -> dict[str, Match | None]:
     """Find the best match of each open text: the first one of the highest value, where that reaches the cutoff.
 
-    What resembles an open text of the other side is compared with the settled ones only as far as these may resemble it
-    as much, which is faster.
+    A text that resembles an open text of the other side is compared with the settled texts only up to
+    that similarity, which is faster.
 
     Args:
         texts: The open texts of one side.

@@ -1,4 +1,4 @@
-"""Metrics over spans: ids say where a text stands in its source, so that labels outlive another chunking.
+"""Metrics over spans: ids say where a text stands in its source, so that labels stay valid with other chunks.
 
 An id is ``SOURCE#char=START,END``, the fragment of RFC 5147 for plain text: characters (code points) from 0, the end
 excluded.
@@ -55,7 +55,7 @@ class LocatedText:
         id: The id.
         span: Source, first character, one past the last.
         text: The text of the span; None where the sample has no text of this length for it.
-        note: What does not fit: the length of the text; else empty.
+        note: Says that the length of the text does not fit the span; else empty.
     """
 
     id: str
@@ -153,12 +153,13 @@ class SpanBasedContextRecall(SpanMetric):
 class SpanBasedContextPrecision(SpanMetric):
     """How much of the retrieved text is reference text, or how early the relevant contexts stand.
 
-    Formula, with the *common* characters, those of the union of the reference spans that stand in a retrieved span:
-    ``"share"`` common / sum of the lengths of the retrieved spans, so that text which is retrieved twice costs;
-    ``"iou"``, intersection over union, common / (that sum + characters of the union of the reference spans - common);
-    ``"ap"`` average precision over the ranked contexts, of which one is relevant when it holds at least ``min_cover``
-    of some reference span, or at least ``min_cover`` of it is reference text. Range 0 to 1. Nothing retrieved: 0.0
-    (``ragas``: None). No reference ids: None, ``no_reference`` (``ragas``: 0.0).
+    Formula, with the *common* characters, those of the union of the reference spans that stand in a
+    retrieved span: ``"share"`` common / sum of the lengths of the retrieved spans, so that text which
+    is retrieved twice lowers it; ``"iou"``, intersection over union, common / (that sum + characters of
+    the union of the reference spans - common); ``"ap"`` average precision over the ranked contexts, of
+    which one is relevant when it holds at least ``min_cover`` of some reference span, or at least
+    ``min_cover`` of it is reference text. Range 0 to 1. Nothing retrieved: 0.0 (``ragas``: None). No
+    reference ids: None, ``no_reference`` (``ragas``: 0.0).
 
     A verdict a retrieved context, in rank order: whether it is relevant in that sense, under every formula. An id that
     is retrieved twice is two contexts.
@@ -240,7 +241,7 @@ def _passages(sample: Sample, name: str, texts: Sequence[str] | None) -> Iterato
 
 
 def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
-    """Raise where one source is spelled in two ways: its spans would never meet.
+    """Raise where one source is spelled in two ways: its spans would not be compared.
 
     Raises:
         SampleError: Names both spellings.

@@ -26,8 +26,8 @@ class StringMetric(ListMetric):
         min_similarity: The cut on the similarity, 0 to 1 (Ragas calls it ``threshold``).
         similarity: ``"levenshtein"``, ``"hamming"``, ``"jaro"``, ``"jaro_winkler"``, a callable
             ``(retrieved, reference) -> float`` from 0 to 1, or one that takes a list of such pairs.
-        explain: Compare without the cut, so that a verdict below it says what it is most like as well. It costs up to
-            six to ten times as much and changes no verdict.
+        explain: Compare without the cut, so that a verdict below it also says which text is most like
+            it. It takes six to ten times as long and changes no verdict.
     """
 
     requires: ClassVar[tuple[str, ...]] = ("retrieved_contexts", "reference_contexts")
@@ -94,7 +94,7 @@ class StringMetric(ListMetric):
         return verdicts
 
 
-# Verdicts share what is said of equal matches: no match, or an equal text in this place.
+# Verdicts share the texts about equal matches: no match, or an equal text in this place.
 @lru_cache(maxsize=1_024, typed=True)
 def _finding(match: Match | None, others: str, cut: float) -> tuple[str, FrozenDict]:
     """Return the reason and the details of a verdict."""

@@ -1,4 +1,4 @@
-"""Asking a model, as the run says: how many at once, how long, how often again.
+"""Asks a model within the limits of the run: how many requests at once, how long, how often again.
 
 Where OpenTelemetry is installed, each call is a span with the GenAI attribute names. Spans hold names, counts and error
 codes; never a prompt, a reply, an error's text or a key.

@@ -1,6 +1,6 @@
 """The protocol of a model: a language model that turns a prompt and a schema into a reply.
 
-A model of one's own needs one method and an identity; see ``examples/own_judge.py``.
+Your own model needs one method and an identity; see docs/llm-judges.md.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-# Not typing's: before Python 3.12 that one asks an object for its attributes, and some raise.
+# Not the Protocol of typing: before Python 3.12 it reads an object's attributes, and some raise.
 from typing_extensions import Protocol, runtime_checkable
 
 from ctxmetrics._runtime.failures import UnusableReplyError
@@ -28,7 +28,7 @@ _COUNTS: Mapping[str, Any] = {
     "reused": (int,),
     "cost": (int, float),
 }
-# The largest count that is believed; NaN is none.
+# The largest count that is accepted; NaN is not.
 _MOST = 1_000_000_000
 # Characters of a token, by the rule of thumb.
 _CHARACTERS = 4
@@ -157,7 +157,7 @@ class Model(Protocol):
 
     @property
     def identity(self) -> str:
-        """What tells it from every other model."""
+        """A name that no other model has."""
         ...
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:

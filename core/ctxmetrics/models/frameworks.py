@@ -1,6 +1,6 @@
-"""What frameworks' models have in common as models of `LLMJudge`: who they are, what they said, what it cost.
+"""What frameworks' models have in common as models of `LLMJudge`: identity, replies and costs.
 
-Nothing here knows a library: attributes are read by the names that clients give them.
+No library is imported here: attributes are read by the names that clients give them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NO_PARAMETER = re.compile(
     r"|timeout|retr|cache|callback|verbose|client|run_config|^metadata$|^tags$",
     re.IGNORECASE,
 )
-# How messages begin with which libraries report a body that is no chat completion.
+# The beginnings of the messages by which libraries report a body that is no chat completion.
 _NO_COMPLETION = (
     "Unexpected response type from OpenAI-compatible endpoint",  # langchain-openai
     "No choices in OpenAI response",  # Instructor
@@ -43,7 +43,7 @@ _NO_COMPLETION = (
 _REFUSAL = "Unable to generate a response due to "  # Instructor
 _PLAIN = (str, int, float, bool, type(None))
 
-# The names of what has none of its own, by its id, for as long as it lives: see `unique_name`.
+# The names of objects without a name, by their ids, while the objects exist: see `unique_name`.
 _unnamed: dict[int, str] = {}
 _validated: ContextVar[list[str]] = ContextVar("ctxmetrics_validated")
 
@@ -98,7 +98,7 @@ def describe(
     Args:
         family: What the identity starts with.
         layers: The model object, then what it wraps.
-        name: The model's name, where no layer tells it.
+        name: The model's name, where no layer has it.
         skip: Attributes of the wrapped layers that the wrapper sets itself, for the time of a call.
     """
     parameters = [_parameters(layer, skip if depth else ()) for depth, layer in enumerate(layers)]
@@ -252,7 +252,7 @@ def unread_reply(error: Exception) -> Reply:
 
 
 def _parameters(layer: object, skip: Collection[str]) -> dict[str, Any]:
-    # A pydantic object also keeps what it has worked out.
+    # A pydantic object also keeps its computed values.
     declared = getattr(type(layer), "model_fields", None)
     return {
         name: value
@@ -285,7 +285,7 @@ def _address(layer: object) -> str:
 
 
 def unique_name(thing: object) -> str:
-    """Return a name that nothing else has, in this process or another, for as long as the thing lives."""
+    """Return a name that nothing else has, in this process or another, while the object exists."""
     if id(thing) not in _unnamed:
         weakref.finalize(thing, _unnamed.pop, id(thing), None)
         _unnamed[id(thing)] = f"unnamed-{uuid4().hex[:12]}"

@@ -71,7 +71,7 @@ def _shown(value: Any) -> Any:
 
 
 def hash_of(text: str) -> str:
-    """Return how a content security policy names a stylesheet or a script."""
+    """Return the hash by which a content security policy names a stylesheet or a script."""
     from markupsafe import Markup
 
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""Which text asks which question in which language."""
+"""The packs of prompts: for each language the text of each question."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""From data to a prompt: the only place where untrusted text enters one.
+"""Builds a prompt from data. Untrusted text enters a prompt here and nowhere else.
 
-Every field is a JSON string inside a block whose marks carry a SHA-256 of the data, cut to 96 bits. No text can contain
-its own hash, so no text can end the block; and equal data gives an equal prompt, so caches and snapshots stay stable.
-The hash's first eight digits stand on a line of their own: the reply repeats them, so that a reply to another request is
-found out.
-Characters that a reader cannot see, and marks that some servers or clients act on (chat roles, image tags, templates),
-are written as JSON escapes: the data means the same, and no server acts on it.
+Every field is a JSON string inside a block whose marks carry a SHA-256 of the data, cut to 96 bits. No
+text can contain its own hash, so no text can end the block; and equal data gives an equal prompt, so
+caches and snapshots stay stable. The hash's first eight digits stand on a line of their own: the reply
+repeats them, so that a reply to another request is noticed. Characters that a reader cannot see, and
+marks that some servers or clients act on (chat roles, image tags, templates), are written as JSON
+escapes: the data means the same, and no server acts on it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _INVISIBLE = re.compile(
     "\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
-# Joiners belong into Persian and Indic words and into emoji; beside ASCII or each other they only hide something.
+# Joiners belong in Persian and Indic words and in emoji. Beside ASCII or each other they only hide
+# text.
 _JOINER = re.compile(
     r"[\u200c\u200d](?=[\0-\x7f\u200c\u200d])|(?<=[\0-\x7f\u200c\u200d])[\u200c\u200d]"
 )

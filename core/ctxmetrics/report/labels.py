@@ -1,4 +1,4 @@
-"""What the ids and labels of a run say about themselves: ids that meet no retrieved id, labels that repeat texts.
+"""Notes about the ids and labels of a run: reference ids that were never retrieved, labels that repeat retrieved texts.
 
 These are notes beside a number, never a part of it. Ids that name spans are not compared: spans of two chunkings differ.
 """
@@ -25,7 +25,7 @@ _NEVER = 0.5
 _MATCHED, _SHOWN = 0.2, 2
 # Retrieved ids below which two runs' are not compared, and the share that both have below which the index is another one.
 _IDS, _SHARED = 20, 0.1
-# What stands between the parts of an id, and a whole number in any form.
+# The separators of the parts of an id, and a whole number in any form.
 _BETWEEN, _NUMBER = re.compile(r"[\W_]+"), re.compile(r"^0*(\d+)(?:\.0+)?$")
 
 
@@ -38,7 +38,7 @@ def _tails(id_: str) -> list[str]:
 
 
 _Forms = Callable[[str], list[str]]
-# What would make ids match: in words, the forms of a reference id, and those of a retrieved one.
+# Changes that could make ids match: in words, the forms of a reference id, and those of a retrieved id.
 _WAYS: tuple[tuple[str, _Forms, _Forms], ...] = (
     ("in one case", lambda id_: [id_.casefold()], lambda id_: [id_.casefold()]),
     ("as numbers", _NUMBER.findall, _NUMBER.findall),
@@ -47,7 +47,8 @@ _WAYS: tuple[tuple[str, _Forms, _Forms], ...] = (
     ("with the beginning of the reference ids cut", _tails, lambda id_: [id_]),
     ("with the beginning of the retrieved ids cut", lambda id_: [id_], _tails),
 )
-# Labels that repeat what was retrieved or answered: in words, and whether a sample has them; None where it has no such label.
+# Labels that repeat what was retrieved or answered: a text, and a function that says whether a sample
+# has them (None without such a label).
 _CIRCLES: Mapping[str, Callable[[Sample], bool | None]] = {
     "the reference contexts are the retrieved contexts": lambda sample: (
         {*sample.reference_contexts} == {*sample.retrieved_contexts}
@@ -80,7 +81,7 @@ class Labels:
     circles: Counter[tuple[str, bool | None]] = field(default_factory=Counter)
 
     def add(self, sample: Sample) -> None:
-        """Take in a sample."""
+        """Add a sample."""
         found, wanted = sample.retrieved_context_ids, sample.reference_context_ids
         if found and wanted and not in_spans(wanted):
             self.retrieved.update(found)
@@ -97,7 +98,7 @@ class Labels:
         return (*self.never(), *circular)
 
     def never(self) -> Iterator[str]:
-        """Yield that reference ids were never retrieved, and what would make them match, where they are many."""
+        """Yield a note where many reference ids were never retrieved, with the change that would make them match."""
         every = dict.fromkeys(chain(*self.wanted))
         never = [id_ for id_ in every if id_ not in self.retrieved]
         if len(self.wanted) < _FEW or len(never) <= _NEVER * len(every):
@@ -124,7 +125,8 @@ class Labels:
 def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str], bool]:
     """Return what two runs say about the index they were made over, a sentence each, and whether ids can be compared.
 
-    They cannot where hardly any retrieved id is in both runs, and where the labels of one run meet none of its ids.
+    Ids cannot be compared where hardly any retrieved id is in both runs, or where the labels of one run
+    match none of its ids.
     """
     one, other = _texts_of(first), _texts_of(second)
     least, shared = min(len(one), len(other)), [id_ for id_ in one if id_ in other]

@@ -183,7 +183,7 @@ def _missed_in(score: Score, language: str, width: int, *, color: bool) -> Itera
 
 
 def _score(score: Score, width: int) -> Iterator[str]:
-    """Yield the name, the value, a bar and why; what does not fit in the line follows on lines of its own."""
+    """Yield the name, the value, a bar and the reason; what does not fit in the line follows on further lines."""
     name, *why = (
         score.metric,
         *filter(None, (score.count, score.explanation, score.band)),
@@ -206,7 +206,8 @@ def _score(score: Score, width: int) -> Iterator[str]:
 # A page whose samples take more bytes keeps the texts of the worst ones only, so that they take no more than these.
 MOST_BYTES = 20_000_000
 KEPT_BYTES = 14_000_000
-# So many of the worst samples are elements from the beginning; the script makes elements of the others when they are shown.
+# How many of the worst samples are elements of the page from the beginning; the script makes the others
+# when they are shown.
 _AT_ONCE = 200
 _IN_NOTEBOOK = 20
 # Characters of a question.
@@ -287,7 +288,7 @@ def _line(report: Report, row: Row) -> Any:
 
 
 def _flags(row: Row) -> str:
-    """Return what the page's filter finds a sample by."""
+    """Return the words by which the page's filter finds a sample."""
     kinds = {
         "missed": (share_of(row) or 0) < 1
         or any(is_missed(verdict, score) for score in row.scores for verdict in score.verdicts),

@@ -30,18 +30,18 @@ from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 # What a row says about its sample beside the sample's own fields.
 _HASHES = ("hash", "context_hashes", "content_hash", "stage_sizes")
-# How the hash of a text begins that stands in its place.
+# The beginning of a hash that stands in place of a text.
 HASHED = "sha256:"
 # The letter of the ids of verdicts, by what they are about.
 _ID_OF = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
-# What a line says of its score as `Score` has it.
+# The keys of a line that are fields of `Score`.
 _SCORE = tuple(
     field.name for field in fields(Score) if field.name not in {"provenance", "counted", "metadata"}
 )
 _EQUAL = 1e-9
 _LONGEST = 80
 _REMEMBERED = 256
-# Contexts of all stages of a retrieval: no number of one is as large.
+# The most contexts of all stages of a retrieval: the number of a context is below it.
 _LARGEST_POOL = 100_000
 _NO_RESULTS = "this is no line of results"
 _FIX = "Give a file that --out or to_jsonl wrote."
@@ -144,7 +144,7 @@ def texts_key(row: Row) -> tuple[str | None, str]:
 
 
 def key_of(sample: Sample) -> tuple[str | None, str]:
-    """Return the same of a sample."""
+    """Return the key of a sample, as `texts_key` does for a row."""
     return sample.id, _hash([question_hash(sample), *context_hashes(sample)])
 
 
@@ -239,7 +239,7 @@ def score_of(data: object) -> Score:
     """Read the score of one line.
 
     Raises:
-        InputFileError: It is none; the message names the field.
+        InputFileError: The line holds no score; the message names the field.
     """
     from pydantic_core import ValidationError
 
@@ -384,7 +384,7 @@ def _details(data: dict[str, Any]) -> FrozenDict:
 
 @lru_cache(maxsize=64)
 def _shared(provenance: Provenance) -> Provenance:
-    """Return the first provenance that is equal: the lines of a run share one."""
+    """Return an equal provenance that was met before, so that the lines of a run share one."""
     return provenance
 
 

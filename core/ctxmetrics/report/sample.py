@@ -16,7 +16,7 @@ _LONGEST_CONTEXT = 20_000
 
 
 def sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str, Any]:
-    """Return what `pages/sample.html` shows.
+    """Return the data that `pages/sample.html` shows.
 
     Args:
         sample: The sample; None where the run did not keep it.

@@ -1,4 +1,4 @@
-"""Where a run lost what it needed: the stages of the retrieval over all samples, and each unit that was lost."""
+"""The stages of the retrieval over all samples, and each unit that was lost at one of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StageMeans(Plain):
 
     Attributes:
         name: Its name.
-        samples: How many samples with a value have it.
+        samples: How many samples with a value have this stage.
         recall: Mean recall of its contexts, from 0 to 1; no later stage that only selects can have more. None where a
             unit of each sample was not judged.
         precision: Mean share of its contexts on which a supported unit rests, 0 without a context; None with ``accumulate``.
@@ -207,7 +207,7 @@ def lost_after(sample: str, unit: Verdict, place: int | None) -> Lost:
     if place is None:
         return Lost(sample, unit.id, unit.text)
     stage, after = unit.details["stages"][place : place + 2]
-    # The one that states the whole unit comes first; a yes without evidence names none.
+    # A context that states the whole unit comes first; a yes without evidence names no context.
     contexts = sorted(stage["contexts"], key=lambda context: (not context[2], context[0]))
     rank, *_, id_ = contexts[0] if contexts else (None, None)
     named = f"c{rank}" if id_ is None and rank is not None else id_
@@ -231,7 +231,7 @@ def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> It
                 Evidence(each[1], 0, 0, "", each[2]) for stage in counting for each in stage["contexts"]
             ]
             verdicts.append(replace(unit, value=stages[place][value], evidence=tuple(spans)))
-        # As many contexts as all stages have, at most: what stands behind a number is not needed here.
+        # The pool has at most as many contexts as all stages together; their texts are not needed here.
         held = Attribution(tuple(verdicts), (0,) * sum(size["contexts"] for size in sizes.values()))
         used = {number for rests in held.rests_on() for number in rests}
         precision = len(used) / max(contexts, 1) if value == "value" else None

@@ -18,9 +18,11 @@ from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Provenance, Score
 from ctxmetrics.verdicts import Usage
 
-# Characters of a line: no table of a run is wider. The longest name of a metric that has no line of its own.
+# The most characters of a line of a table, and of the name of a metric that stands in its row; a longer
+# name has a line of its own.
 WIDTH, NAME = 80, 26
-# Verdicts below which nothing is said about a judge that answers alike, and the share of them that is alike.
+# The fewest verdicts for the note that a judge answers alike, and the share of equal verdicts above
+# which it is given.
 _FEW_VERDICTS, _ALIKE = 60, 0.95
 # Characters of a bar.
 _BAR = 10
@@ -82,7 +84,8 @@ class MetricSummary:
         metric: Its name.
         samples: How many rows the run has.
         scored: How many have a value.
-        mean: Mean of the values, or None without one. It says nothing about the others: read ``missing`` with it.
+        mean: Mean of the values, or None without one. Rows without a value are not in it: see
+            ``missing``.
         interval: 95 % interval of the mean, samples as units, or None below two values.
         missing: Why rows have no value, by reason code.
         causes: Why verdicts are missing, by verdict code.
@@ -187,8 +190,9 @@ class Controls(Plain):
 
     Attributes:
         samples: How many were judged.
-        verdicts: How many of their verdicts are counted: as many whose truth is yes as no.
-        right: How many of those are right; one that is missing is not.
+        verdicts: How many of their verdicts are counted: as many that should be yes as that should be
+            no.
+        right: How many of those are right; a missing verdict is not.
         interval: 95 % interval of the share (Wilson), the labelled samples as units.
         wrong: Wrong verdicts by kind of sample.
         usage: What they cost; the usage of the run holds their calls and tokens too.
@@ -226,7 +230,7 @@ class Origin:
     """Where results come from.
 
     Attributes:
-        provenances: What the scores of the run say about themselves, each once.
+        provenances: The provenances of the scores of the run, each once.
         source: The file that the samples, or the results, were read from, where there is one.
         started: When the run began; None for results that were read from a file.
     """
@@ -257,7 +261,7 @@ class Summary(Mapping[str, MetricSummary]):
         stopped: Why the run ended early, or None.
         origin: Who judged, what and when.
         controls: What the judge made of the controls, where the run asked for some.
-        notes: What the run's ids and labels say about themselves.
+        notes: What a reader must know about the run's ids and labels.
     """
 
     metrics: Mapping[str, MetricSummary]

@@ -68,7 +68,8 @@ class BatchScorer:
     def score(self, table: Table, first_row: int = 1) -> Table:
         """Score a batch.
 
-        A field that no row of the batch has is a gap like one that a single row lacks: ``missing_field``.
+        A field that no row of the batch has is treated as one that a single row lacks:
+        ``missing_field``.
 
         Args:
             table: A pyarrow, pandas or polars table.
@@ -152,7 +153,7 @@ class BatchScorer:
             The fields that some row has.
         """
         present: set[str] = set()
-        # What is wrong with a column of an unknown name is said at its first row that is filled.
+        # The error about a column with an unknown name is raised at its first row with a value.
         whole = {
             row
             for name in frame.columns
@@ -180,7 +181,7 @@ class BatchScorer:
             for metric in metrics:
                 values, reasons = scored[metric.name], scored[metric.name + REASON]
                 if full and _reads_two_lists(metric) and metric.can_compare(chain.from_iterable(rows)):
-                    # The same as below, and faster.
+                    # This gives the same as the code below, and is faster.
                     k, compare, scaled = metric.top_k, metric.compare, metric.scaled
                     values += [scaled(compare(one[:k], other)[0]) for one, other in rows]
                     reasons += [None] * len(rows)
@@ -265,7 +266,7 @@ def _stored_alone(field: str, cell: Any) -> Sequence[str] | None:
 def _reads_two_lists(metric: ListMetric) -> bool:
     """Return whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
     own = (type(metric).score, type(metric).sides) == (ListMetric.score, ListMetric.sides)
-    # A similarity that the user wrote may fail.
+    # A similarity function of the user may fail.
     return own and metric.top_k != 0 and not callable(getattr(metric, "similarity", None))
 
 
@@ -275,7 +276,7 @@ def _sample(fields: Sequence[str], row: tuple[Sequence[str], ...] | Sample) -> S
 
 
 def frame_of(table: Any) -> nw.DataFrame[Any]:
-    """Return one face for every kind of table.
+    """Return a narwhals data frame of any kind of table.
 
     Raises:
         MissingExtraError: narwhals is not installed.

@@ -19,7 +19,7 @@ from ctxmetrics.tables.batches import BatchScorer, Table, frame_of, plain_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Rows of a batch on Ray: what a worker that dies may cost.
+# Rows of a batch on Ray: so many are scored again after a worker dies.
 _ROWS = 1024
 # Options that belong to one machine: a file, a clock and a display.
 _OF_ONE_PROCESS = ("out", "keep_texts", "deadline", "progress")
@@ -61,18 +61,20 @@ def score_table(
     Metrics over ids, spans and strings read the two columns that they need; other columns are not looked at then, apart
     from their names.
 
-    A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read. Each batch is a
-    run of its own: the limits of ``options`` hold for one batch, so with n batches at a time there are up to n times as
-    many requests. Rows keep the order that the engine keeps, and a field that no row has is a gap like any other. Ids are
-    compared within a batch. Columns are recognised by their names and types: where fields stand in JSON inside a text,
-    name the schema. ``out``, ``keep_texts``, ``deadline`` and ``progress`` are refused.
+    A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read.
+    Each batch is a run of its own: the limits of ``options`` hold for one batch, so with n batches at a
+    time there are up to n times as many requests. Rows keep the order that the engine keeps. A field
+    that no row has is ``missing_field``. Ids are compared within a batch. Columns are recognised by
+    their names and types: where fields stand in JSON inside a text, name the schema. ``out``,
+    ``keep_texts``, ``deadline`` and ``progress`` are refused.
 
     Args:
         table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, a Ray dataset or a Spark data
             frame, whose columns are the fields of a sample.
         metrics: The metrics. Each becomes two columns: its name (missing values are missing), and
             ``NAME.reason_code``, which says why a value is missing.
-        schema: Whose words the columns are (`ctxmetrics.fields.SCHEMAS`); ``"auto"`` finds out, and logs what it decided.
+        schema: The system whose names the columns are (`ctxmetrics.fields.SCHEMAS`); ``"auto"``
+            recognises it, and logs what it decided.
         columns: Which column holds which field, where no schema is right.
         judge: As for `evaluate`.
         **options: As for `evaluate`. With ``out``, every row becomes a `Sample`.

@@ -1,7 +1,7 @@
 """Run the golden cases: data in JSON that says what a metric must give for a sample and a judge's replies.
 
-The data and their rules are described in ``tests/golden/README.md``. `differences` puts all of them through a framework's
-runner, many at once: how an adapter proves itself. One by one it goes like this::
+The data and their rules are described in ``tests/golden/README.md``. `differences` puts all of them
+through a framework's runner, many at once: the proof of an adapter. One by one it goes like this::
 
     from ctxmetrics.testing.golden import check_value, load_cases, make_metric, make_sample
 
@@ -78,7 +78,7 @@ class Case:
         return self.expected.get("score")
 
     def is_refused_by(self, runner: str) -> bool:
-        """Whether a runner (``"ragas.evaluate"``) or its framework (``"ragas"``) cannot take the sample in."""
+        """Whether a runner (``"ragas.evaluate"``) or its framework (``"ragas"``) does not accept the sample."""
         return runner in self.refused_by or runner.partition(".")[0] in self.refused_by
 
     def __str__(self) -> str:
@@ -289,7 +289,7 @@ def _unequal(case: Case, value: float | None) -> list[str]:
 
 
 def batches(cases: Sequence[Case]) -> list[Batch]:
-    """Put cases together that differ in their samples and replies only, so that a runner has few calls to make."""
+    """Group cases that differ in their samples and replies only, so that a runner needs few calls."""
     groups: dict[Metric, list[Case]] = defaultdict(list)
     for case in cases:
         groups[make_metric(replace(case, judge=None))].append(case)
@@ -302,7 +302,7 @@ def batches(cases: Sequence[Case]) -> list[Batch]:
 
 
 def _apart(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
-    """Keep apart what a judge cannot tell apart: claims are asked for by the text alone."""
+    """Separate the cases that a judge cannot tell apart: claims are asked for by the text alone."""
     if metric.counted_unit != "claim":
         return [cases]
     parts: dict[int, list[Case]] = defaultdict(list)
@@ -331,7 +331,7 @@ def _batch(metric: Metric, cases: list[Case]) -> Batch:
 
 
 def _keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
-    """Return what each question about a sample is known by: one for each of several references."""
+    """Return the key of each question about a sample: one for each of several references."""
     answer = getattr(sample, metric.answer_field)
     answers = sample.references if answer is None and sample.references is not None else (answer,)
     contexts = (sample.retrieved_contexts or ())[: metric.top_k]

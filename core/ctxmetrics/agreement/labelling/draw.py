@@ -127,7 +127,7 @@ def _stratum(sample: Sample, by: str | None) -> str | None:
 
 
 def units_of(sample: Sample) -> tuple[Span, ...]:
-    """Return where the sentences stand that the metric counts, in the reference."""
+    """Return the positions in the reference of the sentences that the metric counts."""
     reference = sample.reference or ""
     return sentence_spans(reference, detect_language(reference))
 

@@ -1,8 +1,8 @@
 """A web server for one person on this machine: the page, the questions as JSON, and the answers.
 
-It listens on 127.0.0.1 alone. Every address begins with a random token; another one is refused with 403. The Host header
-must be the server's own address, so that the name of no other site leads here. An answer must be JSON that the page
-itself sent.
+It listens on 127.0.0.1 alone. Every address begins with a random token; another one is refused with
+403. The Host header must be the server's own address, so that a page of another site cannot reach this
+server under its own name. An answer must be JSON that the page itself sent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-# What a request names: the token, what is wanted, and the number of a question.
+# The path of a request: the token, what is asked for, and the number of a question.
 _TARGET = re.compile(r"/([^/?]*)/([^?]*)(?:\?number=([0-9]{1,9}))?")
 # Bytes of an answer: a number, a word and the names of contexts.
 _LONGEST_ANSWER = 64 * 1024
@@ -72,7 +72,7 @@ class LabelServer(ThreadingHTTPServer):
         self.address: str = f"http://{self.host}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a browser that closed its connection."""
+        """Print nothing when a browser closes its connection."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 

@@ -1,4 +1,4 @@
-"""One person's way through the questions: which comes next, what is shown, and what is written."""
+"""The questions of one person: which comes next, what is shown, and what is written."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Does the evidence for a unit say something else than the unit?
+"""Whether the evidence for a unit contradicts the unit.
 
 A word count cannot tell "was signed" from "was not signed". This check compares a unit with the sentences that are its
-evidence: what one side denies and the other does not, and numbers beside the same word. It knows the words of its lists
-only; where they have none for a language (Chinese, Japanese), it finds no denial. It finds reasons to doubt a yes, and
-never turns a no into a yes.
+evidence: what one side denies and the other does not, and numbers beside the same word. It knows the
+words of its lists only; where they have none for a language (Chinese, Japanese), it finds no denial.
+The check finds reasons to doubt a yes, and never turns a no into a yes.
 """
 
 from __future__ import annotations

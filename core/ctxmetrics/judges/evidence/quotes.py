@@ -37,7 +37,7 @@ _SHORTEST_WORD = 3
 _MANY_WORDS = 8
 # The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
 _NEARLY_ALL, _FEW_SENTENCES = 0.9, 3
-# Words of a line that may be a heading.
+# The most words of a line that may be a heading.
 _LONGEST_HEADING = 8
 _SENTENCE_END = tuple(".!?;…。！？।")
 _ENDED = re.compile(r"[.!?;。！？।](?=\s|$)")
@@ -84,14 +84,15 @@ class Unit:
         pieces: list[str] = []
         headings, usual = 0, False
         for span in spans:
-            # Without the parts of words at its ends.
+            # The quote without the parts of words at its ends.
             piece = context[span.start : span.end]
             if _TWO_LETTERS.fullmatch(context, max(span.start - 1, 0), span.start + 1):
                 piece = _FIRST_LETTERS.sub("", piece)
             if _TWO_LETTERS.fullmatch(context, span.end - 1, span.end + 1):
                 piece = _FIRST_LETTERS.sub("", piece[::-1])[::-1]
             pieces.append(piece)
-            # A line of a few words, without the end of a sentence, and more text follows.
+            # The quote is a line of a few words that does not end as a sentence does, and more text
+            # follows.
             begin, end = context.rfind("\n", 0, span.start) + 1, context.find("\n", span.end)
             line = context[begin:end].strip(_AROUND_HEADING)
             headings += (

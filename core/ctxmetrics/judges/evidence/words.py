@@ -3,14 +3,15 @@
 A word's *key* is what its spellings share: case folded, accents off, a light stem, number words as digits. Keys follow
 from the text alone; the language only chooses the stop words. The decisions:
 
-* Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese; Korean too, whose particles are glued to the word)
-  give overlapping pairs of characters, a character being a letter with its marks.
+* Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese; Korean too, whose particles are
+  written together with the word) give overlapping pairs of characters, a character being a letter with
+  its marks.
 * Marks belong to their letter, so Devanagari words stay whole. Accents of Latin, Greek and Cyrillic letters and Hebrew
   and Arabic points are dropped; ``й`` stays.
 * ``1,000`` and ``1'000`` are 1000; ``1.000.000`` is a million, ``1.000`` alone a decimal; ``3,5`` is 3.5; ``5.0`` is 5,
   but ``3.10`` is not 3.1 (versions). ``21st`` and ``twenty-one`` are 21; ``1990s`` is not 1990. ``3.11.2`` is one number;
   dates, times, ranges and fractions are their parts.
-* Signs, of currencies too, and per cent are not looked at, Roman and Chinese numerals are not read.
+* Signs (also of currencies) and per cent are ignored. Roman and Chinese numerals are not read.
 
 A text is read by chunks, the pieces between white space, and what a chunk holds does not depend on its neighbours: each
 is read once and remembered.
@@ -73,8 +74,8 @@ def base_language(language: str) -> str:
 def listed(purpose: str, language: str) -> frozenset[str]:
     """Return the folded words of a list for a language.
 
-    Those of ``stop`` say nothing by themselves, and are English ones for a language without any; of another list there are
-    none for it.
+    The words of ``stop`` carry no meaning by themselves; a language without such a list uses the
+    English one. For other lists, a language without a list has no words.
     """
     lists = LISTS[purpose]
     otherwise = lists["en"] if purpose == "stop" else ""
@@ -179,7 +180,7 @@ _INVISIBLE = "\u00ad\u200c\u200d"
 _HISSED = ("sses", "shes", "ches", "xes", "zes")
 _VOWELS = frozenset("aeiouy")
 _SHORTEST_STEM, _SHORTEST_IES = 3, 5  # ties, but cities
-# The longer ones first.
+# Longer endings come first.
 _CYRILLIC_ENDINGS = tuple(LISTS["cyrillic_endings"].split())
 
 

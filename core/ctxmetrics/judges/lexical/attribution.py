@@ -18,7 +18,7 @@ from ctxmetrics.judges.lexical.index import Index
 from ctxmetrics.judges.lexical.phrase import Phrase
 
 TOLERANCE = 1e-9
-# Sentences that are searched at no price.
+# Sentences that are searched without a deduction.
 _FREE = 4
 
 
@@ -59,7 +59,8 @@ class Support(NamedTuple):
         whole: The contexts that alone support the unit, each with the sentences to quote.
         parts: The same of those that support it together at `smallest_k`, where none does alone.
         shown: The sentences to show: for a yes the fullest ones that do not contradict it, for a no the nearest.
-        doubt: What contradicts the unit, where all sentences that hold enough of it do: what the fullest ones say.
+        doubt: The contradiction in the fullest sentences, where all sentences that support the unit
+            contradict it.
     """
 
     score: float
@@ -164,9 +165,10 @@ class _Row:
         Args:
             held: The words that they hold.
             present: Those that stand in their contexts.
-            count: How many sentences; the unit's own beyond its first are taken off.
-            n: From how many they were chosen: the more choices, the more stands there by chance. A sentence that holds
-                every word supports the unit however many there are.
+            count: How many sentences; a unit of several sentences counts as one, so its further
+                sentences are subtracted.
+            n: From how many they were chosen: with more choices more words are found by chance. A
+                sentence that holds every word supports the unit for any n.
         """
         price = self._price * log2(max(n, _FREE) / _FREE)
         search = min(price, 1 - self._rule.min_coverage) * max(1, count - self._own)

@@ -19,7 +19,7 @@ LABEL = "Embedded lexical judge: compares words, understands nothing; measured i
 """What every score of this judge carries: one line."""
 
 VERSION = "lexical-ce9b7dbddccf"
-"""Its version: a hash of its verdicts on the labelled samples that ship with the library; a test computes it again."""
+"""Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again."""
 
 _MAX_AT_ONCE = 200_000
 _NUMBERS = (
@@ -44,14 +44,15 @@ class LexicalJudge:
                 - number_weight * (any number of the unit is missing)
                 - name_weight * share of the unit's names that are missing  >=  min_coverage
 
-    ``coverage`` is the share of the unit's m content words that stand in s sentences, chosen one by one for the most words
-    out of n (at least 4); s is 1 to ``max_sentences``, whichever gives the highest score. They are looked for in each
-    context alone, and in the first k contexts together for every k: the more sentences there are to choose from, and the
-    fewer words are looked for, the more stands there by chance. What is taken off for a sentence is at most
-    ``1 - min_coverage``: one that holds every word supports the unit however long the context is. (A unit of several sentences may rest on as many: they
-    count as one.) A number or a name is missing where it stands in none of the contexts that the sentences are from. Names
-    are capitalised words of two letters or more that do not begin a sentence. A unit of stop words only is supported where
-    its words stand in a context one after the other.
+    ``coverage`` is the share of the unit's m content words that stand in s sentences, chosen one by one
+    for the most words out of n (at least 4); s is 1 to ``max_sentences``, whichever gives the highest
+    score. They are looked for in each context alone, and in the first k contexts together for every k:
+    with more sentences to choose from and fewer words to find, more words are found by chance. The
+    deduction for a sentence is at most ``1 - min_coverage``: a sentence that holds every word supports
+    the unit however long the context is. (A unit of several sentences may rest on as many: they count
+    as one.) A number or a name is missing where it stands in none of the contexts that the sentences
+    are from. Names are capitalised words of two letters or more that do not begin a sentence. A unit of
+    stop words only is supported where its words stand in a context one after the other.
 
     **Contradiction**: the sentences that support a unit are compared with it for negations and for numbers before the same
     word. A yes is contradicted where every choice of sentences that supports the unit contradicts it.
@@ -72,10 +73,10 @@ class LexicalJudge:
     Attributes:
         max_sentences: Context sentences that may support a unit together.
         min_coverage: The bar for support.
-        search_weight: Taken off for each sentence, times the doublings of the sentences it was chosen from, over the
-            square root of the unit's words.
-        number_weight: Taken off when any number of the unit is missing.
-        name_weight: Taken off when all its names are; in proportion when some are.
+        search_weight: The deduction for each sentence: this number times log2(n / 4), divided by the
+            square root of m.
+        number_weight: The deduction when any number of the unit is missing.
+        name_weight: The deduction when all its names are missing; in proportion when some are.
         min_share: The bar for a useful context.
         min_relative: The bar for a useful context as a share of the best one.
         contradiction: What becomes of a contradicted yes: ``"flag"`` leaves it a yes and flags it, ``"no"`` makes it a no.
@@ -97,7 +98,7 @@ class LexicalJudge:
     warnings: tuple[str, ...] = field(default=(LABEL,), init=False, repr=False, compare=False)
     """What it is, and where its measured agreement with people is written."""
     judges_stages_alone: ClassVar[bool] = True
-    """It judges each stage of a retrieval by itself, which costs nothing; other judges are asked once about all."""
+    """It judges each stage of a retrieval alone, which costs nothing; other judges are asked once about all stages."""
 
     def __post_init__(self) -> None:
         check_number("LexicalJudge: max_sentences", self.max_sentences, 1, whole=True)

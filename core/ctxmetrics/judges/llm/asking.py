@@ -91,7 +91,7 @@ class Exchange:
     _weak: set[str] = field(default_factory=set)
     # Replies that were about other data: at the second one, the judgement ends.
     _wrong: int = 0
-    # The last failure was not the reply's, so asking again does not help.
+    # The last failure was not a fault of the reply, so asking again does not help.
     _final: bool = False
 
     async def claims(self, text: str) -> Answer:
@@ -104,10 +104,11 @@ class Exchange:
     async def verdicts(self, request: JudgeRequest) -> Answer:
         """Ask for verdicts, and again for those that are missing.
 
-        The joint question is asked whole or not at all: whether a context is useful must not be judged against a
-        part of the answer. What is left is asked each by its own question, and less of it after a reply that ran into
-        a length limit. Verdicts with weak evidence join a request that goes out anyway, once. A yes that comes twice,
-        both times without a quote that is there, is a no.
+        The joint question is asked whole or not at all: whether a context is useful must not be judged
+        against a part of the answer. Missing units and contexts are then asked about by their own
+        questions, and fewer at a time after a reply that a length limit cut off. Verdicts with weak
+        evidence join a request that goes out anyway, once. A yes that comes twice, both times without a
+        quote that is there, is a no.
 
         Args:
             request: The whole request.
@@ -124,7 +125,8 @@ class Exchange:
                 self._about = (again, ()) if every is units else ((), again)
             note = await self._ask(*question(request, part, *self._about), self._read)
             if note is not None:
-                # What a reply left out counts as one failure; a flawless reply makes up for those before.
+                # Ids that a reply left out count as one failure; a reply without a fault clears the
+                # failures before it.
                 self._note, self._failures = note, self._failures + 1 if note else 0
             elif self._code == "truncated":
                 most = max(1, sum(map(len, self._about)) // 2)
@@ -142,7 +144,7 @@ class Exchange:
     def _read(self, reply: Reply, code: str) -> str:
         """Take over what a reply decides, and return what the model is told when it is asked again.
 
-        A doubt about evidence that comes again is a verdict.
+        A doubt about evidence that comes a second time is settled: the verdict stands.
         """
         keys = [key for key, ids in zip(("sentences", "contexts"), self._about, strict=True) if ids]
         decided, note = check(

@@ -66,7 +66,7 @@ class _Said:
     """What a reply says about one id, in all its entries for it.
 
     Attributes:
-        value: The verdict that all entries stand for, or the code that says why there is none.
+        value: The verdict that all entries give, or the code that says why there is none.
         quotes: Context id, quote, and whether that context alone is said to state the unit.
         missing: The words that are said to be missing, with keys masked: a server may repeat one.
     """
@@ -162,8 +162,8 @@ def check(
 
     Raises:
         WrongDataError: The reply has another code or none, and not all of its quotes are in place.
-        UnreadableReplyError: An entry has no id, or one that was not shown. Its neighbours may then be meant for
-            other ids, so the whole reply decides nothing.
+        UnreadableReplyError: An entry has no id, or one that was not shown. Its other entries may then
+            be meant for other ids, so the whole reply is not used.
     """
     echo = data.get("data")
     echoed = not code or (isinstance(echo, str) and echo.strip().startswith(code))
@@ -252,7 +252,7 @@ def _unit(id_: str, said: _Said, quotes: _Quotes) -> tuple[Decision, Sequence[_H
             why = "called unsupported, and it stands in a context word for word"
             verdict = _contradicted(verdict, why)
         return Decision(verdict), hits
-    # Where one context is shown, it alone states what it states.
+    # With one context, a part that is stated is stated by that context alone.
     whole = {hit.span.context for hit in hits if hit.span.whole or len(part.contexts) == 1}
     if not whole and left_out:
         return Decision(None, "too_many_quotes"), hits

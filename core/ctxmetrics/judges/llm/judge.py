@@ -34,7 +34,8 @@ MAX_IDS = 64
 MEMORY = 2048
 # How often a reply that brings nothing new is asked again.
 MAX_REPAIRS = 3
-# The metrics of a sample ask the same questions, one right after the other: so many are kept for the next one.
+# How many requests are kept for the next metric: the metrics of a sample ask the same questions one
+# after the other.
 _LAST = 64
 
 
@@ -48,7 +49,7 @@ class LLMJudge:
     quote that is found in a context, and is flagged where the quote proves little.
 
     Attributes:
-        model: What turns a prompt into a reply.
+        model: The `Model` that turns a prompt into a reply.
         joint: Ask both questions in one request; False asks each by itself, when a metric needs it.
         per_context: Ask about each context alone, concurrently. More requests, less to read in each.
         votes: Ask so often, independently, and take the majority for each id; ``details`` of a verdict say how many
@@ -61,7 +62,7 @@ class LLMJudge:
         evidence: ``"flag"`` keeps a yes whose evidence proves little and flags it; ``"strict"`` makes it a no.
 
     Raises:
-        ParameterError: The model is none, or a number is out of range.
+        ParameterError: The model is no `Model`, or a number is out of range.
     """
 
     _kind: ClassVar[str] = "llm:"
@@ -132,7 +133,7 @@ class LLMJudge:
         asked: Step = "joint" if self.joint and request.units else step
         questions = _questions(request, asked, pack, cut)
         if asked == "joint" and any(len(item.part.units) < len(request.units) for item in questions):
-            # So many units that the joint question would be asked about the contexts several times.
+            # With so many units, the joint question would be asked about the contexts several times.
             asked, questions = step, _questions(request, step, pack, cut)
         ask = partial(Exchange.verdicts, request=request)
         asks = [self._remembered(item, pack, ask) for item in questions]
@@ -163,11 +164,12 @@ class LLMJudge:
     ) -> Answer:
         """Answer from the memo, the cache, a judgement in flight, or by asking."""
         run, prompt = current_run(), asked.prompt
-        # All that may change the answer, with lengths, so that no two lists of texts are written alike.
+        # Everything that may change the answer, with the length of each text, so that two lists of
+        # texts never give one key.
         settings = str(prompt.vote), str(self.max_repairs), str(self.keep_raw)
         texts = (self.model.identity, prompt.version, _schema(prompt.step), prompt.system, prompt.user)
         written = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
-        # A name may hold half a character.
+        # A name may hold a lone surrogate.
         key = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
         look_up_or_ask = partial(self._look_up_or_ask, asked, pack, ask, key)
         if not self.reuse:
@@ -177,7 +179,7 @@ class LLMJudge:
             answer, shared = await memo.get(key, look_up_or_ask)
             if not shared:
                 return answer
-            # Else another run's budget or failure: ask again.
+            # Otherwise the failure or the budget was that of another run: ask again.
             if answer.complete or answer.run == id(run):
                 return replace(answer, usage=Usage(reused=1))
 
@@ -277,7 +279,7 @@ def memory() -> Memo[Answer]:
 
 
 def forget() -> None:
-    """Start as a new process would: no finished judgement, no score of a pair, and no judge that is down."""
+    """Forget finished judgements, scores of pairs, and that a judge is down, as in a new process."""
     _memo.clear()
     scores_of_process.clear()
     forget_failures()

@@ -1,4 +1,4 @@
-"""Reading a model's reply as JSON. A reply is untrusted: what could mean two things means nothing."""
+"""Reads a model's reply as JSON. A reply is untrusted: a reply that could mean two things is not used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STOP = re.compile(rf"\{{|{_THOUGHT_EDGE.pattern}", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n")
 _VERDICT = re.compile(r"\b(?:supported|useful)['\"]?\s*:")
 _LONGEST_REPLY = 2_000_000
-# Characters that json-repair may see: on some texts its time grows with their square.
+# The most characters for json-repair: on some texts its time grows with their square.
 _LONGEST_MENDED = 16_000
 _MOST_FAILURES, _MOST_TRIES = 200, 1000
 _NOT_JSON = "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
@@ -51,9 +51,9 @@ class WrongDataError(UnreadableReplyError):
 def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
     """Return the one JSON object that a reply means.
 
-    Fences, prose around the object and think-blocks are taken off; small slips (trailing commas, single quotes) are
-    mended where the object is complete. What could mean two things, or was cut off, means nothing: a reply may quote
-    a text that looks like a reply.
+    Fences, prose around the object and think-blocks are taken off; small errors (trailing commas,
+    single quotes) are repaired where the object is complete. A reply that could mean two things, or was
+    cut off, is not used: it may quote a text that looks like a reply.
 
     Args:
         reply: The model's reply.
@@ -70,7 +70,7 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
         if found:
             most = max(_lists_in(item, keys) for item in found)
             best = [item for item in found if _lists_in(item, keys) == most]
-            # Else the object stands inside another answer, or beside one.
+            # Otherwise the object stands inside another answer, or beside one.
             alone = not re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", around)
             data = best[0] if alone and all(other == best[0] for other in best) else None
         else:

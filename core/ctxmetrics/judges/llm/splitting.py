@@ -16,7 +16,8 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.prompts import Step
 from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
 
-# Characters of a long context that stand in two pieces of it: a quote of so many is whole in one of them.
+# Characters that two neighbouring pieces of a long context share: a quote of this length is whole in
+# one of them.
 _OVERLAP = 400
 
 

@@ -1,4 +1,4 @@
-"""What a server takes: found out by asking and remembered, one record an endpoint and model; and its strict schemas.
+"""What a server takes, learned from its answers and remembered, one record an endpoint and model; and strict schemas.
 
 Some known rules come first (reasoning models); everything else is learned from the server's 400. A refusal comes at
 once, so the first requests to a server share one discovery: the others wait for it, but not long.
@@ -22,7 +22,7 @@ Form = Literal["json_schema", "json_object", "text"]
 
 # How a reply can be asked for, best first.
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
-# Seconds to wait while another request finds out: a server that has not refused by then is busy answering.
+# Seconds to wait while another request finds out: a server that has not refused by then is answering.
 _SHARE = 1.0
 # Names of models that take no temperature and count tokens as ``max_completion_tokens``.
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
@@ -37,7 +37,7 @@ _FORM_WORDS = re.compile(
 )
 _ROLE_WORDS = re.compile(r"role.{0,40}system|system.{0,40}(?:role|message|prompt)|\.role\b")
 _ROLE_RULES = re.compile(r"only user,? and assistant roles|roles must alternate")
-# Keywords that constrain nothing: strict servers refuse some, and all cost tokens.
+# Keywords that constrain nothing. Strict servers refuse some of them, and all of them cost tokens.
 _NOTES = frozenset({"title", "description", "default", "examples"})
 # Keywords whose value maps names of the caller's to schemas.
 _NAMED = frozenset({"properties", "$defs", "definitions"})

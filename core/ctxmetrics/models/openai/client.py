@@ -35,7 +35,8 @@ from ctxmetrics.errors import missing_extra
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
 _clients: dict[tuple[int, str, str], Client] = {}
 _CLOSING_SECONDS = 2.0
-# More than any run has in flight: a request that waited for a connection would lose the time it was given.
+# More connections than any run has requests in flight: a request that waits for a connection uses up
+# its timeout.
 _MOST_CONNECTIONS = 100_000
 # Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory.
 MOST_BYTES = 2_000_000
@@ -136,15 +137,15 @@ def _http_client() -> Any:
 
 
 class _Gzip:
-    """Decompresses gzip, which may have several members, each compressed by itself."""
+    """Decompresses gzip, which may have several members, each compressed on its own."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
 
     def decompress(self, piece: bytes, most: int) -> bytes:
-        """Return what a piece of the data is, at most so many bytes."""
+        """Return a decompressed piece of the data, at most so many bytes."""
         found = bytearray(self._member.decompress(piece, most))
-        # Zeros may fill up the end of the data.
+        # The data may end in zeros.
         while len(found) < most and (rest := self._member.unused_data.lstrip(b"\0")):
             self._member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
             found += self._member.decompress(rest, most - len(found))

@@ -43,18 +43,19 @@ from ctxmetrics.verdicts import Usage
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
-# What is sent to a server of one's own that asks for no key: the client insists on one.
+# The key that is sent to a server that asks for none: the client needs one.
 _NO_KEY = "no-key"
-# The parameters that are no part of the identity with these values; the others are none without a value.
+# Parameters with these values are no part of the identity; other parameters are no part of it without a
+# value.
 _USUAL = {"temperature": 0.0, "seed": 0, "reply_format": "auto"}
-# Requests for one reply at most: there are no more things to leave out.
+# The most requests for one reply: no more parts can be left out.
 _MOST_LESSONS = 8
 # Fields of a request that ``extra`` may not change.
 _OURS = frozenset({"messages", "model", "n", "response_format", "stream"})
 
 
 class Key:
-    """A secret that no repr, copy of the fields or pickle gives away.
+    """A secret that no repr, copy of the fields or pickle contains.
 
     Args:
         text: The key; None takes it from the environment whenever it is needed.
@@ -102,7 +103,7 @@ class OpenAIModel:
     Attributes:
         model: The model's name at the server.
         base_url: The server's address; None takes ``OPENAI_BASE_URL``, else OpenAI's.
-        api_key: The key; None takes ``OPENAI_API_KEY``. Servers other than OpenAI's may do without.
+        api_key: The key; None takes ``OPENAI_API_KEY``. Servers other than OpenAI's may need none.
         temperature: Sent where the server takes it; None: not sent.
         seed: The same; the number of the vote is added to it.
         max_tokens: Most tokens of a reply, thinking included; None leaves it to the server.
@@ -118,7 +119,8 @@ class OpenAIModel:
         'openai/qwen3@localhost:11434/v1(temperature=0.2)'
     """
 
-    # A run need not time a whole `generate`: each request has its own time, and waiting for another is not part of it.
+    # A run does not time a whole `generate`: each request has its own timeout, without the time that it
+    # waits for another.
     times_requests: ClassVar[bool] = True
 
     model: str
@@ -329,7 +331,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
 
 
 def _special(error: Exception) -> JudgeError | None:
-    """Tell the 400s apart that are about the reply, not about the request."""
+    """Return the failure where a 400 is about the reply, not about the request."""
     code = vars(error).get("code")
     if code == "json_validate_failed":  # a server that checks the reply against the schema itself
         return UnusableReplyError(
