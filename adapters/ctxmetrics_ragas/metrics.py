@@ -355,13 +355,14 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
 
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
         wrapper = SampleWrapper(self._judging(), SCHEMA)
-        if not wrapper.metric.waits:
-            # The callbacks are not set: no model reads them, and a context variable would keep them in
-            # memory.
-            return wrapper.score(sample)
-        CALLBACKS.set(callbacks)
-        with using(_run.get() or current_run()):
-            return await wrapper.ascore(sample)
+        before = CALLBACKS.set(callbacks)
+        try:
+            if not wrapper.metric.waits:
+                return wrapper.score(sample)
+            with using(_run.get() or current_run()):
+                return await wrapper.ascore(sample)
+        finally:  # a context variable would keep them in memory
+            CALLBACKS.reset(before)
 
     def _judging(self) -> Metric:
         return self.core

@@ -7,11 +7,12 @@ scoring, and how a failure is reported.
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
@@ -41,6 +42,7 @@ from ctxmetrics.metrics.base import Formula, Metric, check_parameters
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics.models.base import Model
+from ctxmetrics.report.labels import Labels
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 
@@ -48,10 +50,13 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.similarity import Measure
     from ctxmetrics.report.view import Summary
 
+_log = logging.getLogger("ctxmetrics")
 _KEYS = KeyParams.__optional_keys__
 _TOLD = (
     "metric", "reason_code", "threshold", "passed", "band", "doubtful", "signals", "metadata", "usage", "provenance",
 )  # fmt: skip
+# After so many samples of a run its labels are looked at: a framework does not say when the last one was scored.
+_LOOKS = (20, 40, 80, 160)
 
 
 class MetricParams(TypedDict, total=False):
@@ -224,23 +229,15 @@ class Wrapper:
             record: See `read`.
             strict: False: a failure gives a score without a value, too (``missing_field``, ``metric_error``).
         """
-        with self._run(record) as run:
-            try:
-                score = await self.metric.ascore(self.read(record))
-            except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
-                score = self.failed(error, strict=strict and not run.may_go_on(error, record))
-            run.warn(self, score)
-        return score
+        with self._scoring(record, strict=strict) as (run, scores):
+            scores.append(await self.metric.ascore(run.seen(self.metric, self.read(record))))
+        return scores[0]
 
     def score(self, record: Any, *, strict: bool = True) -> Score:
         """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `ascore`."""
-        with self._run(record) as run:
-            try:
-                score = self.metric.score(self.read(record))
-            except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
-                score = self.failed(error, strict=strict and not run.may_go_on(error, record))
-            run.warn(self, score)
-        return score
+        with self._scoring(record, strict=strict) as (run, scores):
+            scores.append(self.metric.score(run.seen(self.metric, self.read(record))))
+        return scores[0]
 
     def summary(self, records: Iterable[Any]) -> Summary:
         """Score records and return the means; one that cannot be read counts as one without fields."""
@@ -253,16 +250,19 @@ class Wrapper:
         except CtxMetricsError:
             return Sample()
 
-    def _run(self, record: Any) -> AbstractContextManager[FrameworkRun]:
-        return self._run_of(record) if self.metric.waits else _NO_RUN
-
     @contextmanager
-    def _run_of(self, record: Any) -> Iterator[FrameworkRun]:
+    def _scoring(self, record: Any, *, strict: bool) -> Iterator[tuple[FrameworkRun, list[Score]]]:
+        """Give the run of a record, and a list for its score; what fails is raised, or is the score."""
+        scores: list[Score] = []
         name = self.schema.evaluation(record) if self.schema.evaluation else None
         with _lock:
             run = framework_run(self.schema.package, name)
         with part_of(None if name is None else run):  # it lives as long as the evaluation is known
-            yield run
+            try:
+                yield run, scores
+            except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
+                scores.append(self.failed(error, strict=strict and not run.may_go_on(error, record)))
+            run.warn(self, scores[0])
 
     def failed(self, error: BaseException, *, strict: bool = False) -> Score:
         """Return the score of a record that could not be scored: no value, and the failure as its reason.
@@ -291,6 +291,21 @@ class FrameworkRun:
     def __init__(self, *, named: bool = False) -> None:
         self._named = named
         self._unsent: Any = None
+        self._labels: dict[str, Labels | None] = {}
+
+    def seen(self, metric: Metric, sample: Sample) -> Sample:
+        """Return a sample of the run; where the first ones of a metric say something about ids and labels, log it once."""
+        labels = self._labels.setdefault(metric.name, Labels()) if self._named else None
+        if labels is None:
+            return sample
+        with _lock:
+            labels.add(sample)
+            notes = labels.notes() if labels.samples in _LOOKS else ()
+            if notes or labels.samples == _LOOKS[-1]:  # enough is known
+                self._labels[metric.name] = None
+        for note in notes:
+            _log.warning("labels so far, %s: %s", metric.name, note)
+        return sample
 
     def may_go_on(self, error: Exception, record: Any) -> bool:
         """Whether the failure is that a request about this record could not be built: only this record may be the cause."""
@@ -317,8 +332,6 @@ class FrameworkRun:
             warnings.warn_explicit(text, EmbeddedJudgeWarning, schema.package, 1, module=schema.package)
 
 
-# The block of a metric without a judge: nothing about a run is noted for it.
-_NO_RUN = nullcontext(FrameworkRun())
 # Two threads must not make two runs of one name, nor warn twice.
 _lock = threading.Lock()
 
@@ -373,12 +386,16 @@ class SampleWrapper(Wrapper):
         samples = [item for item in found if isinstance(item, Sample)]
         if found and not samples:
             raise next(item for item in found if isinstance(item, SampleError))
-        rows = iter(await aevaluate(samples, [self.metric], **options))
-        run, scores = FrameworkRun(), []
-        for item in found:
-            score = self.failed(item) if isinstance(item, SampleError) else next(rows)[self.metric.name]
+        results = await aevaluate(samples, [self.metric], **options)
+        for note in results.summary().notes:
+            _log.warning("labels, %s: %s", self.metric.name, note)
+        rows, run = iter(results), FrameworkRun()
+        scores = [
+            self.failed(item) if isinstance(item, SampleError) else next(rows)[self.metric.name]
+            for item in found
+        ]
+        for score in scores:
             run.warn(self, score)
-            scores.append(score)
         return scores
 
     def _checked(

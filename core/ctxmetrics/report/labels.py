@@ -71,17 +71,20 @@ class Labels:
     """The ids and labels of a run, as far as its notes need them.
 
     Attributes:
+        samples: How many there are.
         retrieved: The retrieved ids of all samples that have reference ids.
         wanted: The reference ids, one tuple a sample.
         circles: In how many samples a label repeats, and in how many it does not, by what it would repeat.
     """
 
+    samples: int = 0
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
     circles: Counter[tuple[str, bool | None]] = field(default_factory=Counter)
 
     def add(self, sample: Sample) -> None:
         """Add a sample."""
+        self.samples += 1
         found, wanted = sample.retrieved_context_ids, sample.reference_context_ids
         if found and wanted and not in_spans(wanted):
             self.retrieved.update(found)
@@ -135,8 +138,8 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
         for row in rows:
             run.add(row.sample or Sample())
     said = [{*run.never()} if all(one.wanted for one in labels) else set() for run in labels]
-    notes = [f"first run only: {text}" for text in said[0] - said[1]]
-    notes += [f"second run only: {text}" for text in said[1] - said[0]]
+    runs = (("first", said[0] - said[1]), ("second", said[1] - said[0]))
+    notes = [f"{run} run only: {text}" for run, texts in runs for text in texts]
     if least >= _IDS and len(shared) < _SHARED * least:
         notes.append(
             f"another index, or other ids: of {least} retrieved ids {len(shared)} are in both runs; "
