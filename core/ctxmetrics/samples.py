@@ -277,29 +277,35 @@ def _read_lists(values: dict[str, Any], who: str) -> None:
         elif found is not None:
             where = f"{who}: field '{ids}'"
             values[ids] = _each(_items(as_list(found), where, ids), where, _named)
-    if (several := values["references"]) is not None:
-        if values["reference"] is not None:
-            raise SampleError(f"{who}: 'references' stands beside 'reference'. Give one of them.")
-        where = f"{who}: field 'references'"
-        values["references"] = _each(_items(several, where, "texts"), where, _text)
-    if (facts := values["reference_facts"]) is not None:
-        where = f"{who}: field 'reference_facts'"
-        values["reference_facts"] = _each(_items(facts, where, "facts"), where, _fact)
+    if values["references"] is not None and values["reference"] is not None:
+        raise SampleError(f"{who}: 'references' stands beside 'reference'. Give one of them.")
+    kinds: dict[str, Callable[[Any, str], Any]] = {"references": _text, "reference_facts": _fact}
+    for name, read in kinds.items():
+        if values[name] is not None:
+            where = f"{who}: field '{name}'"
+            values[name] = _each(_items(values[name], where, "texts"), where, read)
 
 
 def _read_stages(values: dict[str, Any], where: str) -> None:
     """Turn the stages that were given into what is stored. The last stage fills what was retrieved, and the other way round."""
     given = values["stages"]
     if not isinstance(given, Mapping) or not given:
-        raise SampleError(f"{where} must map the name of each stage to a list, not {_kind(given)}.")
+        raise SampleError(
+            f"{where} must map the name of each stage to a list, "
+            f"{'and is empty' if given == {} else f'not {_kind(given)}'}."
+        )
     stages = {
-        str(name): _stage(as_list(found), values, f"{where}, {str(name)[:80]!r}")
-        for name, found in given.items()
+        (named := _text(name, f"{where}, the name of stage {number}")): _stage(
+            as_list(found), values, f"{where}, {named[:80]!r}"
+        )
+        for number, (name, found) in enumerate(given.items(), 1)
     }
     retrieved = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])
-    texts: dict[str, str] = {}
-    for stage in (retrieved, *stages.values()):
-        texts.update(zip(stage.ids or (), stage.contexts or (), strict=False))
+    texts = {
+        id_: text
+        for stage in (retrieved, *stages.values())
+        for id_, text in zip(stage.ids or (), stage.contexts or (), strict=False)
+    }
     for name, stage in stages.items():
         if stage.contexts is None and texts.keys() >= {*(ids := stage.ids or ())}:
             stages[name] = Stage(tuple(texts[id_] for id_ in ids), ids)
@@ -308,20 +314,25 @@ def _read_stages(values: dict[str, Any], where: str) -> None:
         if values[own] is None:
             values[own] = found
         elif found is not None and found != values[own]:
-            pairs = enumerate(zip_longest(found, values[own]), 1)
-            number = next(number for number, (one, other) in pairs if one != other)
+            same = [one == other for one, other in zip_longest(found, values[own])]
             raise SampleError(
-                f"{where}: the last stage, {name[:80]!r}, is not what '{own}' holds: they differ at item {number}. "
+                f"{where}: the last stage, {name[:80]!r}, is not what '{own}' holds: they differ at item {same.index(False) + 1}. "
                 f"Leave '{own}' out, or add it as the last stage."
             )
     stages[name] = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])
+    for name, stage in stages.items():
+        if len({len(each) for each in (stage.contexts, stage.ids) if each is not None}) > 1:
+            raise SampleError(
+                f"{where}, {name[:80]!r} has {len(stage.contexts or ())} contexts and {len(stage.ids or ())} ids. "
+                "Write one id for each context."
+            )
     values["stages"] = FrozenDict(stages)
 
 
 def _stage(found: Any, values: Mapping[str, Any], where: str) -> Stage:
     """Read what a stage handed on."""
     if isinstance(found, Stage):
-        return found
+        found = {"contexts": found.contexts, "ids": found.ids}
     if not (isinstance(found, Mapping) and found.keys() <= {"contexts", "ids"}):
         found = {"ids" if _holds_ids(found, values, where) else "contexts": found}
     given = values["retrieved_context_ids"]
@@ -338,10 +349,6 @@ def _stage(found: Any, values: Mapping[str, Any], where: str) -> Stage:
     contexts, ids = read.retrieved_contexts, read.retrieved_context_ids
     if contexts is None and ids is None:
         raise SampleError(f"{where} holds neither contexts nor ids. Write a list of texts or of ids.")
-    if contexts is not None and ids is not None and len(contexts) != len(ids):
-        raise SampleError(
-            f"{where} has {len(contexts)} contexts and {len(ids)} ids. Write one id for each context."
-        )
     return Stage(contexts, ids)
 
 

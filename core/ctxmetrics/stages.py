@@ -55,16 +55,16 @@ def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
 
     That is the number of distinct ``contexts``, their ``characters``, the ``ids``, and a ``hash`` of ids and texts.
     """
-    sizes = {}
-    for (name, stage), keys in zip(stages.items(), _keys_of([*stages.values()]), strict=True):
-        distinct = [*dict.fromkeys(keys)]
-        sizes[name] = {
+    held = map(set, _keys_of([*stages.values()]))
+    return {
+        name: {
             "contexts": len(distinct),
             "characters": sum(len(text or "") for _, text in distinct),
             "ids": None if stage.ids is None else list(stage.ids),
             "hash": hashlib.sha256(json.dumps([stage.ids, stage.contexts]).encode()).hexdigest()[:32],
         }
-    return sizes
+        for (name, stage), distinct in zip(stages.items(), held, strict=True)
+    }
 
 
 def recorded(
@@ -111,11 +111,15 @@ def recorded(
 
 def of_last(stages: Mapping[str, Stage], pooled: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts about the contexts of the last stage, of those about each context of the pool."""
-    found = []
-    for rank, number in enumerate(pool_of(stages.values())[1][-1]):
-        evidence = tuple(replace(span, context=rank) for span in pooled[number].evidence)
-        found.append(replace(pooled[number], id=f"c{rank + 1}", evidence=evidence))
-    return tuple(found)
+    last = [pooled[number] for number in pool_of(stages.values())[1][-1]]
+    return tuple(
+        replace(
+            verdict,
+            id=f"c{rank + 1}",
+            evidence=tuple(replace(span, context=rank) for span in verdict.evidence),
+        )
+        for rank, verdict in enumerate(last)
+    )
 
 
 def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:

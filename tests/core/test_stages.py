@@ -10,6 +10,7 @@ import pytest
 from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
+    ContextUtilization,
     IDBasedContextRecall,
     LexicalJudge,
     Results,
@@ -558,3 +559,101 @@ def test_a_picture_in_any_stage_is_no_text():
     ]
     assert (score.value, score.reason_code, judge.asked) == (None, "not_text", [])
     assert "field 'stages', item 2" in score.message
+
+
+def test_contexts_of_a_cut_stage_are_counted_as_those_of_a_whole_one():
+    """A double counts once, also among the first k, and of ids too."""
+    stages = {"search": ["a" * 8, "b" * 4], "joined": ["a" * 8, "a" * 8, "b" * 4]}
+    metric = ContextRecall(top_k=2)
+    sample = Sample(reference="One sentence.", stages=stages)
+    found = evaluate([sample], [metric], judge=EachContext({"a" * 8: {1: "whole"}})).stages().stages
+    assert [(one.contexts, one.tokens, one.precision) for one in found] == [(2, 3, 0.5), (1, 2, 1.0)]
+    ids = Sample(
+        reference_context_ids=["d1", "d2"],
+        stages={"search": {"ids": ["d1", "d2"]}, "joined": {"ids": ["d1", "d1", "d2"]}},
+    )
+    found = evaluate([ids], [IDBasedContextRecall(top_k=2)]).stages().stages
+    assert [(one.contexts, one.recall, one.precision) for one in found] == [
+        (2, 1.0, 1.0),
+        (1, 0.5, 1.0),
+    ]
+
+
+def test_nothing_is_said_about_ids_that_are_not_known():
+    texts = {"contexts": ["one", "two"]}
+    first, last = {"ids": ["d1", "d2"]}, {"ids": ["d1"]}
+    metric = IDBasedContextRecall()
+    sample = Sample(
+        reference_context_ids=["d1", "d2"], stages={"search": first, "rewrite": texts, "prompt": last}
+    )
+    found = evaluate([sample], [metric]).stages()
+    assert [(stage.name, stage.recall) for stage in found.stages] == [("search", 1.0), ("prompt", 0.5)]
+    assert (found.causes, found.found_later) == ({"dropped by prompt": 1}, {})
+    hidden = Sample(reference_context_ids=["d1", "d2"], stages={"search": first, "rewrite": texts})
+    found = evaluate([sample, hidden], [metric]).stages()
+    assert (found.units, len(found.lost)) == (2, 1)
+
+
+def test_facts_that_do_not_count_are_not_lost():
+    facts = [
+        {"text": "Height.", "importance": "okay"},
+        {"text": "Year.", "importance": "vital"},
+        {"text": "City.", "importance": "vital"},
+    ]
+    metric = ContextRecall(unit="fact", weighting="vital")
+    runs = [
+        evaluate(
+            [Sample(id="q", reference_facts=facts, stages={"search": [HEIGHT, YEAR, CITY], "rerank": kept})],
+            [metric],
+            judge=EachContext(TRUTH),
+        )
+        for kept in ([HEIGHT, YEAR, CITY], [YEAR], [HEIGHT, YEAR, CITY])
+    ]  # fmt: skip
+    found = runs[1].stages()
+    assert (found.units, [lost.unit for lost in found.lost]) == (2, ["s3"])
+    compared = runs[0].compare(runs[1])
+    assert [unit.id for unit in compared.lost] == ["s3"]
+    assert [lost.unit for lost in compared.stages.stages[1].lost] == ["s3"]
+    assert [unit.id for unit in runs[1].compare(runs[2]).won] == ["s3"]
+
+
+@pytest.mark.parametrize("name", [1, None, True, "\ud800", ("a",)])
+def test_the_name_of_a_stage_is_text(name):
+    with pytest.raises(
+        SampleError, match=r"field 'stages', the name of stage 2 (must be a string|holds)"
+    ):
+        Sample(stages={"1": ["a"], name: ["b"]})
+
+
+def test_without_a_stage_the_message_says_so():
+    with pytest.raises(SampleError, match="to a list, and is empty"):
+        Sample(stages={})
+
+
+def test_usefulness_for_the_response_is_asked_about_the_last_stage_alone():
+    """No other metric shares that request, and what stands in other stages costs tokens."""
+    judge = EachContext(TRUTH)
+    sample = Sample(
+        response=CITY, stages={"search": [HEIGHT, "pictures/tower.png", CITY], "rerank": [CITY]}
+    )
+    (row,) = evaluate([sample], [ContextUtilization()], judge=judge)
+    assert judge.asked == [(CITY,)]
+    assert (row.scores[0].value, row.scores[0].provenance.judge) == (1.0, "each context")
+
+
+def test_a_run_that_is_resumed_judges_other_orders_of_stages_anew(tmp_path):
+    out = tmp_path / "out.jsonl"
+    stages = {"search": [HEIGHT, YEAR], "rerank": [HEIGHT], "prompt": [HEIGHT]}
+    other = {name: stages[name] for name in ("rerank", "search", "prompt")}
+    evaluate(
+        [Sample(id="q", reference=TEXT, stages=stages)],
+        [ContextRecall()],
+        out=out,
+        judge=LexicalJudge(),
+    )
+    out.rename(tmp_path / "out.jsonl.part")
+    evaluate(
+        [Sample(id="q", reference=TEXT, stages=other)], [ContextRecall()],
+        out=out, judge=LexicalJudge(), resume=True,
+    )  # fmt: skip
+    assert [stage.name for stage in Results.from_jsonl(out).stages().stages] == [*other]

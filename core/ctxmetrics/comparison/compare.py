@@ -404,7 +404,7 @@ def _lost(
         nothing = other[metric].value is not None and not its
         for key, unit in _numbered(row[metric].verdicts, key_of).items():
             rest = its.get(key)
-            if unit.value and (nothing or (rest is not None and rest.value is False)):
+            if unit.value and unit.weight and (nothing or (rest is not None and rest.value is False)):
                 text = rest.text if rest and unit.text.startswith(HASHED) else unit.text
                 found.setdefault(key, (unit, text, []))[2].append(metric)
     return [

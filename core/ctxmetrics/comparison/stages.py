@@ -46,9 +46,8 @@ class ComparedStage(Plain):
     @property
     def said(self) -> str:
         """What was lost, and whether both runs had the same to select from, where there is a stage before."""
-        pool = "from the same contexts"
-        if self.different:
-            pool = f"the pools differ in {self.different} of {self.pools} samples"
+        differ = f"the pools differ in {self.different} of {self.pools} samples"
+        pool = differ if self.different else "from the same contexts"
         return f"{clean(self.name, TEXT)}: lost by the second run, kept by the first, {pool}: {len(self.lost)}"
 
 
@@ -67,15 +66,20 @@ class ComparedStages(Plain):
     @property
     def table(self) -> list[tuple[str, ...]]:
         """The rows of a table, its head first."""
-        rows = [
-            (
-                clean(stage.name, TEXT),
-                *("-" if value is None else f"{value:.3f}" for value in (stage.before, stage.after)),
-                str(stage.samples),
-            )
-            for stage in self.stages
+        return [
+            ("stage", "first", "second", "samples"),
+            *(
+                (
+                    clean(stage.name, TEXT),
+                    *(
+                        "-" if value is None else f"{value:.3f}"
+                        for value in (stage.before, stage.after)
+                    ),
+                    str(stage.samples),
+                )
+                for stage in self.stages
+            ),
         ]
-        return [("stage", "first", "second", "samples"), *rows]
 
 
 def compared_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStages | None:
@@ -85,15 +89,14 @@ def compared_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStag
         pairs: The samples, each as a row of both runs.
         names: The metrics of both; the first one with stages is compared.
     """
-    of_both = (
-        name
+    staged_in_both = (
+        (
+            name,
+            [pair for pair in pairs if all(sizes_in(row) and staged_units(row, name) for row in pair)],
+        )
         for name in names
-        if any(all(sizes_in(row) and staged_units(row, name) for row in pair) for pair in pairs)
     )
-    metric = next(of_both, None)
-    if metric is None:
-        return None
-    staged = [pair for pair in pairs if all(staged_units(row, metric) for row in pair)]
+    metric, staged = next((found for found in staged_in_both if found[1]), ("", []))
     recalls = [
         [{stage.name: stage.recall for stage in stages_of([row], metric).stages} for row in pair]
         for pair in staged
@@ -135,7 +138,7 @@ def _selected(pair: Pair, metric: str, name: str) -> tuple[Any, Any, list[Lost]]
     kept = {
         text_hash(unit.text)
         for unit in runs[0]
-        if all(stage["value"] for stage in unit.details["stages"][place : place + 2])
+        if unit.weight and all(stage["value"] for stage in unit.details["stages"][place : place + 2])
     }
     lost = []
     for unit in runs[1]:

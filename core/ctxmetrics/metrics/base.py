@@ -171,8 +171,7 @@ class Metric(ABC):
             elif name == "reference_facts":
                 texts = tuple(fact.text for fact in value or ())
             elif name == "stages":
-                stages = (sample.stages or {}).values()
-                texts = tuple(text for stage in stages for text in stage.contexts or ())
+                texts = tuple(text for stage in (value or {}).values() for text in stage.contexts or ())
             for number, text in enumerate(texts, 1):
                 if found := in_text(text, alone=listed):
                     message = refusal(f"field '{name}'" + (f", item {number}" if listed else ""), found)

@@ -123,7 +123,7 @@ class JudgedMetric(Metric):
         facts = (sample.reference_facts or ()) if unit == "fact" else ()
         answer: str = getattr(sample, self.answer_field) or "\n".join(fact.text for fact in facts)
         contexts = (sample.retrieved_contexts or ())[: self.top_k]
-        stages = self.stages_of(sample, contexts) if sample.stages else EMPTY
+        stages = self.stages_of(sample, contexts) if sample.stages and "stages" in self.uses else EMPTY
         cut = {"fact": "facts", "claim": "claims"}.get(unit or "") or splitter()
         provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
         if stages and not _judges_alone(judge):
@@ -196,9 +196,9 @@ class JudgedMetric(Metric):
 
     def weighed(self, verdict: Verdict, fact: Fact, weight: float) -> Verdict:
         """Return the verdict about a fact with the fact's id, its weight, and the value of a part of it."""
-        known = {"fact_id": fact.id, "weight": weight, "partial": getattr(self, "partial", 0.0)}
-        plain = {"fact_id": None, "weight": 1.0, "partial": 0.0}
-        added = {name: value for name, value in known.items() if value != plain[name]}
+        partial = getattr(self, "partial", None) or None
+        known = {"fact_id": fact.id, "weight": None if weight == 1 else weight, "partial": partial}
+        added = {name: value for name, value in known.items() if value is not None}
         return replace(verdict, details=FrozenDict({**verdict.details, **added})) if added else verdict
 
     def stages_of(self, sample: Sample, contexts: tuple[str, ...]) -> Mapping[str, Stage]:

@@ -150,7 +150,8 @@ def key_of(sample: Sample) -> tuple[str | None, str]:
 
 def content_hash(sample: Sample) -> str:
     """Return a hash of every field that metrics look at."""
-    values = sample.to_dict()
+    # A hash of a mapping does not see its order.
+    values = sample.to_dict() | ({"order": [*sample.stages]} if sample.stages else {})
     return _hash({name: values[name] for name in values if name not in {"id", "labels", "metadata"}})
 
 

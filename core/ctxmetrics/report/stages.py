@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from statistics import fmean
 from typing import Any
 
@@ -12,6 +13,7 @@ from ctxmetrics._frozen import EMPTY, Plain
 from ctxmetrics._wording import TEXT, clean
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.metrics import parsed
+from ctxmetrics.report.rows import record_of
 from ctxmetrics.report.view import Row, aligned, folded
 from ctxmetrics.stages import Stage, recorded, sizes_of
 from ctxmetrics.verdicts import Evidence, Verdict
@@ -109,15 +111,14 @@ class Stages(Plain):
         return {**Plain.to_dict(self), "causes": self.causes}
 
     def __str__(self) -> str:
-        rows: list[Sequence[str]] = [("stage", "recall", "precision", "contexts", "tokens")]
-        rows += (
+        rows = [
             (
                 clean(stage.name, TEXT),
                 *("-" if mean is None else f"{mean:.3f}" for mean in (stage.recall, stage.precision)),
                 *("-" if mean is None else f"{mean:,.1f}" for mean in (stage.contexts, stage.tokens)),
             )
             for stage in self.stages
-        )
+        ]
         told = (
             [f"of {len(self.lost)} missed of {self.units}: {_counts(self.causes)}"] if self.lost else []
         )
@@ -125,7 +126,7 @@ class Stages(Plain):
         return "\n".join(
             [
                 f"{self.metric} by stage:",
-                *aligned(rows),
+                *aligned([("stage", "recall", "precision", "contexts", "tokens"), *rows]),
                 *(line for text in told for line in folded(text)),
             ]
         )
@@ -157,15 +158,30 @@ def staged_units(row: Row, metric: str) -> Sequence[Verdict]:
     """
     if not metric.startswith(IDS):
         return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
-    stages = {name: Stage(ids=tuple(size["ids"] or ())) for name, size in sizes_in(row).items()}
-    for name, stage in [*stages.items()][-1:]:
-        stages[name] = Stage(ids=(stage.ids or ())[: parsed(metric)[1].get("top_k")])
+    stages = {
+        name: Stage(ids=tuple(size["ids"]))
+        for name, size in _judged_sizes(row, metric).items()
+        if size["ids"] is not None and row[metric].value is not None
+    }
     pool = [*dict.fromkeys(id_ for stage in stages.values() for id_ in stage.ids or ())]
     verdicts = []
     for id_ in dict.fromkeys(getattr(row.sample, "reference_context_ids", None) or ()):
         evidence = (Evidence(pool.index(id_), 0, 0, ""),) if id_ in pool else ()
         verdicts.append(Verdict(id=id_, value=bool(evidence), text=id_, evidence=evidence))
     return recorded(stages, (), verdicts)
+
+
+def _judged_sizes(row: Row, metric: str) -> dict[str, Any]:
+    """Return what is known of each stage, as `sizes_in`; of the last one of the first k contexts, where the metric cuts it."""
+    sizes, k = dict(sizes_in(row)), parsed(metric)[1].get("top_k")
+    for name in [*sizes][-1:] if k is not None else ():
+        ids, hashes = sizes[name]["ids"], (record_of(row) or {}).get("context_hashes") or ()
+        first = [*zip_longest(ids or (), hashes)][:k]
+        held = dict(zip_longest(first, row[metric].context_lengths or (), fillvalue=0))
+        sizes[name] = {
+            "contexts": len(held), "characters": sum(held.values()), "ids": ids and ids[:k],
+        }  # fmt: skip
+    return sizes
 
 
 def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> Stages:
@@ -179,7 +195,7 @@ def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> 
         units = staged_units(row, metric)
         for stage in _means_of(row, metric, units, value):
             means.setdefault(stage.name, []).append(stage)
-        for unit in units:
+        for unit in filter(lambda unit: unit.weight, units):
             stages = unit.details["stages"]
             held = [place for place, stage in enumerate(stages) if stage[value]]
             counted += stages[-1][value] is not None
@@ -187,7 +203,7 @@ def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> 
                 lost.append(lost_after(row.name, unit, held[-1] if held else None))
             if held and held[0]:
                 later[stages[held[0]]["name"]] += 1
-    totals = [
+    totals = tuple(
         StageMeans(
             name,
             len(found),
@@ -197,9 +213,15 @@ def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> 
             None if None in (tokens := [stage.tokens for stage in found]) else mean_of(tokens),
         )
         for name, found in means.items()
-    ]
-    found_later = {name: later[name] for name in means if later[name]}
-    return Stages(metric, accumulate, tuple(totals), counted, tuple(lost), found_later)
+    )
+    return Stages(
+        metric=metric,
+        accumulate=accumulate,
+        stages=totals,
+        units=counted,
+        lost=tuple(lost),
+        found_later={name: later[name] for name in means if later[name]},
+    )
 
 
 def lost_after(sample: str, unit: Verdict, place: int | None) -> Lost:
@@ -216,14 +238,11 @@ def lost_after(sample: str, unit: Verdict, place: int | None) -> Lost:
 
 def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> Iterator[StageMeans]:
     """Yield the judged stages of one sample; none where it has no value."""
-    score, sizes = row[metric], sizes_in(row)
+    score, sizes = row[metric], _judged_sizes(row, metric)
     records = [unit.details["stages"] for unit in units]
     names = [stage["name"] for stage in records[0]] if records else [*sizes]
     for place, name in enumerate(names if score.share is not None else ()):
         contexts, characters = sizes[name]["contexts"], sizes[name]["characters"]
-        if name == names[-1] and score.context_lengths is not None:  # with top_k it is cut
-            contexts = min(contexts, len(score.context_lengths))
-            characters = min(characters, sum(score.context_lengths))
         verdicts = []
         for unit, stages in zip(units, records, strict=True):
             counting = stages[: place + 1] if value == "so_far" else [stages[place]]
