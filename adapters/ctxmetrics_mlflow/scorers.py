@@ -207,8 +207,7 @@ def _retrievals(trace: Trace | None) -> Iterator[Retrieval]:
             above = by_id.get(above.parent_id or "")
         step = retrieval_of(span.span_type, span.name, partial(_documents, span.outputs))
         if above is None and step is not None:
-            ends = step.reranks and span.end_time_ns
-            found.append((ends or span.start_time_ns, step))
+            found.append(((step.reranks and span.end_time_ns) or span.start_time_ns, step))
     yield from (step for _, step in sorted(found, key=itemgetter(0)))
 
 

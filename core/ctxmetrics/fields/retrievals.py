@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, takewhile
+from itertools import chain, count, takewhile
 from typing import Any, NamedTuple
 
 from ctxmetrics.fields.documents import listed, text_of, unscored
@@ -46,16 +46,12 @@ def retrieval_of(kind: Any, name: Any, find: Callable[[], Any]) -> Retrieval | N
     named = "rerank" in str(name).lower().replace("-", "")
     known = kind in RETRIEVERS | _RERANKERS
     documents = find() if known or named else None
-    if not known and not _are_documents(documents):
+    found = documents if isinstance(documents, (list, tuple)) else [""]  # a text alone is no document
+    if not known and not all(
+        not isinstance(unscored(item), str) and isinstance(text_of(item), str) for item in found
+    ):
         return None
     return Retrieval(str(name or kind), documents, named or kind in _RERANKERS, kind in RETRIEVERS)
-
-
-def _are_documents(found: Any) -> bool:
-    """Whether something is a list of documents, none of them a text alone."""
-    return isinstance(found, (list, tuple)) and all(
-        not isinstance(unscored(item), str) and isinstance(text_of(item), str) for item in found
-    )
 
 
 def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
@@ -95,9 +91,7 @@ def stages_of(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
     told += [Retrieval(_JOINED, joined(left))] if len(left) > 1 else []
     stages: dict[str, list[Any]] = {}
     for step in told:
-        name, number = step.name, 1
-        while name in stages:
-            number += 1
-            name = f"{step.name} {number}"
+        numbered = (f"{step.name} {number}" for number in count(2))
+        name = next(name for name in chain([step.name], numbered) if name not in stages)
         stages[name] = [*listed(step.documents)]
     return stages or None

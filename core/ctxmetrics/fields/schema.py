@@ -329,10 +329,9 @@ class Schema:
         places = [place for place, _ in self.spots(record, keys, "retrieved_contexts")]
         if not self.retrievals or any(places) or keys.keys() & {"retriever", "contexts_key"}:
             return []
-        stages = stages_of(self._steps(record))
         texts = {  # without ids: the sample's may stand elsewhere
             name: {"contexts": [item if (text := text_of(item)) is None else text for item in found]}
-            for name, found in (stages or {}).items()
+            for name, found in (stages_of(self._steps(record)) or {}).items()
         }
         return [("", texts)] if texts else []
 

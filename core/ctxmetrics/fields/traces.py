@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ctxmetrics.fields.cells import list_in, object_in
@@ -108,7 +109,8 @@ def _of_trace(root: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     outermost = [
         (span, step)
         for span in named.values()
-        if (step := _step(span)) and not any(map(_retrieves, _above(span, named)))
+        if (step := retrieval_of(_at(span, "kind"), look_up(span, "name"), partial(_documents, span)))
+        and not any(map(_retrieves, _above(span, named)))
     ]
     outermost.sort(key=lambda pair: str(_at(pair[0], "ended" if pair[1].reranks else "begun")))
     steps = [step for _, step in outermost] or [Retrieval("", _documents(root))]
@@ -128,11 +130,6 @@ def _of_trace(root: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         "metadata": {**rest, **kept, **carried},
     }
     return {key: value for key, value in row.items() if value is not None}
-
-
-def _step(span: Any) -> Retrieval | None:
-    """Return what a span handed on, where it is a retriever's or a reranker's."""
-    return retrieval_of(_at(span, "kind"), look_up(span, "name"), lambda: _documents(span))
 
 
 def _documents(span: Any) -> list[Any] | None:
