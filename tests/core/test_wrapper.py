@@ -106,6 +106,25 @@ def test_a_slow_similarity_holds_up_no_other_thread():
     assert set(threads) == {threading.current_thread()}
 
 
+@both_ways
+def test_what_only_the_first_metric_could_read_is_refused(call):
+    documents = [{"text": "It is red.", "id": "a"}]
+    record = {
+        "said": {"documents": iter(documents)},
+        "expected": {"answer": "It is red.", "ids": ["a"]},
+    }
+    for metric in (ContextRecall(judge=LexicalJudge()), IDBasedContextRecall()):
+        with pytest.raises(
+            SampleError, match=r"is a list_iterator, which only the first .* Write list"
+        ):
+            call(wrapped(metric), record)
+        # A function gives it anew each time.
+        keys = {"contexts_key": lambda _: iter(documents)}
+        if not metric.waits:
+            keys = {"retrieved_ids_key": lambda _: (one["id"] for one in documents)}
+        assert call(wrapped(metric, **keys), record).value == 1.0
+
+
 def test_a_judge_is_for_judged_metrics_without_one():
     scripted, own = ScriptedJudge({"joint": ["{}"]}), LexicalJudge(min_coverage=0.9)
     made = [

@@ -18,6 +18,7 @@ from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.fields.documents import (
     ID_KEYS,
+    as_list,
     first_of,
     labels_are_spans,
     listed,
@@ -278,7 +279,7 @@ class Schema:
         """Return where a field stands under its keys, and the list of documents that is all there is on its side."""
         key, place = keys.get(OPTIONS.get(field, "")), self.places.get(field, _NOWHERE)
         if callable(key):
-            return [("", key(record))], []
+            return [("", as_list(key(record)))], []
         own, flat = (
             (self.keys_of_fields[field], self.flat_keys[field]) if key is None else ((key,), (key,))
         )
@@ -303,6 +304,10 @@ class Schema:
         given = found = self._find(record, keys, field)
         if given is None and field in TEXTS_OF:
             found = self._find(record, keys, TEXTS_OF[field])
+        if hasattr(found, "__next__"):
+            raise SampleError(
+                f"Field '{field}' is a {type(found).__name__}, which only the first metric could read. Write list(..)."
+            )
         if found is None or field in OPTIONS.keys() - {*TEXTS_OF, *TEXTS_OF.values()}:
             return found
         if field in TEXTS_OF.values():

@@ -38,8 +38,7 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
         return await send()
     except JudgeError as problem:
         first = problem
-    again: Reply = await run.send_again(first, send)
-    return again
+    return await run.send_again(first, send)  # type: ignore[no-any-return]  # it returns what `send` does
 
 
 async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
