@@ -11,13 +11,17 @@ from ctxmetrics import (
     ContextRecall,
     LLMJudge,
     OpenAIModel,
+    Results,
     Sample,
     ScriptedJudge,
     evaluate,
 )
 from ctxmetrics._secrets import masked, remember_key
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
+from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
+from ctxmetrics.report.rows import with_whole_characters
 
 HALF = "\ud83d"
 SAMPLE = Sample(reference="It is red. It is big.", retrieved_contexts=["It is red.", "Bananas."])
@@ -56,6 +60,41 @@ def values(judge, tmp_path):
 @pytest.mark.parametrize("options", [{}, {"keep_raw": True}, {"votes": 3}, {"name": f"own {HALF}"}])
 def test_in_a_reply_or_a_name(reply, options, tmp_path):
     assert values(ScriptedJudge({"joint": [reply]}, **options), tmp_path) == [0.5, 1.0] * 2
+
+
+def test_in_results_that_are_read_back_and_in_a_run_that_is_resumed(tmp_path):
+    asked = []
+
+    def reply(prompt):
+        asked.append(prompt)
+        return REPLY
+
+    metrics = [ContextRecall(), ContextPrecision()]
+    judge = ScriptedJudge(reply, keep_raw=True, name="script")
+    out = tmp_path / "out.jsonl"
+    evaluate([SAMPLE], metrics, judge=judge, progress=False, out=out)
+    (row,) = Results.from_jsonl(out)
+    assert [score.value for score in row.scores] == [0.5, 1.0]
+    assert row["context_recall"].verdicts[1].reason == "big \ufffd"
+    out.rename(f"{out}.part")
+    forget()
+    options = {"judge": judge, "progress": False, "out": out, "resume": True}
+    results = run_in_caller(Evaluation([SAMPLE], metrics, in_caller=True, **options))
+    assert (len(results), len(asked)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (rb'"\ud83d"', "\ufffd"),
+        (rb'"\udE00 x"', "\ufffd x"),
+        (rb'"\uD83D\ude00"', "\U0001f600"),
+        (rb'"\ud83d\ud83d\ude00"', "\ufffd\U0001f600"),
+        (rb'"\\ud83d \" \u00e9"', '\\ud83d " \u00e9'),
+    ],
+)
+def test_only_a_half_is_replaced_where_lines_are_read(written, read):
+    assert json.loads(with_whole_characters(written)) == read
 
 
 def test_in_a_models_identity(tmp_path):

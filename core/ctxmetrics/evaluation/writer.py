@@ -23,7 +23,7 @@ from typing import IO, Any
 from ctxmetrics._version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.report.rows import content_hash, score_of, to_rows
+from ctxmetrics.report.rows import content_hash, score_of, to_rows, with_whole_characters
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
@@ -312,7 +312,7 @@ def _read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> 
         }
         line = rows.readline()
         try:
-            row: Any = json.loads(line) if line.endswith(b"\n") else {}
+            row: Any = json.loads(with_whole_characters(line)) if line.endswith(b"\n") else {}
             if (
                 row["metric"] != metric.name
                 or row["sample_id"] != sample.id

@@ -11,9 +11,10 @@ import itertools
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from ctxmetrics._display import visible
@@ -45,6 +46,11 @@ _REMEMBERED = 256
 _LARGEST_POOL = 100_000
 _NO_RESULTS = "this is no line of results"
 _FIX = "Give a file that --out or to_jsonl wrote."
+# Puts U+FFFD in place of half a character, which pydantic does not read: a model or server may have written one.
+with_whole_characters = partial(
+    re.compile(rb"\\(?:[^u]|u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|u)", re.DOTALL).sub,
+    lambda found: rb"\ufffd" if found[1] else found[0],
+)
 _CUT_OFF = "the line is cut off, as a run leaves it that is killed. Finish the run with --resume, or delete the line."
 
 
@@ -227,7 +233,7 @@ def _read(line: bytes, where: str) -> tuple[Mapping[str, Any], Score]:
     from pydantic_core import from_json
 
     try:
-        data = from_json(line, allow_inf_nan=False)
+        data = from_json(with_whole_characters(line), allow_inf_nan=False)
         return data, score_of(data)
     except CtxMetricsError as error:
         problem = f"{_NO_RESULTS}: {error} {_FIX}"
