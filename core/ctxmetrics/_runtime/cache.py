@@ -144,10 +144,9 @@ class VerdictCache:
 
     def info(self) -> CacheInfo:
         """Count what is in it."""
-        row = self._do(lambda c: c.execute("SELECT COUNT(*) FROM verdicts").fetchone())
         return CacheInfo(
             self.path,
-            row[0] if row else 0,
+            self._do(lambda c: int(c.execute("SELECT COUNT(*) FROM verdicts").fetchone()[0])) or 0,
             sum(file.stat().st_size for file in (self.path, self._beside("-wal")) if file.exists()),
         )
 

@@ -202,10 +202,9 @@ def _retry_after(error: BaseException) -> float | None:
     headers = getattr(getattr(error, "response", None), "headers", None) or getattr(
         error, "headers", None
     )
-    if headers is None or not hasattr(headers, "get"):
-        return None
+    get = getattr(headers, "get", lambda _: None)
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        seconds = _seconds(headers.get(name))
+        seconds = _seconds(get(name))
         if seconds is not None and seconds >= 0:
             return seconds * scale
     return None
