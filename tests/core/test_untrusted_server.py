@@ -20,7 +20,7 @@ import pytest
 
 pytest.importorskip("openai", reason="the openai extra is not installed")
 
-from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
+from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, check_model, evaluate
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai.client import MOST_BYTES
 from support import FakeOpenAIServer, HttpResponse, Reply, answer_from
@@ -186,6 +186,30 @@ def test_a_bomb_takes_little_memory(megabytes, status, transport):
         )  # fmt: skip
         assert bad.count >= 1
     assert float(done.stdout) < 150
+
+
+def test_the_mark_of_utf_8_before_a_reply_is_no_part_of_it():
+    def respond(request):
+        return HttpResponse(status=200, body=b"\xef\xbb\xbf" + honest_body(request))
+
+    with FakeOpenAIServer(respond) as server:
+        assert codes(score(server)) == (1.0, {None})
+        assert server.count == 1
+
+
+def test_the_name_of_a_model_that_answered_shows_as_itself():
+    name = "judge\x1b[31m \u202e\ud800 7"
+
+    def respond(request):
+        return HttpResponse(
+            status=200, body=json.dumps(completion(HONEST(request), model=name)).encode()
+        )
+
+    with FakeOpenAIServer(respond) as server:
+        told = str(check_model(OpenAIModel("judge", base_url=server.base_url)))
+        assert score(server).provenance.served_model == "judge\ufffd[31m \ufffd\ufffd 7"
+    assert "by judge\ufffd[31m \ufffd\ufffd 7\n" in told
+    assert told.replace("\n", "").isprintable()
 
 
 def test_the_name_of_a_codec_decompresses_nothing():

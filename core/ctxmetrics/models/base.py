@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 # Not the Protocol of typing: before Python 3.12 it reads an object's attributes, and some raise.
 from typing_extensions import Protocol, runtime_checkable
 
+from ctxmetrics._display import visible
 from ctxmetrics._runtime.failures import UnusableReplyError
 from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.verdicts import Usage
@@ -141,9 +142,9 @@ def message_text(content: object) -> str:
 
 
 def served_name(name: object) -> str | None:
-    """Return the model's name as a server gave it, on one line and cut; None for what is no name. It is untrusted."""
+    """Return the model's name as a server gave it, on one line, each character visible, and cut; None for what is no name."""
     text = " ".join(masked(name).split()) if isinstance(name, str) else ""
-    return text[:_LONGEST_NAME] or None
+    return (text if text.isprintable() else visible(text))[:_LONGEST_NAME] or None
 
 
 @runtime_checkable

@@ -79,8 +79,8 @@ class Client:
             content = await _read(response)
         finally:
             await response.aclose()
-        # JSON is UTF-8; a codec that the server names could decompress the text once more.
-        text = content.decode(errors="replace")
+        # JSON is UTF-8, to some servers after its mark; a codec that the server names could decompress the text once more.
+        text = content.decode("utf-8-sig", errors="replace")
         if response.status_code < _FAILED:
             return text
         from openai import APIStatusError
