@@ -187,15 +187,30 @@ def test_from_25_samples_on_every_draw_has_an_interval():
     [
         (
             (45, 5, 5, 45),
-            "almost perfect agreement with people (kappa 0.80), its rate of yes +0.00 off",
+            "almost perfect agreement with people (kappa 0.80), its rate of yes differs by +0.00",
         ),
-        ((40, 5, 5, 40), "substantial agreement with people (kappa 0.78), its rate of yes +0.00 off"),
-        ((40, 10, 10, 40), "substantial agreement with people (kappa 0.60), its rate of yes +0.00 off"),
-        ((39, 11, 11, 39), "moderate agreement with people (kappa 0.56), its rate of yes +0.00 off"),
-        ((35, 15, 15, 35), "moderate agreement with people (kappa 0.40), its rate of yes +0.00 off"),
-        ((34, 16, 16, 34), "fair agreement with people (kappa 0.36), its rate of yes +0.00 off"),
-        ((30, 20, 20, 30), "fair agreement with people (kappa 0.20), its rate of yes +0.00 off"),
-        ((29, 21, 21, 29), "slight agreement with people (kappa 0.16), its rate of yes +0.00 off"),
+        (
+            (40, 5, 5, 40),
+            "substantial agreement with people (kappa 0.78), its rate of yes differs by +0.00",
+        ),
+        (
+            (40, 10, 10, 40),
+            "substantial agreement with people (kappa 0.60), its rate of yes differs by +0.00",
+        ),
+        (
+            (39, 11, 11, 39),
+            "moderate agreement with people (kappa 0.56), its rate of yes differs by +0.00",
+        ),
+        (
+            (35, 15, 15, 35),
+            "moderate agreement with people (kappa 0.40), its rate of yes differs by +0.00",
+        ),
+        ((34, 16, 16, 34), "fair agreement with people (kappa 0.36), its rate of yes differs by +0.00"),
+        ((30, 20, 20, 30), "fair agreement with people (kappa 0.20), its rate of yes differs by +0.00"),
+        (
+            (29, 21, 21, 29),
+            "slight agreement with people (kappa 0.16), its rate of yes differs by +0.00",
+        ),
         ((20, 20, 20, 20), "the judge is at or below chance: do not use it on this data"),
         ((40, 0, 5, 0), "people said only yes: label samples of both kinds"),
         ((0, 5, 0, 40), "people said only no: label samples of both kinds"),
@@ -318,8 +333,11 @@ def test_labels_of_whole_references_correct_the_share_that_is_supported():
 
 def test_the_sentence_of_a_mean_says_what_more_labels_are_worth():
     found = Correction("context_recall", 400, 25, 0.7, 0.7, 0.7, (0.6, 0.8), 0.7)
-    assert found.conclusion == "its mean is good to +-0.1; labels of 75 more samples for about +-0.05"
-    assert replace(found, samples=60).conclusion == "its mean is good to +-0.1"
+    assert (
+        found.conclusion
+        == "its corrected mean is known to +-0.1; labels of 75 more samples give about +-0.05"
+    )
+    assert replace(found, samples=60).conclusion == "its corrected mean is known to +-0.1"
 
 
 def test_the_convention_makes_peoples_scores_too():

@@ -324,8 +324,8 @@ class FrameworkRun:
             warned, self.warned = self.warned, True
         if not warned:
             text = (
-                f"No judge was given, so ctxmetrics' embedded judge answers: it compares words and understands no "
-                f"meaning. For an LLM, give {schema.judge_option}; for the embedded judge without this warning, "
+                f"No judge was given, so ctxmetrics' embedded judge answers: it compares words, not meaning. "
+                f"For an LLM, give {schema.judge_option}; for the embedded judge without this warning, "
                 "judge=LexicalJudge()."
             )
             # Without a registry Python shows the warning again in the next run.

@@ -91,7 +91,9 @@ class JudgeCheck(Plain):
         for name, item in (("sentences", self.units), ("contexts", self.contexts)):
             missing = f"; {item.not_judged} without a verdict" if item.not_judged else ""
             yield f"{name}: {item.conclusion}{missing}"
-        yield "injections obeyed: {} of {} whose clean twin is judged right".format(*self.obeyed)
+        yield "injections obeyed: {} of {} samples judged right without the injection".format(
+            *self.obeyed
+        )
         if self.changed is not None:
             yield "verdicts that change: {} of {}".format(*self.changed)
         if self.usage.calls:

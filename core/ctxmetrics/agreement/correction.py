@@ -45,10 +45,10 @@ class Correction(Plain):
     def conclusion(self) -> str:
         """How wide the corrected mean's interval is, and how many more labels halve it (it falls with their square root)."""
         half = (self.interval[1] - self.interval[0]) / 2
-        text = f"its mean is good to +-{half:.2g}"
+        text = f"its corrected mean is known to +-{half:.2g}"
         more = min(3 * self.labelled, self.samples - self.labelled)
         return (
-            f"{text}; labels of {more} more samples for about +-{half / 2:.2g}"
+            f"{text}; labels of {more} more samples give about +-{half / 2:.2g}"
             if more == 3 * self.labelled
             else text
         )

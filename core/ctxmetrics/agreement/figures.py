@@ -137,7 +137,7 @@ class Agreement:
         if low <= CHANCE:
             return "not shown to be better than chance"
         word = next(word for least, word in _STRENGTHS if self.kappa >= least)
-        return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes {self.bias:+.2f} off"
+        return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes differs by {self.bias:+.2f}"
 
     def cell(self, name: str, sign: str = "") -> str:
         """Return a figure and its interval as they are shown."""

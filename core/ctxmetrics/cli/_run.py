@@ -159,7 +159,9 @@ def _own_judge(name: str, module: str, attribute: str) -> Judge:
     try:
         found = getattr(import_module(module), attribute)
     except Exception as error:
-        raise ParameterError(f"--judge {name}: {type(error).__name__}: {error}") from error
+        raise ParameterError(
+            f"--judge {name}: {type(error).__name__}: {error} (MODULE must be importable, or a file in the current directory)"
+        ) from error
     if isinstance(found, type) or not isinstance(found, Judge):
         kind = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
         raise ParameterError(

@@ -188,8 +188,8 @@ def samples_for(results: Results, difference: float, *, changed: float = 1.0) ->
         scale = results.column(name).scale
         if not 0 < changed <= 1 or not 0 < difference <= changed * scale:
             raise ParameterError(
-                f"estimate: a difference of {difference:g} of {name}, where {changed:g} of the samples change, must be above 0 "
-                f"and at most {changed * scale:g}. Write --detect and --changed as shares, such as 0.05 and 0.2."
+                f"estimate: {name}: a difference of {difference:g} is not possible where the share {changed:g} of the samples "
+                f"changes: it must be above 0 and at most {changed * scale:g}. Write --detect and --changed as shares, such as 0.05 and 0.2."
             )
         if len(values) < 2:  # noqa: PLR2004 - one says nothing about the spread
             raise ParameterError(

@@ -95,7 +95,7 @@ class Partners:
         """
         if not self._ids:
             raise InputFileError(
-                f"no sample has a partner among the references: here {_some(self._alone)}; there "
+                f"no sample has a partner among the references: samples {_some(self._alone)}; references "
                 f"{_some(self._left.values())}. Write --on COLUMN, a column of both files."
             )
         if self._alone:
