@@ -43,6 +43,8 @@ def notes(pairs: list[tuple[list[str], list[str]]]) -> tuple[str, ...]:
         ("doc_{}", "doc_{}:12", "with the end of the retrieved ids cut they would match: doc_0 and doc_0:12"),
         ("kb/en/doc_{}", "doc_{}", "with the beginning of the reference ids cut they would match: kb/en/doc_0 and doc_0"),
         ("doc_{}", "https://kb.example/doc_{}", "with the beginning of the retrieved ids cut they would match: doc_0 and"),
+        ("{}", "doc{}", "with the beginning of the retrieved ids cut they would match: 0 and doc0, 1 and doc1"),
+        ("{}p", "{}", "with the end of the reference ids cut they would match: 0p and 0"),
         ("DOC-{}", "doc-{}", "in one case they would match: DOC-0 and doc-0"),
         ("00{}", "{}.0", "as numbers they would match: 000 and 0.0"),
         ("a{}", "b{}", "no cut, case or form of a number would match them"),
@@ -87,6 +89,7 @@ def test_nothing_is_said_of_labels_that_meet_their_index(
     [
         ("doc_{}", "page_{}"),  # the numbers alone would match: two cuts
         ("{}", "1{}"),  # a digit is no part of its own
+        ("ab{}", "b{}"),  # nor is a letter
         ("report", "report_{}"),  # all would be one
         ("a-{}-x", "b-{}-y"),
         ("{}", "2{}.5"),

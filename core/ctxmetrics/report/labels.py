@@ -25,8 +25,11 @@ _NEVER = 0.5
 _MATCHED, _SHOWN = 0.2, 2
 # Retrieved ids below which two runs' are not compared, and the share that both have below which the index is another one.
 _IDS, _SHARED = 20, 0.1
-# The separators of the parts of an id, and a whole number in any form.
-_BETWEEN, _NUMBER = re.compile(r"[\W_]+"), re.compile(r"^0*(\d+)(?:\.0+)?$")
+# What separates the parts of an id, and letters at its beginning or end from a digit; and a whole number in any form.
+_BETWEEN, _NUMBER = (
+    re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)"),
+    re.compile(r"^0*(\d+)(?:\.0+)?$"),
+)
 
 
 def _heads(id_: str) -> list[str]:
