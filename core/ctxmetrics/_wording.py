@@ -194,9 +194,9 @@ def line(verdict: Verdict, *, color: bool = False, language: str = "en") -> str:
 
 
 def mark_of(verdict: Verdict, *, color: bool = False) -> str:
-    """Return the mark of a verdict: a tick, a cross or a question mark."""
+    """Return the mark of a verdict: a tick, a cross or a question mark; in parentheses where it does not count."""
     mark, shade = _MARKS[verdict.value]
-    return f"{shade}{mark}{_PLAIN}" if color else mark
+    return ("{}" if verdict.weight else "({})").format(f"{shade}{mark}{_PLAIN}" if color else mark)
 
 
 def sentence(verdict: Verdict, language: str) -> str:

@@ -177,6 +177,7 @@ class Score:
         lines = [
             sentence(verdict, self.language)
             for verdict in sorted(self.verdicts, key=lambda verdict: verdict.value is True)
+            if verdict.weight
         ]
         return "\n".join([*filter(None, [self.explanation]), *ends, *lines])
 

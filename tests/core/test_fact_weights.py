@@ -140,6 +140,8 @@ def test_facts_that_do_not_count_are_neither_counted_nor_doubted() -> None:
     )
     assert (score.value, score.count) == (1.0, "1 of 1 fact supported")
     assert score.metric == "context_recall(unit=fact, weighting=vital)"
+    assert "s2" not in score.reason
+    assert "\n  (✗) s2 Fact 1." in score.pretty()
 
 
 def test_facts_of_which_none_is_vital_are_not_called_an_empty_reference():
@@ -198,3 +200,16 @@ def test_a_weight_in_a_file_of_results_is_checked(tmp_path: Any, detail: dict[st
     (tmp_path / "run.jsonl").write_text(json.dumps(line) + "\n")
     with pytest.raises(ValueError, match="line 1"):
         Results.from_jsonl(tmp_path / "run.jsonl")
+
+
+def test_a_sample_is_found_among_those_with_a_miss_only_where_the_missed_fact_counts(
+    tmp_path: Any,
+) -> None:
+    metric = ContextRecall(unit="fact", weighting="vital", judge=Told([["whole"], ["none"]]))
+    flags = []
+    for importance in (["vital", "okay"], ["vital", "vital"]):
+        page = tmp_path / "page.html"
+        sample = sample_of(importance, [["whole"], ["none"]], id="a")
+        evaluate([sample], [metric], progress=False).to_html(page)
+        flags.append('data-f="missed' in page.read_text(encoding="utf-8"))
+    assert flags == [False, True]

@@ -117,8 +117,8 @@ def share_of(row: Row) -> float | None:
 
 
 def is_missed(verdict: Verdict, score: Score) -> bool:
-    """Return whether a person should look at a verdict: missed, not judged, or doubtful."""
-    return (
+    """Return whether a person should look at a verdict that counts: missed, not judged, or doubtful."""
+    return verdict.weight > 0 and (
         verdict.value is None
         or verdict.code in DOUBTFUL
         or (is_expected(score.counted) and not verdict.value)
