@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import textwrap
 import threading
 
 import pytest
@@ -76,3 +79,37 @@ def test_a_thread_that_a_blocked_loop_waits_for_gets_its_slot(ask):
     begin = [metric.ascore(sample(number)) for number in range(40)]
     _, scores = in_a_notebook(begin, block)
     assert [score.value for score in (*found, *scores)] == [1.0] * 41
+
+
+def test_what_ends_a_program_reaches_the_caller_and_the_loop_goes_on():
+    code = """
+        from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
+
+        class Ending:
+            name, warnings = "ending", ()
+
+            def __init__(self, error):
+                self.error = error
+
+            async def attribute(self, request):
+                raise self.error
+
+            rate = attribute
+
+        sample = Sample(user_input="When?", reference="In May.", retrieved_contexts=["In May."])
+        for error in (SystemExit(3), KeyboardInterrupt()):
+            for call in (evaluate, lambda samples, metrics, **_: metrics[0].score(samples[0])):
+                try:
+                    call([sample] * 3, [ContextRecall(judge=Ending(error))], progress=False)
+                except BaseException as caught:
+                    print(type(caught).__name__)
+        print(ContextRecall(judge=LexicalJudge()).score(sample).value)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.split() == ["SystemExit"] * 2 + ["KeyboardInterrupt"] * 2 + ["1.0"]
