@@ -157,6 +157,24 @@ def test_the_scores_of_a_context_do_not_depend_on_the_others():
         ]
 
 
+def test_where_no_thread_can_be_started_the_next_call_starts_one(monkeypatch):
+    judge = judge_of(TinyModel())
+    refused = []
+
+    def start(thread):
+        refused.append(thread)
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("threading.Thread.start", start)
+        with pytest.raises(RuntimeError, match="can't start"):
+            attribute(judge, ["The car is red."], CARS)
+    assert len(refused) == 1
+    asked = judge.attribute(request(["The car is red."], CARS))
+    (verdict,) = asyncio.run(asyncio.wait_for(asked, 10)).verdicts
+    assert verdict.value is True
+
+
 def test_usefulness_comes_from_the_same_matrix_and_the_question():
     model = TinyModel()
     judge = judge_of(model)

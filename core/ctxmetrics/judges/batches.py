@@ -89,8 +89,9 @@ class Queue:
             self._start_empty()
         coming: dict[Pair, Future[Score]] = {}
         with self._changed:
-            scores = {pair: memory.peek(key) for pair, key in keys.items()}
-            known: dict[Pair, Score] = {pair: one for pair, one in scores.items() if one is not None}
+            known: dict[Pair, Score] = {
+                pair: score for pair, key in keys.items() if (score := memory.peek(key)) is not None
+            }
             for pair in [pair for pair in keys if pair not in known]:
                 if pair not in self._open:
                     future = self._open[pair] = Future()
@@ -99,8 +100,8 @@ class Queue:
                 coming[pair] = self._open[pair]
                 coming[pair].add_done_callback(partial(_remember, memory, keys[pair]))
             while self._threads < min(self._workers, -(-len(self._waiting) // self._size)):
-                self._threads += 1
                 threading.Thread(target=self._work, name="ctxmetrics-nli", daemon=True).start()
+                self._threads += 1  # there may be too many threads for one more
             self._changed.notify()
         return known, coming
 
