@@ -50,10 +50,6 @@ def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     return [row["evaluation_results"]["results"][0].score for row in rows]
 
 
-def _lcel(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    return _batch(RetrievalEvaluator([metric]).as_runnable(), [sample.to_dict() for sample in samples])
-
-
 def _string(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     score: Any = RetrievalEvaluator([metric]).as_string_evaluator().evaluate_strings
     names = ("input", "prediction", "reference")
@@ -69,7 +65,12 @@ def _batch(runnable: Runnable[Any, Any], given: list[Any]) -> list[float | None]
     return [None if isinstance(row, MissingFieldError) else row["score"] for row in rows]
 
 
-_WAYS = {"langsmith.evaluate": _langsmith, "langchain.lcel": _lcel}
+_WAYS = {
+    "langsmith.evaluate": _langsmith,
+    "langchain.lcel": lambda metric, samples: _batch(
+        RetrievalEvaluator([metric]).as_runnable(), [sample.to_dict() for sample in samples]
+    ),
+}
 if find_spec("langchain_classic"):
     _WAYS["langchain.StringEvaluator"] = _string
 RUNNERS = [Runner(name, score) for name, score in _WAYS.items()]

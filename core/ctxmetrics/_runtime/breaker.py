@@ -130,8 +130,7 @@ class Breaker:
             self.answered()
             return
         enough = TIMEOUTS_OF_A_JUDGEMENT if error.reason_code == "timeout" else self.attempts
-        most = min(enough, self.attempts)
-        self._failed += Fraction(1, max(1, most)) if error.retryable else 1
+        self._failed += Fraction(1, max(1, min(enough, self.attempts))) if error.retryable else 1
         self._open_at(self._failed, error)
 
     def refused_alone(self, error: JudgeError) -> None:

@@ -323,8 +323,8 @@ class Evaluation:
         self, controls: ControlRun, before: float, sample: Sample | None = None
     ) -> None:
         for control in controls.due(before, sample):
-            job = _Job(-1, control.sample, controls.metrics, control=control)
-            await self._start(job, None)  # it is no sample of the run
+            # It is no sample of the run.
+            await self._start(_Job(-1, control.sample, controls.metrics, control=control), None)
 
     async def _start(self, job: _Job, advance: Callable[[bool], None] | None) -> None:
         """Start a sample, and wait until there is room for the next one."""
