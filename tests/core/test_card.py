@@ -96,6 +96,34 @@ def test_over_another_run_the_judges_mean_is_moved_by_how_far_it_is_off(
     assert found.interval == pytest.approx(ends, abs=1e-6)
 
 
+def test_a_run_of_few_samples_makes_the_interval_wide(samples: list[Sample], tmp_path: Path) -> None:
+    """The run's own samples are as few as they are, however many were labelled: five are four degrees of freedom."""
+    write_card(tmp_path / "card.json", agree(samples, progress=False))
+    run = evaluate(fewer(samples)[15:20], [ContextRecall()], progress=False)
+    ((found, there),) = read_card(tmp_path / "card.json").corrections(run)
+    values = [row["context_recall"].value for row in run]
+    before = [ContextRecall().score(one).value for one in samples[:LABELLED]]
+    off = [recall_by_people(one) - j for one, j in zip(samples[:LABELLED], before, strict=True)]
+    assert not there
+    error = (variance(off) / LABELLED + variance(values) / 5 + (0.4 / 5) ** 2) ** 0.5
+    t, z, p = 2.7764451, 1.9599640, found.mean
+    size = max(5, p * (1 - p) * (z / (t * error)) ** 2)
+    half = z * (p * (1 - p) / size + z * z / (4 * size * size)) ** 0.5
+    ends = [(p + z * z / (2 * size) + sign * half) / (1 + z * z / size) for sign in (-1, 1)]
+    assert found.interval == pytest.approx(ends, abs=1e-6)
+
+
+def test_equal_scores_of_a_small_run_do_not_make_the_interval_narrow(
+    samples: list[Sample], tmp_path: Path
+) -> None:
+    write_card(tmp_path / "card.json", agree(samples, progress=False))
+    whole = [one for one in fewer(samples) if ContextRecall().score(one).value == 1.0]
+    run = evaluate(whole[:3], [ContextRecall()], progress=False)
+    ((found, _),) = read_card(tmp_path / "card.json").corrections(run)
+    z2 = 1.9599640**2  # Wilson's interval of 3 of 3
+    assert found.interval == pytest.approx((3 / (3 + z2), 1.0), abs=1e-6)
+
+
 def test_weights_of_a_draw_count(samples: list[Sample], tmp_path: Path) -> None:
     weighted = [
         replace(one, labels={**one.labels, "weight": 3.0 if n % 4 else 1.0}) if one.labels else one
@@ -187,6 +215,17 @@ def claims(path: Path) -> None:
     forged(metrics=(recall.model_copy(update={"unit": "claim"}), precision))(path)
 
 
+def scored(*values: float) -> Callable[[Path], None]:
+    """Give every labelled sample another score by the judge, score by people and weight."""
+
+    def change(path: Path) -> None:
+        (recall, precision) = read_card(path).metrics
+        labelled = tuple((key, *values) for key, *_ in recall.labelled)
+        forged(metrics=(recall.model_copy(update={"labelled": labelled}), precision))(path)
+
+    return change
+
+
 WRONG = {
     "judge": (
         forged(judge="llm:openai/other"),
@@ -213,6 +252,18 @@ WRONG = {
     ),
     "old": (forged(date=datetime.now(UTC) - timedelta(days=91)), "it is from "),
     "of tomorrow": (forged(date=datetime.now(UTC) + timedelta(days=9)), "it is from"),
+    "another scale": (
+        scored(50.0, 1.0, 1.0),
+        "it is damaged, or was changed: it has the score 50, and scores are from 0 to 1. ",
+    ),
+    "another scale of people": (
+        scored(1.0, 50.0, 1.0),
+        "it is damaged, or was changed: it has the score 50",
+    ),
+    "weights without a sum": (
+        scored(1.0, 1.0, 1e308),
+        "it is damaged, or no card: metrics.0.labelled.0.3: Input should be less than",
+    ),
     "few labels": (few, "it rests on 24 labelled samples, too few. Label 25 or more"),
     "missing": (Path.unlink, "it cannot be read: No such file"),
 }
@@ -235,6 +286,25 @@ def test_a_wrong_card_is_refused_with_its_reason(
     assert f"gate: calibration card card.json is refused: {reason}" in gate.stderr
     assert "context_recall  0.7343" in gate.stdout
     assert 'failures="1"' in (place / "gates.xml").read_text(encoding="utf-8")
+
+
+def test_a_card_of_a_day_to_come_says_so(place: Path) -> None:
+    forged(date=datetime.now(UTC) + timedelta(days=9))(place / "card.json")
+    refused = run_command("score", "data.jsonl", "--calibration", "card.json")
+    assert re.search(r"it is from \d{4}-\d\d-\d\d, a day to come\. Write a new one", refused.stderr)
+
+
+def test_a_run_without_what_the_card_is_about_says_what_to_score(place: Path) -> None:
+    card = ("--calibration", "card.json")
+    without = run_command("score", "data.jsonl", "--metric", "id_based_hit_rate", *card)
+    assert (
+        "its metric and unit is context_precision (context), context_recall (sentence), "
+        "that of this run is id_based_hit_rate (" in without.stderr
+    )
+    cut = run_command("score", "data.jsonl", "--metric", "context_precision(top_k=2)", *card)
+    for refused in (without, cut):
+        assert refused.returncode == 2
+        assert refused.stderr.endswith(". Score what it is about: --metric NAME.\n")
 
 
 def test_a_right_card_passes_the_gate_and_a_missing_option_does_not(place: Path) -> None:

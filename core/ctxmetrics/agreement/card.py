@@ -13,12 +13,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, Field, PositiveFloat, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from ctxmetrics._display import visible
 from ctxmetrics.agreement.agree import AgreementReport
 from ctxmetrics.agreement.correction import Correction, correction_of
-from ctxmetrics.comparison.answers import Draw, Key
+from ctxmetrics.comparison.answers import HEAVIEST, Draw, Key
 from ctxmetrics.comparison.means import FEWEST
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import InputFileError, ParameterError
@@ -30,6 +30,7 @@ from ctxmetrics.report.rows import texts_key
 # The most bytes of a card: those of about 100,000 labelled samples.
 _LARGEST = 10_000_000
 _AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
+_METRIC = "metric and unit"
 # The figures of agreement that a card shows to its reader.
 _RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
 _Value = Annotated[float, Field(ge=0, le=100)]
@@ -50,7 +51,10 @@ class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, st
     unit: str
     labels: int
     figures: Mapping[str, float | str | list[float] | None]
-    labelled: tuple[tuple[str, _Value, _Value, PositiveFloat], ...]
+    labelled: tuple[
+        tuple[str, _Value, _Value, Annotated[float, Field(gt=0, le=HEAVIEST)]],
+        ...,
+    ]
 
 
 class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_length=1000):
@@ -91,25 +95,31 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
             max_age: The most days since the card's date; None: any.
 
         Raises:
-            InputFileError: The card is about another judge, convention, unit or metric, or is too old.
+            InputFileError: The card is about another judge, convention, unit or metric, is too old, or has a score that
+                the convention does not give.
         """
         age = (datetime.now(UTC) - self.date) / timedelta(days=1)
         if age < -1 or (max_age is not None and age > max_age):  # clocks may differ by a day
             most = "" if max_age is None else f", and may be {max_age} days old"
-            raise InputFileError(f"it is from {self.date:%Y-%m-%d}{most}. {_AGAIN}")
-        mine = [item.metric.partition("(")[0] for item in self.metrics]
-        found = [metric for metric in metrics if metric.base_name in mine]
-        if not found:
-            raise InputFileError(f"it is about {', '.join(mine)}, which this run does not have.")
+            raise InputFileError(
+                f"it is from {self.date:%Y-%m-%d}{', a day to come' if age < 0 else ''}{most}. {_AGAIN}"
+            )
+        mine = {item.metric.partition("(")[0] for item in self.metrics}
+        found = [metric for metric in metrics if metric.base_name in mine] or metrics
         _check_same(
             ("judge", [judge], [self.judge]),
             ("convention", {metric.convention for metric in found}, [self.convention]),
             (
-                "metric and unit",
+                _METRIC,
                 [f"{metric.name} ({metric.counts[0]})" for metric in found],
                 [f"{item.metric} ({item.unit})" for item in self.metrics],
             ),
         )
+        given = (score for item in self.metrics for one in item.labelled for score in one[1:3])
+        if (highest := max(given)) > (scale := found[0].rules.scale):
+            raise InputFileError(
+                f"it is damaged, or was changed: it has the score {highest:g}, and scores are from 0 to {scale:g}. {_AGAIN}"
+            )
 
     def corrections(self, results: Results) -> list[tuple[Correction, bool]]:
         """Return the corrected mean of each metric of a run, and whether the labelled samples are in the run.
@@ -154,7 +164,10 @@ def _check_same(*about: tuple[str, Iterable[str], Iterable[str]]) -> None:
                 ", ".join(visible(name)[:80] or "not named" for name in sorted(names)) or "none"
                 for names in (known, other)
             )
-            raise InputFileError(f"its {what} is {told}, that of this run is {here}. {_AGAIN}")
+            raise InputFileError(
+                f"its {what} is {told}, that of this run is {here}. "
+                + ("Score what it is about: --metric NAME." if what == _METRIC else _AGAIN)
+            )
 
 
 def _origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

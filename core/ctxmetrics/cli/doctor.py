@@ -93,8 +93,11 @@ def estimate(
         print_result("\n".join(map(str, samples_for(scored, detect, changed=changed))))
         return
     judge = judge_of(judging.judge, judging.base_url)
-    assumed = 3.0, " (assumed; give --request-seconds)"
-    each = assumed if request_seconds is None else (request_seconds, "")
+    each = (
+        (3.0, " (assumed; give --request-seconds)")
+        if request_seconds is None
+        else (request_seconds, "")
+    )
     _print_cost(source, asked, judge, pace, prices, each, cache, controls)
 
 

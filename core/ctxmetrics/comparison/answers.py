@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -34,6 +33,8 @@ YES, NO, CANNOT_SAY, SKIPPED = "yes", "no", "cannot_say", "skipped"
 ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
 # The labels that a person is asked for, in this order.
 ASKED = (UNITS, CONTEXTS)
+# The most samples that one may stand for; with more, sums of weights may be infinite.
+HEAVIEST = 1e12
 _BEGINNING = b'{"draw"'
 
 
@@ -178,7 +179,7 @@ def _read(found: Answers, path: Path, line: bytes, number: int) -> None:
             found.answers[answer.annotator, answer.question] = answer
         else:
             raise _problem(path, number)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise _problem(path, number) from None
 
 
@@ -195,7 +196,7 @@ def _draw_of(data: dict[str, Any]) -> Draw:
         Drawn((one["sample_id"], one["hash"]), one["stratum"], float(one["weight"]))
         for one in data["drawn"]
     )
-    if not all(0 < one.weight < math.inf for one in drawn):
+    if not all(0 < one.weight <= HEAVIEST for one in drawn):
         raise ValueError
     return Draw(about["seed"], about["by"], about["samples"], drawn)
 
@@ -342,11 +343,11 @@ def weight_in(labels: Mapping[str, object], who: str) -> float:
     """Return how many samples a labelled one stands for; 1 where its labels do not say.
 
     Raises:
-        SampleError: It is no number above 0.
+        SampleError: It is no number above 0, or too large a one.
     """
     given = labels.get("weight", 1)
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < math.inf:
-        raise SampleError(f"{who}: labels.weight must be a number above 0.")
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= HEAVIEST:
+        raise SampleError(f"{who}: labels.weight must be a number above 0, at most {HEAVIEST:g}.")
     return float(given)
 
 

@@ -213,7 +213,7 @@ def corrected(
     over the others (with weights, over all); G is how many clusters have labels.
 
     With others of another run: ``sum(a * (people - judge)) + mean(others)``, which is right where the
-    judge's error is the same there; w is 1, and everyone are the others.
+    judge's error is the same there; w is 1, everyone are the others, and the size is at most their number.
 
     Args:
         people: People's scores, two at least.
@@ -241,7 +241,7 @@ def corrected(
     trust = 1.0 if apart else min(max(trust, 0.0), most)
     errors = said - trust * its
     centre = float(shares @ errors)
-    size = 1 / float((shares**2).sum())
+    size = min(1 / float((shares**2).sum()), len(rest) if apart else math.inf)
     variance = _covariance(shares, errors, errors) + trust**2 * spread
     if clusters is not None:
         terms = np.zeros(len(everyone))
