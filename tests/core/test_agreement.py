@@ -161,6 +161,37 @@ def test_no_interval_of_one_sample_or_of_what_is_not_defined():
     assert only_yes["sensitivity"] is not None
 
 
+def test_a_figure_at_the_end_of_its_range_is_not_certain():
+    """A judge that was right on all of 30 samples may be wrong on the next one: Jeffreys' interval, which ends at 1.
+
+    L. D. Brown, T. T. Cai, A. DasGupta, Statistical Science 16 (2001) 101, section 4.3; quantiles of scipy.
+    """
+    beta = pytest.importorskip("scipy.stats").beta
+    found = intervals_of([(1, 0, 0, 0)] * 15 + [(0, 0, 0, 1)] * 15)
+    for name in ("sensitivity", "specificity"):
+        assert found[name] == pytest.approx((beta.ppf(0.025, 15.5, 0.5), 1.0), abs=0.02)
+        assert found[name][1] == 1.0
+    assert found["bias"][0] < 0 < found["bias"][1]
+    for name in ("balanced_accuracy", "kappa"):
+        assert 0.5 < found[name][0] < found[name][1] == 1.0
+
+
+def test_a_judge_that_says_yes_to_all_is_not_certain_to_go_on():
+    found = intervals_of([(1, 1, 0, 0)] * 30)
+    assert found["balanced_accuracy"][0] < 0.5 < found["balanced_accuracy"][1]
+    assert found["kappa"][0] < 0 < found["kappa"][1]
+
+
+def test_an_interval_of_few_samples_holds_its_figure():
+    found = intervals_of([(1, 0, 0, 0)] * 2 + [(0, 0, 0, 1)])
+    assert {name: ends[1] for name, ends in found.items() if name != "bias"} == {
+        "sensitivity": 1.0,
+        "specificity": 1.0,
+        "balanced_accuracy": 1.0,
+        "kappa": 1.0,
+    }
+
+
 def test_below_25_samples_sensitivity_has_a_beta_posterior():
     """Ten samples with one answer each: 4 of 5 yes found, 4 of 5 no found; quantiles of scipy."""
     beta = pytest.importorskip("scipy.stats").beta
@@ -549,7 +580,7 @@ def test_the_weights_of_labels_correct_a_mean():
     assert found.interval[0] < 0.75 < found.interval[1]
 
 
-@pytest.mark.parametrize("weight", [0, -1, "2", True, None, math.inf, math.nan])
+@pytest.mark.parametrize("weight", [0, -1, "2", True, None, math.inf, math.nan, 1e308, 10**400])
 def test_a_weight_that_is_none_is_refused(weight):
     with pytest.raises(SampleError, match=r"'n1': labels.weight must be a number above 0"):
         agree([sample(1, unit_supported=[True, True], weight=weight)], judge=says())

@@ -180,10 +180,11 @@ def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, fl
     """95 % intervals of bias, sensitivity, specificity, balanced accuracy and kappa.
 
     From 25 samples on percentiles of a bootstrap over samples, which are drawn whole, since the answers
-    on one sample are not independent. Below 25, and for what is not defined in every draw, the
-    posterior of the four counts under Jeffreys' prior: a Dirichlet distribution with 0.5 added to each,
-    so that sensitivity and specificity have Beta posteriors. There the counts are scaled to the number
-    of samples: answers on one sample count as one.
+    on one sample are not independent. Below 25, for what is not defined in every draw, and for what is 0, 1
+    or the mean of both in all of them, the posterior of the four counts under Jeffreys' prior: a Dirichlet
+    distribution with 0.5 added to each, so that sensitivity and specificity have Beta posteriors. There the
+    counts are scaled to the number of samples: answers on one sample count as one. An interval always
+    holds its figure.
 
     Args:
         tables: One a sample, or a cluster of samples: how many answers are yes of both, of the judge only, of people
@@ -203,22 +204,25 @@ def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, fl
     counts, size = np.array(tables, dtype=float), len(tables)
     total = counts.sum(axis=0)
     prior = total * size / total.sum() + 0.5
-    posterior = np.random.default_rng(_SEED).dirichlet(prior, size=_DRAWS) * total.sum()
-    ways = [posterior]
+    ways = [np.random.default_rng(_SEED).dirichlet(prior, size=_DRAWS) * total.sum()]
     if size >= FEW:
         random, even = np.random.default_rng(_SEED), np.full(size, 1 / size)
-        ways = [
+        ways.insert(
+            0,
             np.vstack(
                 [random.multinomial(size, even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
             ),
-            posterior,
-        ]
+        )
     figures = [[Agreement("", 0, *draw) for draw in draws.tolist()] for draws in ways]
     for name in _WITH_INTERVAL:
-        if getattr(Agreement("", 0, *total.tolist()), name) is not None:
-            values = ([getattr(item, name) for item in items] for items in figures)
-            low, high = np.percentile(next(item for item in values if None not in item), _ENDS).tolist()
-            found[name] = (low, high)
+        if (value := getattr(Agreement("", 0, *total.tolist()), name)) is not None:
+            drawn = ([getattr(item, name) for item in items] for items in figures)
+            # The end of a range in every draw, or both ends in a mean: no mistake was seen, or one answer only.
+            usable = (
+                some for some in drawn if None not in some and ({*some} != {value} or value * 2 % 1)
+            )
+            low, high = np.percentile(next(usable), _ENDS).tolist()
+            found[name] = min(low, value), max(high, value)
     return found
 
 
