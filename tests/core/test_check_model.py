@@ -96,6 +96,33 @@ def test_each_way_to_fail_is_named_by_its_cause(cause):
     assert "sk-" not in str(found)
 
 
+REFUSALS = {
+    # What providers write, with the kind of error beside it, which is none of the model's name.
+    (400, "Unsupported value: 'temperature' does not support 0 with this model."): "refused_request",
+    (400, "This model's maximum context length is 100 tokens."): "refused_request",
+    (401, "Incorrect API key provided. The model was not found."): "key",
+    (404, "models/gemini-x is not found for API version v1main."): "model_name",
+    (400, "some/model is not a valid model ID"): "model_name",
+    (404, "The API deployment for this resource does not exist."): "model_name",
+    (400, "Model Not Exist"): "model_name",
+    (400, "The provided model identifier is invalid."): "model_name",
+}
+
+
+@pytest.mark.parametrize(("said", "cause"), REFUSALS.items())
+def test_a_refusal_is_read_for_what_it_says(said, cause):
+    with FakeOpenAIServer(lambda _: refusal(*said)) as server:
+        found = check_model(model_at(server))
+    assert [item.cause for item in found.findings] == [cause]
+
+
+@pytest.mark.parametrize("code", ["model_not_found", "model_not_available", "not_found_error"])
+def test_a_code_of_a_refusal_names_the_model(code):
+    with FakeOpenAIServer(lambda _: refusal(404, "model: judge", code=code)) as server:
+        found = check_model(model_at(server))
+    assert [item.cause for item in found.findings] == ["model_name"]
+
+
 @pytest.mark.parametrize(
     ("supports", "form"),
     [

@@ -44,8 +44,11 @@ _REFUSALS: Sequence[tuple[Collection[int], str, str]] = (
         "reply_form",
     ),
     (
-        range(400, 500),
-        r"\bmodel\b.{0,80}(not found|not exist|unknown|invalid)|(unknown|invalid|no such) model|model_not_found",
+        (400, *range(402, 500)),
+        (
+            r"\b(model|deployment)s?\b.{0,80}(not[ _]found|not exist|unknown|invalid(?!_request))|"
+            r"(unknown|invalid|no such|a valid) model|model_not_(found|available)|not_found_error.*\bmodel\b"
+        ),
         "model_name",
     ),
     ((401, 403), "", "key"),
@@ -76,7 +79,7 @@ _FIX = {
     "content_type": "Check the address: it answers with something else than a chat completion, such as a web page.",
     "connection": "Check that the server runs, and its address in --base-url or base_url=.",
     "timeout": "Check the server, or give it more time: --timeout or timeout=.",
-    "overload": "Wait, or lower --max-concurrency or max_concurrency=; check the account's limits.",
+    "overload": "Wait, or lower --max-concurrency or max_concurrency=; check the account's limits and balance.",
     "server": "Check the server; its log may say more.",
     "request": "Correct the options of the model object: no request could be built from them.",
     "refused_request": "Correct what the server refuses: an option of the model object, or its form of the reply.",
@@ -205,9 +208,12 @@ def _no_answer(verdict: Verdict, problem: JudgeError | None) -> Finding:
     fitting = (
         cause for statuses, words, cause in _REFUSALS if status in statuses and re.search(words, said)
     )
-    otherwise = _CODES.get(verdict.code or "", "refused_request")
-    cause = "request" if isinstance(problem, UnsentError) else next(fitting, otherwise)
-    return Finding(name="answer", told=verdict.reason or safe_text(problem), cause=cause)
+    cause = next(fitting, _CODES.get(verdict.code or "", "refused_request"))
+    return Finding(
+        name="answer",
+        told=verdict.reason or safe_text(problem),
+        cause="request" if isinstance(problem, UnsentError) else cause,
+    )
 
 
 def _looked_at(score: Score, seconds: float, model: Model) -> Iterator[Finding]:
