@@ -1,4 +1,4 @@
-"""An adapter for Haystack in one file, as docs/own-adapter.md tells: a pipeline component for any metric, and its proof.
+"""An adapter for Haystack in one file, as in docs/own-adapter.md: a pipeline component for any metric, and its proof.
 
 Run the proof: cd examples; python -m ctxmetrics.testing haystack_adapter:RUNNERS
 """

@@ -1,7 +1,8 @@
 """A judge of your own: two methods, over the handbook data set.
 
-Whatever can say "this text entails that sentence" becomes a judge: an NLI model, an embedding, a rule. Here it is a rule
-(most long words of the sentence stand in the text), so that the script needs nothing else; put your model in its place.
+A judge can be made of anything that says "this text entails that sentence": an NLI model, an embedding,
+a rule. Here it is a rule (most long words of the sentence stand in the text), so that the script needs
+nothing else. Put your model in its place.
 
 Run it: python examples/own_judge.py
 """
@@ -35,8 +36,8 @@ class EntailmentJudge:
     """A sentence is supported by the first context that entails it; a context is useful if it entails a sentence.
 
     Attributes:
-        entails: How sure is it, from 0 to 1, that the first text states the second?
-        bar: From where on that is a yes.
+        entails: Returns how sure it is, from 0 to 1, that the first text states the second.
+        bar: The value from which on that is a yes.
         name: What ``score.provenance.judge`` shows. It should change when the model does.
         warnings: What a reader of the number must know.
     """

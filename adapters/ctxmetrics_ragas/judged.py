@@ -87,7 +87,7 @@ class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatib
 
     def __setattr__(self, name: str, value: Any) -> None:
         # ragas/evaluation.py sets this attribute and sets it back (lines 180 and 332), as a caller may
-        # do: only the module of the setting code tells which it is.
+        # do: the two are told apart only by the module of the code that sets it.
         lends = name == "llm" and sys._getframe(1).f_globals.get("__name__") == "ragas.evaluation"  # noqa: SLF001 - Python has no other name for it
         if name == "llm":
             self._lent.set(self._judged_by(value) if lends and value is not None else None)

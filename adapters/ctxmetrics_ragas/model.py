@@ -116,7 +116,7 @@ class RagasModel(adapting.ForeignModel):
         return replace(reply, usage=usage)
 
     def _report(self, text: str, reply: str, usage: Usage) -> None:
-        """Tell Ragas' callbacks: they count tokens, and an Instructor LLM tells them nothing."""
+        """Report the call to Ragas' callbacks, which count tokens: an Instructor LLM does not call them."""
         output = {
             "token_usage": {
                 "prompt_tokens": usage.prompt_tokens,

@@ -242,7 +242,7 @@ class OutFile:
         return scores
 
     def write(self, row: Row) -> None:
-        """Append the row's lines in one go. A half-written line is taken back.
+        """Append the row's lines in one write. A half-written line is removed.
 
         Raises:
             OutputFileError: The file cannot be written any more.
@@ -335,7 +335,7 @@ def _read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> 
 
 
 def append(file: int, *lines: str, sync: bool = False) -> None:
-    """Append lines to an open file in one go. What was written of them when it failed is taken back.
+    """Append lines to an open file in one write. Where it fails, the part that was written is removed.
 
     Args:
         file: The file.

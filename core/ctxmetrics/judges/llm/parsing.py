@@ -25,7 +25,7 @@ _NOT_JSON = "Your last reply was no JSON object of the form shown. Reply with th
 
 
 class UnreadableReplyError(JudgeError):
-    """A reply that decides nothing; ``note`` tells the model what was wrong with it."""
+    """A reply without a usable answer; ``note`` is the message to the model about what was wrong."""
 
     code = "unreadable_reply"
 

@@ -347,7 +347,7 @@ def _special(error: Exception) -> JudgeError | None:
 # Asked several times for each request; 1 and 1.0 are written differently.
 @lru_cache(maxsize=64, typed=True)
 def _identity(model: str, base_url: str, **parameters: object) -> str:
-    """Return what tells a model from every other one."""
+    """Return a name that no model with other parameters has."""
     given = [f"{name}={value}" for name, value in parameters.items() if value != _USUAL.get(name)]
     at = "" if base_url == OPENAI_URL else f"@{base_url.partition('://')[2]}"
     return f"openai/{model}{at}{'(' + ', '.join(given) + ')' if given else ''}"
