@@ -53,15 +53,19 @@ def texts_of(sample: Sample) -> dict[str, tuple[str, ...] | None]:
     return {name: stage.contexts for name, stage in (sample.stages or {}).items()}
 
 
-def test_two_retrievers_and_a_reranker_are_three_stages_in_the_order_of_time(tmp_path: Path) -> None:
+def test_two_retrievers_and_a_reranker_are_stages_in_the_order_of_time(tmp_path: Path) -> None:
     sample = sample_of(
         tmp_path,
         span("rank", "reranker", 3, documents(B, A)),
         span("words", "retriever", 2, documents(B, C)),
         span("vectors", "retriever", 1, documents(A, B)),
     )
-    assert texts_of(sample) == {"vectors": (A, B), "words": (B, C), "rank": (B, A)}
-    assert [*texts_of(sample)] == ["vectors", "words", "rank"]
+    assert [*texts_of(sample).items()] == [
+        ("vectors", (A, B)),
+        ("words", (B, C)),
+        ("joined", (A, B, B, C)),  # what the reranker chose from
+        ("rank", (B, A)),
+    ]
     assert sample.retrieved_contexts == (B, A)
     assert sample.retrieved_context_ids == ("It wa", "The t")
     assert sample.user_input == QUESTION
@@ -227,17 +231,18 @@ def test_traces_of_real_clients_give_the_stages_without_options(tmp_path: Path, 
     path.write_text(json.dumps([*spans()]), encoding="utf-8")
     (sample,) = read_samples(path)
     assert sample.user_input == QUESTION
-    assert texts_of(sample) == {"vectors": (A, B), "words": (B, C), "rerank": (B, A)}
+    found = {"vectors": (A, B), "words": (B, C), "joined": (A, B, B, C), "rerank": (B, A)}
+    assert [*texts_of(sample).items()] == [*found.items()]
     assert sample.retrieved_contexts == (B, A)
     assert [stage.ids for stage in (sample.stages or {}).values()] == [
-        tuple(text[:5] for text in texts) for texts in ((A, B), (B, C), (B, A))
+        tuple(text[:5] for text in texts) for texts in found.values()
     ]
     results = evaluate(
         [Sample(reference_context_ids=["The t", "Banan"], stages=sample.stages)], [IDBasedContextRecall()],
         progress=False,
     )  # fmt: skip
     (lost,) = results.stages().lost
-    assert (lost.unit, lost.stage, lost.dropped_by) == ("Banan", "words", "rerank")
+    assert (lost.unit, lost.stage, lost.dropped_by) == ("Banan", "joined", "rerank")
 
 
 # --- files ---
@@ -354,3 +359,19 @@ def test_the_stages_of_documents_have_ids_of_one_kind() -> None:
         sample.retrieved_context_ids,
         sample.retrieved_context_ids * 2,
     }
+
+
+def test_what_one_retriever_found_and_another_did_not_is_dropped_by_the_reranker_alone(
+    tmp_path: Path,
+) -> None:
+    """Retrievers beside each other drop nothing: the reranker chose from what both found."""
+    sample = sample_of(
+        tmp_path,
+        span("vectors", "retriever", 1, documents(A, B)),
+        span("words", "retriever", 2, documents(B, C)),
+        span("rank", "reranker", 3, documents(B)),
+    )
+    labelled = Sample(reference_context_ids=[A[:5], C[:5], "none"], stages=sample.stages, id="q")
+    found = evaluate([labelled], [IDBasedContextRecall()], progress=False).stages()
+    assert found.causes == {"never found": 1, "dropped by rank": 2}
+    assert str(found.lost[0]) == "q, The t: The t of joined (rank 1), dropped by rank: The t"

@@ -82,16 +82,24 @@ def joined(steps: Iterable[Retrieval]) -> list[Any]:
 def stages_of(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
     """Return what each step handed on, in order; the last stage is what was retrieved.
 
-    Repeated names get a number. A step that does not say what it found is no stage. None for a single stage, and where
-    it is not known what was retrieved.
+    Where a reranker chose from several steps, what they found is a stage before it: none of them dropped what another
+    found. Repeated names get a number. A step that does not say what it found is no stage. None for a single stage, and
+    where it is not known what was retrieved.
     """
-    left, told = handed_on(steps), [step for step in steps if step.documents is not None]
-    if len(told) == 1 or any(step.documents is None for step in left):
+    left, known = handed_on(steps), [step for step in steps if step.documents is not None]
+    if len(known) == 1 or any(step.documents is None for step in left):
         return None
-    told += [Retrieval(_JOINED, joined(left))] if len(left) > 1 else []
+    # What each step chose from: the steps that are left before it and not after it.
+    pools = [
+        handed_on(known[:end])[len(handed_on(known[: end + 1])) - 1 :] for end in range(len(known))
+    ]
+    several = [[Retrieval(_JOINED, joined(pool))] if len(pool) > 1 else [] for pool in [*pools, left]]
+    told = [
+        *chain.from_iterable([*pool, step] for pool, step in zip(several, known, strict=False)),
+        *several[-1],
+    ]
     stages: dict[str, list[Any]] = {}
     for step in told:
-        numbered = (f"{step.name} {number}" for number in count(2))
-        name = next(name for name in chain([step.name], numbered) if name not in stages)
-        stages[name] = [*listed(step.documents)]
+        names = chain([step.name], (f"{step.name} {number}" for number in count(2)))
+        stages[next(name for name in names if name not in stages)] = [*listed(step.documents)]
     return stages or None

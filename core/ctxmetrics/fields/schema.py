@@ -341,8 +341,10 @@ class Schema:
         return [("", texts)] if texts else []
 
     def _steps(self, record: Mapping[str, Any]) -> list[Retrieval]:
-        found = self.retrievals(record.get("run")) if self.retrievals else ()
-        return [step if isinstance(step, Retrieval) else Retrieval(*step) for step in found]
+        return [
+            step if isinstance(step, Retrieval) else Retrieval(*step)
+            for step in (self.retrievals(record.get("run")) if self.retrievals else ())
+        ]
 
     def _retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> list[Any] | None:
         """Join the documents of the retrievers that count: those that are asked for, else those no reranker chose from."""

@@ -125,6 +125,7 @@ def test_a_reranker_below_the_run_is_the_last_stage(kind, make_run):
     assert {name: stage.contexts for name, stage in sample.stages.items()} == {
         "first": ("one", "two"),
         "second": ("three",),
+        "joined": ("one", "two", "three"),
         "Rerank": ("three", "one"),
     }
     chosen = {"retriever": "first"}

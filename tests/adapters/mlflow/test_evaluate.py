@@ -321,7 +321,16 @@ TOWER, FRUIT = "The Eiffel Tower stands in Paris.", "Bananas are yellow."
 @pytest.mark.parametrize(
     ("keys", "recall", "stages"),
     [
-        ({}, 0.0, [("outer", [TOWER]), ("inner", [FRUIT]), ("rerank", [FRUIT])]),
+        (
+            {},
+            0.0,
+            [
+                ("outer", [TOWER]),
+                ("inner", [FRUIT]),
+                ("joined", [TOWER, FRUIT]),
+                ("rerank", [FRUIT]),
+            ],
+        ),
         ({"retriever": "all"}, 1.0, []),
     ],
 )
