@@ -25,7 +25,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.cli import main
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, SampleError
-from ctxmetrics.fields.cells import list_in
+from ctxmetrics.fields.cells import _STRING, list_in
 from support.exports import ANSWER, CONTEXTS, EXPECTED, FILES, QUESTION, RAGAS_V1
 
 if TYPE_CHECKING:
@@ -280,10 +280,28 @@ def test_mappings_in_python_are_recognised_too() -> None:
         ),
         ("[Document(page_content=__import__('os'))]", None),
         ("[Document(page_content='a'), Image(url='b')]", None),
+        ("[(Document(page_content='a'), 0.5)]", [[{"page_content": "a"}, 0.5]]),
+        ("[np.str_('a'), np.str_(\"b's\")]", ["a", "b's"]),
+        (
+            "[{'text': 'a', 'score': nan, 'rank': np.int64(1)}]",
+            [{"text": "a", "score": None, "rank": 1}],
+        ),
+        ("('a', \"b's\")", ["a", "b's"]),
+        ("('a',)", ["a"]),
+        ("('a')", None),
+        ("(See a.)", None),
+        ("{'a', 'b'}", None),
     ],
 )
 def test_a_list_in_a_text(text: str, found: Any) -> None:
     assert list_in(text) == found
+
+
+def test_a_string_that_is_not_closed_is_gone_through_once() -> None:
+    """Each quote behind a backslash began a search to the end: 40 kB in a cell took 15 seconds."""
+    text = "[" + "\\'" * 100_000 + "]"
+    assert [len(found) for found in _STRING.findall(text)] == [len(text) - 2]
+    assert list_in(text) is None
 
 
 def test_a_cell_that_looks_like_a_list_and_is_none(tmp_path: Path) -> None:
@@ -297,6 +315,57 @@ def test_a_cell_that_looks_like_a_list_and_is_none(tmp_path: Path) -> None:
     )
     with pytest.raises(SampleError, match=r"line 2: field 'retrieved_context_ids' must be a JSON list"):
         list(read_samples(tmp_path / "i.csv"))
+
+
+def test_objects_that_pandas_wrote_are_read(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    numpy = pytest.importorskip("numpy")
+    outputs = {"answer": ANSWER, "documents": numpy.array(CONTEXTS, dtype=object)}
+    row = {
+        "inputs": {"question": QUESTION},
+        "outputs": outputs,
+        "reference_outputs": {"answer": "A b."},
+    }
+    pandas.DataFrame([row]).to_csv(tmp_path / "s.csv", index=False)
+    (sample,) = read_samples(tmp_path / "s.csv")
+    assert (sample.user_input, sample.response, sample.reference) == (QUESTION, ANSWER, "A b.")
+    assert sample.retrieved_contexts == tuple(CONTEXTS)
+
+
+@pytest.mark.parametrize("write", [json.dumps, repr])
+def test_a_list_of_references_in_a_cell_is_no_text(write: Any, tmp_path: Path) -> None:
+    def read(references: list[Any]) -> Any:
+        with (tmp_path / "s.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([["question", "ground_truths"], [QUESTION, write(references)]])
+        (sample,) = read_samples(tmp_path / "s.csv")
+        return sample.reference
+
+    assert read(["The pump."]) == "The pump."
+    assert read([7]) == "[7]"
+    with pytest.raises(SampleError, match="field 'reference' holds 2 answers"):
+        read(["The pump.", "A pump."])
+
+
+@pytest.mark.parametrize("gap", ["nan", "NaN", "None", "null", "NULL", "<NA>"])
+def test_a_gap_that_is_written_as_a_word_is_a_gap(gap: str, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(
+        f"question,contexts,ground_truth\nq a,{gap},{gap}\nq b,['a b'],a b\n", encoding="utf-8"
+    )
+    first, second = read_samples(tmp_path / "s.csv")
+    assert (first.retrieved_contexts, first.reference) == (None, None)
+    assert (second.retrieved_contexts, second.reference) == (("a b",), "a b")
+
+
+@pytest.mark.parametrize("names", [("Contexts", "contexts"), ("Contexts", "CONTEXTS")])
+def test_columns_that_differ_in_case_alone_are_two(names: tuple[str, str], tmp_path: Path) -> None:
+    row = {"question": QUESTION, **dict(zip(names, (CONTEXTS, ["Another text."]), strict=True))}
+    (tmp_path / "s.json").write_text(json.dumps([row]), encoding="utf-8")
+    with pytest.raises(SampleError) as raised:
+        list(read_samples(tmp_path / "s.json"))
+    for name in names:
+        assert f"--map {name}=retrieved_contexts" in str(raised.value)
+        (sample,) = read_samples(tmp_path / "s.json", columns={name: "retrieved_contexts"})
+        assert sample.retrieved_contexts == tuple(row[name])
 
 
 def test_a_text_in_place_of_a_list_needs_that_in_every_row(tmp_path: Path) -> None:

@@ -565,6 +565,88 @@ def test_what_is_wrong_within_a_field_names_no_other_path_for_the_field(
     assert "--map" not in done.stderr
 
 
+def test_documents_that_were_printed_give_their_texts(tmp_path: Path) -> None:
+    path = in_json(tmp_path / "chain.json", [{**retrieval_qa(), "reference": REFERENCE}])
+    assert "page_content=" in json.loads(path.read_text())[0]["source_documents"][0]
+    (sample,) = read_samples(path)
+    assert sample.retrieved_contexts == tuple(CONTEXTS)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"input": {"question": QUESTION}, "output": "MESSAGES", "expectedOutput": REFERENCE},
+        {"inputs": {"question": QUESTION}, "outputs": {"output": "MESSAGES"}, "reference_outputs": {"answer": REFERENCE}},
+        {"question": QUESTION, "reference": REFERENCE, "messages": "MESSAGES"},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["role", "type"])
+def test_the_messages_of_a_chat_are_not_what_was_retrieved(
+    row: dict[str, Any], kind: str, tmp_path: Path
+) -> None:
+    messages = pytest.importorskip("langchain_core.messages")
+    chat = [messages.HumanMessage(QUESTION), messages.AIMessage(ANSWER)]
+    held = (
+        messages.convert_to_openai_messages(chat)
+        if kind == "role"
+        else [one.model_dump() for one in chat]
+    )
+    text = json.dumps(row).replace('"MESSAGES"', json.dumps(held))
+    (tmp_path / "s.json").write_text(f"[{text}]", encoding="utf-8")
+    done = run_command("score", tmp_path / "s.json")
+    assert done.returncode == 2, done.stdout
+    assert "=retrieved_contexts" not in done.stderr.replace("COLUMN=retrieved_contexts", "")
+
+
+@pytest.mark.parametrize(
+    ("row", "option"),
+    [
+        ({"response": {"model": "m", "text": ANSWER}}, "response.KEY=response"),
+        ({"response": {"hits": CONTEXTS, "text": ANSWER}}, "response.text=response"),
+        ({"contexts": {"titles": ["A", "B"], "texts": CONTEXTS}}, "contexts.KEY=retrieved_contexts"),
+        ({"contexts": {"query": "a", "texts": CONTEXTS}}, "contexts.texts=retrieved_contexts"),
+    ],
+)
+def test_a_hint_names_no_path_that_cannot_be_meant(
+    row: dict[str, Any], option: str, tmp_path: Path
+) -> None:
+    path = in_json(tmp_path / "s.json", [{"question": QUESTION, **row}])
+    with pytest.raises(SampleError) as raised:
+        list(read_samples(path))
+    assert re.findall(r"--map (\S+)\.$", str(raised.value)) == [option]
+    if "KEY" not in option:
+        column, _, name = option.partition("=")
+        (sample,) = read_samples(path, columns={column: name})
+        assert sample.has(name)
+
+
+def test_several_answers_are_offered_as_references(tmp_path: Path) -> None:
+    """``answers`` of a data set for question answering: those that are accepted, no response."""
+    row = {"question": QUESTION, "contexts": CONTEXTS, "answers": [REFERENCE, ANSWER]}
+    path = in_json(tmp_path / "s.json", [row])
+    with pytest.raises(SampleError, match="--map answers=references,"):
+        list(read_samples(path))
+    (sample,) = read_samples(path, columns={"answers": "references"})
+    assert sample.references == (REFERENCE, ANSWER)
+
+
+def test_rows_of_a_data_set_with_one_passage_each_are_rows(tmp_path: Path) -> None:
+    """The shape of SQuAD: its rows have the text of a document, and a question."""
+    rows = [
+        {
+            "id": "5",
+            "title": "T",
+            "context": CONTEXTS[1],
+            "question": QUESTION,
+            "answers": {"text": [ANSWER]},
+        }
+    ]
+    path = in_json(tmp_path / "s.json", {"version": "2", "data": rows})
+    columns = {"context": "retrieved_contexts", "answers.text": "references"}
+    (sample,) = read_samples(path, columns=columns)
+    assert (sample.user_input, sample.references) == (QUESTION, (ANSWER,))
+
+
 # --- texts that one character joins ---
 
 TABLE = "Plan|Price\nBasic|3 euros\nFull|9 euros"

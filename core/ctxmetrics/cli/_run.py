@@ -25,6 +25,7 @@ from ctxmetrics.samples import Sample, read_samples
 _LLM = "with --judge openai/MODEL"
 # The entry point group under which adapters offer models to ``--judge``.
 MODELS = "ctxmetrics.models"
+# Names of metrics in Ragas, DeepEval and Aegis, without case and separators: our name, and what belongs to it.
 OTHER_NAMES: Mapping[str, tuple[str, str]] = {
     "llmcontextrecall": ("context_recall", _LLM),
     "llmcontextprecision": ("context_precision", _LLM),
@@ -39,7 +40,6 @@ OTHER_NAMES: Mapping[str, tuple[str, str]] = {
     "ctxrecall": ("context_recall", "with --convention aegis"),
     "ctxrankprec": ("context_precision", "with --convention aegis"),
 }
-"""Names of metrics in Ragas, DeepEval and Aegis, without case and separators: our name, and what belongs to it."""
 
 
 def convention_of(schema: str | None, convention: str | None) -> str:

@@ -149,14 +149,13 @@ def _metrics(
 
     contents = {tuple(getattr(sample, name) for name in OPTIONS) for sample in samples}
     read = {"stages", *(name for kind in fitting for name in (*kind.requires, *kind.uses))}
-    unused = [name for name in file.mapping if name in OPTIONS and name not in read]
     yield f"{len(samples)} samples, {len(contents)} distinct"
     yield (
         f"metrics that can run: {', '.join(kind.base_name for kind in fitting)}"
         if fitting
         else (f"no metric can run.{to_map(samples, file.reading.unread)}")
     )
-    if unused:
+    if unused := [name for name in file.mapping if name in OPTIONS and name not in read]:
         yield f"no metric can use: {', '.join(unused)}"
 
 

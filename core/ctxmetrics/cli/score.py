@@ -264,6 +264,5 @@ def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:
         unused.append("metrics, threshold and is_blocking (--metric is given)")
     if unused:
         message(f"note: of the file's settings these are not used: {', '.join(unused)}")
-    model = payload.unused.get("model_slug")
-    if isinstance(model, str) and judge != f"openai/{model}":
+    if isinstance(model := payload.unused.get("model_slug"), str) and judge != f"openai/{model}":
         message(f"note: to ask the model that the file names, write --judge openai/{model}")

@@ -32,6 +32,8 @@ _SOURCES = (
 SPAN_MARK = "#char="
 # Where a label says how relevant a document is: those of grade 0 are not what should have been retrieved.
 _GRADES = ("relevance", "query_relevance_label")
+# What the type of a message says in LangChain.
+_SPEAKERS = ("human", "ai", "system", "tool")
 
 
 def text_of(item: Any) -> Any:
@@ -73,8 +75,7 @@ def span_of(item: Any) -> str | None:
         end = start + len(text) if isinstance(text, str) else None
     if not isinstance(source, str) or not isinstance(start, Integral) or not isinstance(end, Integral):
         return None
-    first, last = int(start), int(end)
-    return write_span(source, first, last) if 0 <= first < last else None
+    return write_span(source, int(start), int(end)) if 0 <= int(start) < int(end) else None
 
 
 def write_span(source: str, start: int, end: int) -> str:
@@ -118,6 +119,15 @@ def relevant(field: str, items: Iterable[Any]) -> list[Any]:
         or not isinstance(grade := first_of(item, _GRADES), Real)
         or float(grade) > 0
     ]
+
+
+def are_messages(found: Any) -> bool:
+    """Whether something is a list with messages of a chat, as OpenAI or LangChain write them: they are no documents."""
+    return isinstance(found, (list, tuple)) and any(
+        isinstance(item, Mapping)
+        and (isinstance(item.get("role"), str) or item.get("type") in _SPEAKERS)
+        for item in found
+    )
 
 
 def look_up(holder: Any, path: str) -> Any:

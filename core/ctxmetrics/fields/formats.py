@@ -30,6 +30,8 @@ from ctxmetrics.fields.schema import OPTIONS
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LARGEST_CELL = 64 * 1024 * 1024
 _DELIMITERS = ",;\t|"
+# Cells without a value, as pandas and databases write them.
+_GAPS = frozenset({"", "nan", "NaN", "None", "null", "NULL", "<NA>"})
 # How many levels deep a list of rows is looked for in an export.
 _DEPTH = 3
 # The most rows of Parquet in memory at a time.
@@ -104,7 +106,7 @@ def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
                     raise InputFileError(
                         f"{file}, line 1: two columns are named {doubled(names)!r}, and differ in {where}. Rename one."
                     )
-                yield where, {key: value for key, value in row.items() if value != ""}
+                yield where, {key: value for key, value in row.items() if value not in _GAPS}
         except csv.Error as error:
             raise InputFileError(
                 f"{file}, line {reader.line_num + 1}: not valid CSV: {error}."
@@ -149,14 +151,13 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
             return rows, ""
         if _fields_in([data]) >= _FEWEST:
             return [data], ""
-        found = [
+        if found := [
             (path, value)
             for path, value in leaves(data, _DEPTH)
             if isinstance(value, list) and value and all(isinstance(item, dict) for item in value)
-        ]
-        if found:
+        ]:
             path, rows = max(found, key=lambda item: (_fields_in(item[1]), len(item[1])))
-            one = all(isinstance(text_of(row), str) for row in rows) and _fields_in(rows) < _FEWEST
+            one = all(isinstance(text_of(row), str) for row in rows) and not _fields_in(rows)
             return ([data], "") if one else (rows, path)  # documents are no samples
     raise InputFileError(f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}].")
 
@@ -268,8 +269,11 @@ def _dataset_files(folder: Path) -> list[Path]:
         return _dataset_files(splits[0])
     if len(names) == 1:
         return found
-    several = f"a dataset with the splits {', '.join(split.name for split in splits)}" if splits else ""
-    several = several or ("several Parquet files" if found else "")
+    several = (
+        f"a dataset with the splits {', '.join(split.name for split in splits)}"
+        if splits
+        else "several Parquet files" * bool(found)
+    )
     raise InputFileError(
         f"{folder}: {several}. Name one: {[*found, *splits][-1]}."
         if several

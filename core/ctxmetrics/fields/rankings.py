@@ -88,13 +88,17 @@ def ranking_rows(file: Path) -> Iterator[tuple[str, Any]]:
 def rankings_in(data: Any) -> dict[str, dict[str, float]] | None:
     """Return what ``{query: {document: number}}`` holds, as BEIR and pytrec_eval write it in JSON; None for anything else."""
     each = data.values() if isinstance(data, dict) else ()
-    right = all(
-        isinstance(scores, dict)
-        and scores
-        and all(isinstance(score, Real) for score in scores.values())
-        for scores in each
+    return (
+        data
+        if each
+        and all(
+            isinstance(scores, dict)
+            and scores
+            and all(isinstance(score, Real) for score in scores.values())
+            for scores in each
+        )
+        else None
     )
-    return data if each and right else None
 
 
 def rows_of(

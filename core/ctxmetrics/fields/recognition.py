@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
-from ctxmetrics.fields.documents import leaves, look_up, text_of
+from ctxmetrics.fields.documents import are_messages, leaves, look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, rest_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest
 from ctxmetrics.fields.systems import SCHEMAS
@@ -80,10 +80,12 @@ def recognise(
     _, opened = reading.opened(merged)
     spots = {name: reading.spots(opened, name) for name in FIELDS}
     found = {name: places[0] for name, places in spots.items() if places}
-    mapping = {}
-    for name, (path, _) in found.items():
-        head = path.partition(".")[0]  # a side that is a text is the field itself
-        mapping[name] = reading.shown(head if isinstance(opened.get(head), str) else path)
+    mapping = {
+        name: reading.shown(
+            head if isinstance(opened.get(head := path.partition(".")[0]), str) else path
+        )
+        for name, (path, _) in found.items()  # a side that is a text is the field itself
+    }
     unread = rest_of(opened, {*given, *(found[name][0] for name in OPTIONS if name in found)})
     reading = replace(
         reading,
@@ -130,13 +132,13 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, st
 
     A column that the caller maps keeps its name.
     """
-    meant = {
-        key: _BY_LETTERS[letters_of(key)]
-        for key in row
-        if "." not in key and key not in _KEYS and letters_of(key) in _BY_LETTERS
+    kept = {*_KEYS, *(column.partition(".")[0] for column in columns)}
+    meant = {  # of several keys, the first
+        _BY_LETTERS[letters_of(key)]: key
+        for key in reversed([*row])
+        if "." not in key and key not in kept and letters_of(key) in _BY_LETTERS
     }
-    mapped = {column.partition(".")[0] for column in columns}
-    return {key: name for key, name in meant.items() if name not in row and key not in mapped}
+    return {key: name for name, key in meant.items() if name not in row}
 
 
 def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
@@ -178,7 +180,7 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
             meant
             for schema in SCHEMAS.values()
             for meant in OPTIONS
-            if key in schema.flat_keys[meant] and not schema.sides
+            if _BY_LETTERS.get(letters_of(key), key) in schema.flat_keys[meant] and not schema.sides
         }
         if len(meanings) == 1 and not meanings <= taken.keys():
             more[key] = next(iter(meanings))
@@ -217,34 +219,36 @@ def _notes(
     reading: Reading, opened: Mapping[str, Any], found: Mapping[str, tuple[str, Any]]
 ) -> Iterable[str]:
     """Say what was decided, and which columns are in the metadata."""
-    read = [
+    if read := [
         f"{path} -> {name}"
         for name, path in reading.mapping.items()
         if name in OPTIONS and found[name][0] != name
-    ]
-    if read:
+    ]:
         yield f"columns read (schema {reading.name}): {', '.join(read)}"
     for name in sorted(reading.single):
         text, separator = found[name][1], reading.schema.separator
         how = f"split at '{separator}'" if separator and separator in text else "read as a list of one"
         yield f"every row has one text as {name} ({reading.mapping[name]}): it is {how}"
     absent = reading.absent or frozenset()
-    others = [
+    if others := [
         name
         for name in reading.others
         if not reading.misspelt(name, absent)  # an error of its rows, as is the next
         and not (name == "context" and is_ambiguous(opened[name], absent))
-    ]
-    if others:
+    ]:
         yield f"no field, carried along as metadata: {_listed(others)}"
 
 
 def _are_passages(value: Any) -> bool:
     """Whether a value is a list of documents, or of texts of more than a word."""
     items = value if isinstance(value, tuple) else list_in(value) or ()
-    return bool(items) and all(
-        isinstance(text := text_of(item), str) and (" " in text.strip() or not text.isascii())
-        for item in items
+    return (
+        bool(items)
+        and not are_messages(items)
+        and all(
+            isinstance(text := text_of(item), str) and (" " in text.strip() or not text.isascii())
+            for item in items
+        )
     )
 
 

@@ -32,6 +32,7 @@ from ctxmetrics.fields.joining import Partners
 from ctxmetrics.fields.rankings import beir_rows, is_ranking, ranking_rows, rankings_in, rows_of
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
+from ctxmetrics.fields.schema import TEXTS
 from ctxmetrics.fields.traces import is_trace, trace_rows
 
 _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
@@ -75,11 +76,16 @@ class RowFile(Iterator[T], Generic[T]):
         self._make = make
         self._schema = schema
         self._columns = dict(columns or {})
-        shared = {column: name for column, name in self._columns.items() if name != "metadata"}
         self.references: RowFile[Any] | None = (
             None
             if references is None
-            else RowFile(lambda *placed: placed, references, AUTO, shared, expected=True)
+            else RowFile(
+                lambda *placed: placed,
+                references,
+                AUTO,
+                {column: name for column, name in self._columns.items() if name != "metadata"},
+                expected=True,
+            )
         )
         self._on = on
         self._expected = expected
@@ -225,7 +231,12 @@ def _explained(problem: str, where: str, reading: Reading, row: Mapping[str, Any
     path = reading.mapping.get(field[1]) if field else None
     # The field itself is wrong, not one of its items.
     held: Any = look_up(reading.opened(row)[1], path) if field and path and not field[2] else None
-    inner = next(iter(held), "") if hasattr(held, "items") else ""
+    fits = [
+        key
+        for key, one in (held.items() if hasattr(held, "items") else ())
+        if isinstance(one, str if field and field[1] in TEXTS else list)
+    ]
+    inner = fits[0] if len(fits) == 1 else "KEY" if fits else ""
     if field is None or path is None or (path == field[1] and not inner):
         return placed
     option = shlex.quote(f"{path}.{inner}={field[1]}" if inner else f"COLUMN={field[1]}")

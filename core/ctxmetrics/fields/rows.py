@@ -26,6 +26,8 @@ from ctxmetrics.fields.documents import (
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
 from ctxmetrics.fields.systems import SCHEMAS
 
+# How LangChain prints a document.
+_PRINTED_DOCUMENT = re.compile(r"page_content='(.*)'(?: metadata=\{.*\})?", re.DOTALL)
 # How LlamaIndex prints a node: it leaves out the text after a number of characters.
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
 # The beginning of the name of a column that holds a stage; the name of the stage follows.
@@ -144,12 +146,11 @@ class Reading:
     def others_in(self, rest: Mapping[str, Any]) -> list[str]:
         """Return the names that no schema knows in what is no field, in the row's order; a nested one as its path."""
         nested = {key for key in rest if key in self.schema.heads and hasattr(rest[key], "items")}
-        said = {*self.schema.carried, *self.columns}
         return [
             name
             for key in rest
             for name in ([f"{key}.{inner}" for inner in rest[key]] if key in nested else [key])
-            if name not in said
+            if name not in self.schema.carried.union(self.columns)
         ]
 
     def shown(self, path: str) -> str:
@@ -219,7 +220,15 @@ class Reading:
         values: dict[str, Any] = {}
         for name, places in spots.items():
             for path, found in places:
-                written = name in TEXTS and isinstance(raw.get(path), str)
+                written = (
+                    name in TEXTS
+                    and isinstance(raw.get(path), str)
+                    and not (  # a list of references is no text
+                        name == "reference"
+                        and isinstance(found, list)
+                        and all(isinstance(item, str) for item in found)
+                    )
+                )
                 value = raw[path] if written else as_list(found)
                 first = values.setdefault(name, value)
                 if first is not value and first != value:  # a gap in a table is not equal to itself
@@ -252,12 +261,11 @@ class Reading:
                         f"{who}: field '{texts}' is a list that is written as a text. Read it with json.loads first."
                     )
                 values[texts] = listed(values[texts])
-            for number, item in enumerate(listed(values.get(texts) or ()), 1):
-                if isinstance(item, str) and _PRINTED_NODE.match(item):
-                    raise SampleError(
-                        f"{who}: field '{texts}', item {number} is a node that was printed, and may be cut off. Write "
-                        "node.to_dict() of each."
-                    )
+            if isinstance(values.get(texts), (list, tuple)):
+                values[texts] = [
+                    _unprinted(item, f"{who}: field '{texts}', item {number}")
+                    for number, item in enumerate(values[texts], 1)
+                ]
             if ids not in values and (
                 found := ids_of(
                     relevant(ids, listed(values.get(texts))), self.schema.id_keys, spans=spans
@@ -315,6 +323,8 @@ class Reading:
                 check_keys([key], (), who, self.name, self.shown)
             if meant := self.misspelt(str(key), absent):
                 shown, (name, known_as) = str(key)[:80], meant
+                if name in {"response", "reference"} and isinstance(opened[key], list):
+                    name = "references"  # a list is no text
                 alike = [other for other in row if self.misspelt(str(other), absent) == meant]
                 options = (f"--map {shlex.quote(f'{str(other)[:80]}={name}')}" for other in alike)
                 raise UnknownFieldError(
@@ -382,6 +392,20 @@ def check_keys(
 def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
     """Whether what stands under ``context`` may be either of two fields; that of a trace's span is an object."""
     return not hasattr(context, "items") and any(name in absent for name in TEXTS_OF.values())
+
+
+def _unprinted(item: Any, where: str) -> Any:
+    """Return the text of a document that LangChain printed, and anything else as it is.
+
+    Raises:
+        SampleError: It is a node that LlamaIndex printed.
+    """
+    if isinstance(item, str) and _PRINTED_NODE.match(item):
+        raise SampleError(
+            f"{where} is a node that was printed, and may be cut off. Write node.to_dict() of each."
+        )
+    printed = _PRINTED_DOCUMENT.fullmatch(item) if isinstance(item, str) else None
+    return printed[1] if printed else item
 
 
 def letters_of(name: str) -> str:

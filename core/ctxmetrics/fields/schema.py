@@ -18,6 +18,7 @@ from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.fields.documents import (
     ID_KEYS,
+    are_messages,
     as_list,
     first_of,
     labels_are_spans,
@@ -298,7 +299,7 @@ class Schema:
         spots += [(path, look_up(record, path)) for path in flat]
         found = [spot for spot in spots if spot[1] is not None]
         at = place.side if output is side else f"{place.side}.output"
-        return found, [] if documents is None else [(at, documents)]
+        return found, [] if documents is None or are_messages(documents) else [(at, documents)]
 
     def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         given = found = self._find(record, keys, field)

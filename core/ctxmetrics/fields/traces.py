@@ -59,8 +59,9 @@ _NUMBERED = re.compile(
 def is_trace(row: Any) -> bool:
     """Whether a row is a span of a trace, or holds spans."""
     below = _at(row, "below")
-    holds = isinstance(below, list) and any(_at(span, "kind") is not None for span in below)
-    return holds or all(_at(row, what) for what in ("trace", "kind"))
+    return (isinstance(below, list) and any(_at(span, "kind") is not None for span in below)) or all(
+        _at(row, what) for what in ("trace", "kind")
+    )
 
 
 def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -115,11 +116,9 @@ def _of_trace(root: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     outermost.sort(key=lambda pair: str(_at(pair[0], "ended" if pair[1].reranks else "begun")))
     steps = [step for _, step in outermost] or [Retrieval("", _documents(root))]
     left, first = handed_on(steps), outermost[0][0] if outermost else root
-    sides = {side: look_up(root, side) for side in _SIDES}
-    kept = {side: value for side, value in sides.items() if hasattr(value, "items")}
+    kept = {side: value for side in _SIDES if hasattr(value := look_up(root, side), "items")}
     carried = kept.pop("metadata", {})
     read = {key for what in ("asked", "given", "found", "below") for key in _KEYS[what]}
-    rest = rest_of(root, {*read, *_EXPECTED, *_SIDES})
     row = {
         "id": first_of(root, (*_KEYS["trace"], *_KEYS["name"])),
         "user_input": _text(root, "asked", _QUESTIONS) or _text(first, "asked", _QUESTIONS),
@@ -127,7 +126,7 @@ def _of_trace(root: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         "retrieved_contexts": None if any(step.documents is None for step in left) else joined(left),
         "stages": stages_of(steps),
         **{key: look_up(root, key) for key in _EXPECTED},
-        "metadata": {**rest, **kept, **carried},
+        "metadata": {**rest_of(root, {*read, *_EXPECTED, *_SIDES}), **kept, **carried},
     }
     return {key: value for key, value in row.items() if value is not None}
 
@@ -139,9 +138,9 @@ def _documents(span: Any) -> list[Any] | None:
     for path, value in leaves(held, 2):
         if match := _NUMBERED.fullmatch(path):
             numbered.setdefault(int(match[1]), {})[match[2]] = value
-    lists = (list_in(look_up(held, path)) for path in _KEYS["found"])
-    listed = next((documents for documents in lists if documents is not None), None)
-    return [numbered[number] for number in sorted(numbered)] or listed
+    single = [numbered[number] for number in sorted(numbered)]
+    lists = (single or None, *(list_in(look_up(held, path)) for path in _KEYS["found"]))
+    return next((documents for documents in lists if documents is not None), None)
 
 
 def _text(span: Any, side: str, keys: tuple[str, ...]) -> str | None:
