@@ -423,6 +423,38 @@ def test_a_card_is_about_one_judge_and_single_samples(
     assert not (place / "other.json").exists()
 
 
+def labelled(place: Path, samples: list[Sample], recall: int, precision: int) -> None:
+    """Write the file with labels on the first samples only; a sample with a null in them gives no score."""
+    lines = []
+    for number, one in enumerate(samples):
+        data = one.to_dict()
+        for name, most in (("unit_supported", recall), ("context_useful", precision)):
+            if number >= most and data.get("labels", {}).get(name):
+                data["labels"][name][0] = None
+        lines.append(json.dumps(data) + "\n")
+    (place / "data.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def test_a_metric_with_too_few_labels_is_not_in_the_card(place: Path, samples: list[Sample]) -> None:
+    labelled(place, samples, recall=LABELLED, precision=10)
+    written = run_command("agree", "data.jsonl", "--write", "card.json")
+    assert written.returncode == 0
+    assert written.stderr.endswith("the card: card.json, about context_recall\n")
+    assert [item.metric for item in read_card(place / "card.json").metrics] == ["context_recall"]
+    found = run_command("score", "data.jsonl", "--calibration", "card.json")
+    assert (found.returncode, found.stdout.count("labelled samples")) == (0, 1)
+
+
+def test_a_card_that_would_be_refused_is_not_written(place: Path, samples: list[Sample]) -> None:
+    (place / "card.json").unlink()
+    labelled(place, samples, recall=24, precision=24)
+    found = run_command("agree", "data.jsonl", "--write", "card.json")
+    assert found.returncode == 2
+    assert "needs 25 samples or more of which every context, or every sentence" in found.stderr
+    assert "kappa" in found.stdout
+    assert not (place / "card.json").exists()
+
+
 def test_a_card_takes_the_place_of_a_card_and_of_nothing_else(place: Path) -> None:
     assert run_command("agree", "data.jsonl", "--write", "card.json").returncode == 0
     (place / "notes.json").write_text('{"mine": 1}', encoding="utf-8")

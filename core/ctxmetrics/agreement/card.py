@@ -188,20 +188,21 @@ def _hash(key: Key) -> str:
 
 
 def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) -> None:
-    """Write the card of a comparison with people.
+    """Write the card of a comparison with people, about the metrics with 25 labelled samples or more.
 
     Raises:
-        ParameterError: People's labels give no metric two scores or more, or the samples are in clusters.
+        ParameterError: People's labels give no metric 25 scores or more, or the samples are in clusters.
         OutputFileError: Writing failed.
     """
     items = [
         (item, *report.labelled[item.metric])
         for item in report.corrections
-        if item.metric in report.labelled
+        if item.metric in report.labelled and item.labelled >= FEWEST
     ]
     if report.clusters is not None or not items:
         raise ParameterError(
-            "agree: --write needs labels of context_useful or unit_supported, and is not possible with --cluster."
+            f"agree: --write needs {FEWEST} samples or more of which every context, or every sentence of the reference, is "
+            "labelled, and is not possible with --cluster."
         )
     served, prompts = _origin(report.results, [item.metric for item, *_ in items])
     first, rates = report.results[0], {item.label: item.to_dict() for item in report.agreements}

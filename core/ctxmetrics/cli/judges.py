@@ -110,10 +110,12 @@ def agree(
     for judging, report in zip(judges, reports[len(results) :], strict=True):
         leave(report.results, judging, out=None)
     if write is not None:
-        from ctxmetrics.agreement.card import write_card
+        from ctxmetrics.agreement.card import read_card, write_card
 
         write_card(write, reports[0], read_answers(people.labels).draw if people.labels else None)
-        message(f"the card: {write}")
+        message(
+            f"the card: {write}, about {', '.join(item.metric for item in read_card(write).metrics)}"
+        )
 
 
 def check_judge(
