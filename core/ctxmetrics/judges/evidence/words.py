@@ -61,6 +61,8 @@ def tokens(text: str) -> list[Token]:
 
     >>> [token.key for token in tokens("The 2.10 cities' cafés, in twenty-one states")]
     ['the', '2.10', 'city', 'caf', 'in', '21', 'stat']
+    >>> [token.key for token in tokens("HC2, COVID-19, mid-1990")]  # a number that is a part of a name
+    ['hc', 'hc2', 'covid', 'covid19', 'mid', '1990']
     """
     return [*chain.from_iterable(map(_chunk, text.split()))]
 
@@ -101,7 +103,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
         text = chunk if chunk.isascii() else chunk.replace("’", "'").replace("‘", "'")
         matches = list(_pattern(text.isascii()).finditer(text))
         found: list[Token] = []
-        hyphen = False
+        joint = ""  # what stands between a word and the one before it
         for match, after in zip(
             matches, [*(match.start() for match in matches[1:]), len(text)], strict=False
         ):
@@ -111,12 +113,19 @@ class _Chunks(dict[str, tuple[Token, ...]]):
                 found += _pairs(match.group(), ends=ends)
             else:
                 (key, folded, kind), spelling = _key(match), match.group()
-                if hyphen and key in _ONES and found[-1].key in _TENS:  # twenty-one
+                if joint == "-" and key in _ONES and found[-1].key in _TENS:  # twenty-one
                     before = found.pop()
                     key, kind = before.key[0] + key, "number"
                     spelling = f"{before.spelling}-{spelling}"
+                elif (
+                    match["number"]
+                    and found
+                    and found[-1].kind == "word"
+                    and (not joint or (joint == "-" and found[-1].spelling.isupper()))
+                ):
+                    key = found[-1].key + key  # HC2, COVID-19: the number is a part of the name
                 found.append(Token(intern(key), intern(folded), kind, intern(spelling), ends))
-            hyphen = gap == "-"
+            joint = gap
         if len(chunk) <= _LONGEST:
             if len(self) >= _MOST_KEPT:
                 self.clear()
