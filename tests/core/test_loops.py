@@ -81,28 +81,38 @@ def test_a_thread_that_a_blocked_loop_waits_for_gets_its_slot(ask):
     assert [score.value for score in (*found, *scores)] == [1.0] * 41
 
 
-def test_what_ends_a_program_reaches_the_caller_and_the_loop_goes_on():
+def test_a_judge_a_model_and_a_progress_that_exit_cost_no_more_than_their_own_sample():
     code = """
-        from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
+        import sys
+        from ctxmetrics import ContextRecall, LexicalJudge, LLMJudge, NonLLMContextRecall, Sample, evaluate
+        from ctxmetrics.errors import RequestError
 
         class Ending:
-            name, warnings = "ending", ()
-
-            def __init__(self, error):
-                self.error = error
+            name, identity, warnings = "ending", "ending", ()
 
             async def attribute(self, request):
-                raise self.error
+                sys.exit(3)
+
+            async def generate(self, prompt, schema):
+                sys.exit(3)
 
             rate = attribute
 
-        sample = Sample(user_input="When?", reference="In May.", retrieved_contexts=["In May."])
-        for error in (SystemExit(3), KeyboardInterrupt()):
-            for call in (evaluate, lambda samples, metrics, **_: metrics[0].score(samples[0])):
-                try:
-                    call([sample] * 3, [ContextRecall(judge=Ending(error))], progress=False)
-                except BaseException as caught:
-                    print(type(caught).__name__)
+        fields = {"reference": "In May.", "retrieved_contexts": ["In May."], "reference_contexts": ["In May."]}
+        sample = Sample(user_input="When?", **fields)
+        (verdict,) = ContextRecall(judge=Ending()).score(sample).verdicts
+        print(verdict.code)
+        try:
+            ContextRecall(judge=LLMJudge(Ending())).score(sample)
+        except RequestError as error:
+            print("SystemExit: 3" in str(error))
+        metrics = [
+            ContextRecall(judge=Ending()),
+            NonLLMContextRecall(similarity=lambda one, other: sys.exit(3)),
+            ContextRecall(top_k=1),
+        ]
+        (row,) = evaluate([sample], metrics, progress=sys.exit)
+        print(*(score.reason_code or score.value for score in row.values()))
         print(ContextRecall(judge=LexicalJudge()).score(sample).value)
     """
     done = subprocess.run(
@@ -112,4 +122,9 @@ def test_what_ends_a_program_reaches_the_caller_and_the_loop_goes_on():
         timeout=60,
         check=True,
     )
-    assert done.stdout.split() == ["SystemExit"] * 2 + ["KeyboardInterrupt"] * 2 + ["1.0"]
+    assert done.stdout.splitlines() == [
+        "judge_error",
+        "True",
+        "not_judged metric_error 1.0",
+        "1.0",
+    ]

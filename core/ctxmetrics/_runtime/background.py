@@ -38,19 +38,12 @@ def background_loop() -> asyncio.AbstractEventLoop:
         new = asyncio.new_event_loop()
         loop = _loops.setdefault(os.getpid(), new)
         if loop is new:
-            thread = threading.Thread(target=_serve, args=(new,), name="ctxmetrics", daemon=True)
+            thread = threading.Thread(target=new.run_forever, name="ctxmetrics", daemon=True)
             thread.start()
             atexit.register(_close, new, os.getpid(), thread)
         else:  # another thread was faster
             new.close()
     return loop
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped: asyncio ends it where a task raises what ends a program, which is for its caller."""
-    while True:
-        with suppress(KeyboardInterrupt, SystemExit):
-            return loop.run_forever()
 
 
 def on_background_loop() -> bool:

@@ -422,7 +422,7 @@ async def score_sample(metric: Metric, sample: Sample) -> Score:
     """
     try:
         return await metric.ascore(sample)
-    except Exception as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
         return _failed(metric, sample, error)
 
 
@@ -430,11 +430,11 @@ def score_now(metric: Metric, sample: Sample) -> Score:
     """Do the same with a metric that waits for nothing (`Metric.waits`). Raises as `score_sample` does."""
     try:
         return metric.score(sample)
-    except Exception as error:  # noqa: BLE001 - a metric may fail in any way; its score says so
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a metric may fail in any way; its score says so
         return _failed(metric, sample, error)
 
 
-def _failed(metric: Metric, sample: Sample, error: Exception) -> Score:
+def _failed(metric: Metric, sample: Sample, error: BaseException) -> Score:
     if isinstance(error, ParameterError):
         raise error
     code, message = "metric_error", f"{type(error).__name__}: {safe_text(error)}"

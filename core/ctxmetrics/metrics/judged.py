@@ -229,7 +229,7 @@ class JudgedMetric(Metric):
                 claims = checked_answer(
                     await judge.decompose(request.answer, language=request.language), Claims
                 )
-            except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
                 claims = Claims(claims=(), code=failure(error)[0])
             if claims.code or not claims.claims:
                 code = claims.code or "invalid_reply"
@@ -288,7 +288,7 @@ class JudgedMetric(Metric):
             judgement = checked_answer(
                 await (judge.attribute if about_units else judge.rate)(request), Judgement
             )
-        except Exception as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
             remember_keys_of(judge)
             code, reason = failure(error)
             judgement, missing = Judgement(verdicts=()), replace(missing, code=code, reason=reason)
@@ -412,7 +412,7 @@ class ContextUtilization(_RatedPrecision):
 _MISSING = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
 
 
-def failure(error: Exception) -> tuple[str, str]:
+def failure(error: BaseException) -> tuple[str, str]:
     """Return the verdict code of a judge's failure, and a reason that holds no key.
 
     Raises:

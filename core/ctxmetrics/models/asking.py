@@ -64,7 +64,7 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
                 reply = await model.generate(prompt, schema)
         except (BudgetExceededError, ParameterError):
             raise
-        except Exception as error:  # noqa: BLE001 - the client of a user's model may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the client of a user's model may raise anything
             remember_keys_of(model)
             problem = classify(error, seconds)
         else:
