@@ -406,6 +406,7 @@ def test_what_is_no_iterable_is_refused():
         ({"deadline": True}, "deadline=True"),
         ({"on_error": "ignore"}, "Choose from: record, raise"),
         ({"cache": 5}, "cache=int must be a directory"),
+        ({"cache": ""}, "cache='' names no directory"),
         ({"judge": 5}, "judge=int is no judge"),
     ],
 )

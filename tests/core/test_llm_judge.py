@@ -24,6 +24,7 @@ from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Usage
+from support import answer_from
 
 if TYPE_CHECKING:
     from ctxmetrics.models.base import Prompt
@@ -557,3 +558,30 @@ def test_resuming_asks_again_what_an_older_prompt_judged_and_says_so(
     assert again.usage.calls == outdated
     assert ("judged with the prompt joint-en-1" in caplog.text) == outdated
     assert '"prompt": "joint-en-2"' in out.read_text(encoding="utf-8")
+
+
+def test_of_a_model_of_ones_own_the_name_that_answered_may_be_anything():
+    class Own:
+        identity = "own/m"
+
+        def __init__(self, served):
+            self.served = served
+
+        async def generate(self, prompt, schema):
+            return Reply(content=answer_from()(prompt), served_model=self.served)
+
+    sample = Sample(reference="The door is green.", retrieved_contexts=["The door is green."])
+    for served, known in ((5, None), (["m"], None), ("m\x1b[31m", "m\ufffd[31m"), ("", None)):
+        score = ContextRecall(judge=LLMJudge(Own(served), reuse=False)).score(sample)
+        assert (score.value, score.provenance.served_model) == (1.0, known)
+
+
+def test_the_identity_of_a_model_is_a_text():
+    class Own:
+        identity = 5
+
+        async def generate(self, prompt, schema):
+            raise AssertionError
+
+    with pytest.raises(ParameterError, match="Own is no model: it needs identity"):
+        LLMJudge(Own())

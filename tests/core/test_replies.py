@@ -98,6 +98,12 @@ def test_what_could_mean_several_things_or_nothing_decides_nothing(content: str)
         read(content)
 
 
+@pytest.mark.parametrize("content", [None, TEXT.encode(), [DATA], 5])
+def test_what_is_neither_a_text_nor_an_object_decides_nothing(content: Any) -> None:
+    with pytest.raises(UnreadableReplyError):
+        read(content)
+
+
 def test_a_list_that_is_left_out_is_missing_ids_and_spoils_nothing_else() -> None:
     found = read('{"sentences": [{"id": "s1", "supported": false}]}')
     checked = Checked(found, PART, ("s1",), ("c1",), get_pack("en"))

@@ -270,6 +270,8 @@ def opened(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
         ParameterError: It is neither.
     """
     if isinstance(cache, (str, os.PathLike)):
+        if not str(cache):
+            raise ParameterError("cache='' names no directory. Write '.' for the current one.")
         own = VerdictCache(cache)
         try:
             yield own

@@ -17,7 +17,7 @@ from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.asking import ask
-from ctxmetrics.models.base import Model, Prompt, Reply
+from ctxmetrics.models.base import Model, Prompt, Reply, served_name
 from ctxmetrics.prompts import SCHEMAS, Pack, Step, render
 from ctxmetrics.verdicts import Usage, Verdict
 
@@ -182,7 +182,7 @@ class Exchange:
             self._usage += reply.usage
             if self.keep_raw:
                 self._raw.append(masked(str(reply.content)))
-            self._served = reply.served_model or self._served
+            self._served = (reply.served_model and served_name(reply.served_model)) or self._served
             return read(reply, prompt.data_code)
         except UnreadableReplyError as problem:
             self._note, self._code, self._reason = problem.note, problem.reason_code, None

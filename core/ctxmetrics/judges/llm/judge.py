@@ -81,7 +81,7 @@ class LLMJudge:
     warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, Model):
+        if not (isinstance(self.model, Model) and isinstance(self.model.identity, str)):
             write = instead_of(self.model)
             raise ParameterError(
                 f"LLMJudge: model={type(self.model).__name__} is no model: it needs identity and "

@@ -75,7 +75,7 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
             data = best[0] if alone and all(other == best[0] for other in best) else None
         else:
             data = _mended(text, keys)
-    elif not isinstance(data, Mapping):
+    elif hasattr(data, "model_dump"):
         data = data.model_dump()
     if not _lists_in(data, keys) or any(
         data.get(key) is not None and not isinstance(data[key], (list, tuple)) for key in keys
