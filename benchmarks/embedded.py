@@ -31,7 +31,7 @@ from scipy.stats import rankdata
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence import contradiction, words
-from ctxmetrics.judges.lexical import LexicalJudge, index
+from ctxmetrics.judges.lexical import LexicalJudge, attribution, index
 from ctxmetrics.text import split_sentences
 
 FAMILIES = {
@@ -220,23 +220,19 @@ def _flags(claims: dict[str, list[Claim]]) -> dict[str, dict[str, int]]:
 @contextlib.contextmanager
 def without(part: str):
     """Judge without a part that is no parameter."""
-    lists, replaced = {}, []
+    replaced = []
     if part == "stems":
         replaced = [mock.patch.object(words, "_stem", lambda word: word)]
-    elif part == "number words":
-        lists = {"numbers": {}, "counts": {}}
-    elif part == "stop words":
-        lists = {"stop": {"en": "the"}}
     elif part in {"negation", "number"}:
-        check = contradiction.contradiction
+        check = attribution.contradiction
 
         def other(unit, evidence, language):
             found = check(unit, evidence, language)
             return None if found and found.kind == part else found
 
-        replaced = [mock.patch("ctxmetrics.judges.lexical.judge.contradiction", other)]
+        replaced = [mock.patch.object(attribution, "contradiction", other)]
     with contextlib.ExitStack() as stack:
-        stack.enter_context(mock.patch.dict(words.LISTS, lists))
+        stack.enter_context(mock.patch.dict(words.LISTS, WITHOUT.get(part, {})))
         for patch in replaced:
             stack.enter_context(patch)
         _forget()
@@ -258,13 +254,17 @@ PARAMETERS = {
     "missing names": {"name_weight": 0.0},
     "missing numbers and names": {"number_weight": 0.0, "name_weight": 0.0},
 }
-PARTS = (
-    "stems",
-    "number words",
-    "stop words",
-    "negation",
-    "number",
-)
+WITHOUT = {
+    "number words": {"numbers": {}, "counts": {}},
+    "stop words": {"stop": {"en": "the"}},
+    "lead-ins": {"lead_in": {}},
+    "words that may deny": {"denials": {}},
+    "words before which a negation denies nothing": {"no_negation_before": {}},
+    "words skipped after a negation": {"skipped_after_negation": {}},
+    "the word after a comparative": {"than": {}},
+}
+"""The word lists, emptied."""
+PARTS = ("stems", *WITHOUT, "negation", "number")
 CODE = {
     "stems": [words._stem, words._stem_cyrillic],
     "negation": [
@@ -300,6 +300,8 @@ def _figures(judge: LexicalJudge, data: dict[str, list[dict]], passages: list[st
     padded = false_yes(judge, data, passages)
     return {
         "balanced_accuracy": fmean(map(balanced, claims.values())),
+        "left_out": fmean(left_out(claims).values()),
+        "families": {name: balanced(family) for name, family in claims.items()},
         "auroc": fmean(map(auroc, claims.values())),
         "false_yes": [sum(family[step] for family in padded.values()) for step in range(len(ADDED))],
         "flags_wrong": sum(flag["wrong"] for flag in flags),
@@ -379,15 +381,18 @@ def run(argv: list[str]) -> dict:
         parts = ablation(options.data)
         everything = parts["everything"]
         print(
-            "| without | BA | AUROC | false yes 0 / 20 / 80 | flags wrong / right | its statements |\n"
-            + "|---" * 6
-            + "|"
+            f"| without | BA | BA, left out | AUROC | false yes {' / '.join(map(str, ADDED))} | flags wrong / right"
+            f" | its statements | {' | '.join(FAMILIES)} |\n" + "|---" * (7 + len(FAMILIES)) + "|"
         )
         for part, one in parts.items():
+            means = " | ".join(
+                f"{one[name]:.4f} ({one[name] - everything[name]:+.4f})"
+                for name in ("balanced_accuracy", "left_out", "auroc")
+            )
             print(
-                f"| {part} | {one['balanced_accuracy']:.4f} ({one['balanced_accuracy'] - everything['balanced_accuracy']:+.4f})"
-                f" | {one['auroc']:.4f} | {' / '.join(map(str, one['false_yes']))}"
-                f" | {one['flags_wrong']} / {one['flags_right']} | {statements(part)} |"
+                f"| {part} | {means} | {' / '.join(map(str, one['false_yes']))}"
+                f" | {one['flags_wrong']} / {one['flags_right']} | {statements(part)}"
+                f" | {' | '.join(f'{family:.3f}' for family in one['families'].values())} |"
             )
         figures["ablation"] = parts
     return {"benchmark": "embedded", "verdicts": fingerprint(), **figures}

@@ -4,9 +4,36 @@ from __future__ import annotations
 
 import pytest
 
+from ctxmetrics import LexicalJudge
+from ctxmetrics.judges.base import JudgeRequest
 from support.benchmarks import load_benchmark
 
 benchmark = load_benchmark("agreement")
+embedded = load_benchmark("embedded")
+
+# For each part of the ablation a claim and evidence of which the judge says something else without it.
+WITHOUT = {
+    "stems": ("The pumps leaked oil.", "A pump leaks oil."),
+    "number words": ("It has 21 pumps.", "There are twenty-one pumps."),
+    "stop words": ("There are some pumps which were blue.", "Blue pumps."),
+    "lead-ins": ("According to the retrieved text, the pump is blue.", "A blue pump."),
+    "words that may deny": ("The pump does not pass the test.", "The pump failed to pass the test."),
+    "words before which a negation denies nothing": ("There is doubt about the blue pump.", "No doubt about the blue pump."),
+    "words skipped after a negation": ("The pump is blue.", "The pump is no longer blue."),
+    "the word after a comparative": ("The pump runs 3 years.", "The pump runs no longer than 3 years."),
+    "negation": ("The pump is guaranteed.", "The pump is not guaranteed."),
+    "number": ("You are covered for 2 years.", "2 pumps. You are covered for 1 year."),
+}
+
+
+@pytest.mark.parametrize("part", embedded.PARTS)
+def test_the_ablation_judges_without_each_part(part):
+    claim, evidence = WITHOUT[part]
+    request = JudgeRequest(units=(claim,), contexts=(evidence,), answer=claim)
+    everything = LexicalJudge().support(request)
+    with embedded.without(part):
+        assert LexicalJudge().support(request) != everything
+    assert LexicalJudge().support(request) == everything
 
 
 def test_agreement_by_hand():
