@@ -64,6 +64,8 @@ _NOT_FOR_SPLITTER = re.compile(
 )
 # The most characters that the splitter gets at once.
 _BLOCK = 8_000
+# Characters of a block within which a sentence has to end: a longer one is cut there.
+_LONGEST_SENTENCE = 32_000
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
 _TWO_DIGITS = re.compile(r"\d\d")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
@@ -235,7 +237,7 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[Span]:
         for piece in segment(language, block):
             begin = block.index(piece, end)
             after = begin + len(piece)
-            if not last and after > size // 2:
+            if not last and after > size // 2 and (end or size < _LONGEST_SENTENCE):
                 break
             yield Span(start + begin, start + after)
             end = after

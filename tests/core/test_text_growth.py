@@ -14,7 +14,10 @@ import sentencex
 
 from ctxmetrics._display import visible_on_page
 from ctxmetrics._secrets import masked
+from ctxmetrics.judges.base import JudgeRequest
+from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.lexical import LexicalJudge
 from ctxmetrics.prompts import get_pack, render
 from ctxmetrics.text import (
     detect_language,
@@ -43,6 +46,7 @@ WORST = {
     "en, quotes": "“Go. ",
     "en, lists": "\n- a. ",
     "en, no mark": "go on é ",
+    "en, quotes, no mark": "“go on ",
     "spaces, no mark": "a  \u00a0\t",
 }
 BLOCK = 8_000
@@ -67,7 +71,8 @@ def test_the_splitter_gets_a_long_text_in_blocks(script, monkeypatch):
     text = WORST[script] * (100_000 // len(WORST[script]))
     sizes = handed_over(text, monkeypatch)
     if "no mark" in script or text.isascii():
-        assert sum(sizes) <= 4 * len(text)  # one sentence: blocks are doubled until it ends
+        assert sum(sizes) <= 4 * len(text)  # one sentence: blocks are doubled until it ends,
+        assert text.isascii() or max(sizes, default=0) <= 4 * BLOCK  # and no longer than that
     else:
         assert max(sizes, default=0) <= BLOCK
         assert sum(sizes) <= 2.2 * len(text)  # each character is read twice
@@ -138,3 +143,23 @@ def test_calls_grow_with_the_text(function, script):
 
     small, large = work(20_000), work(40_000)
     assert large <= 2.3 * small + 50
+
+
+def test_the_calls_of_usefulness_grow_with_the_contexts():
+    def work(count: int) -> int:
+        contexts = tuple(f"Pump {number} has three red valves." for number in range(count))
+        request = JudgeRequest(units=(), contexts=contexts, answer="The pump has three red valves.")
+        return events(lambda: LexicalJudge().usefulness(request))
+
+    work(10)
+    small, large = work(100), work(200)
+    assert large <= 2.3 * small
+
+
+def test_the_calls_of_the_contradiction_check_grow_with_the_unit():
+    def work(count: int) -> int:
+        return events(lambda: contradiction("not pump " * count, ["not pump " * 50], "en"))
+
+    work(10)
+    small, large = work(200), work(400)
+    assert large <= 2.3 * small

@@ -88,7 +88,7 @@ class _Text:
             if token.folded in denying and after not in harmless
         ]
         may = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
-        self.denials = [*self.negations, *may]
+        self.denials = frozenset((*self.negations, *may))
         self.content = frozenset(token.key for token in compress(self.tokens, self.counts))
         self.shared = len((self if unit is None else unit).content & self.places.keys())
 
@@ -115,7 +115,7 @@ class _Text:
 
     def denied(self, position: int, before: int = _NEAR, after: int = _NEAR) -> bool:
         """Whether something within so many words before or after a word may deny it."""
-        return any(-after <= position - denial <= before for denial in self.denials)
+        return not self.denials.isdisjoint(range(position - before, position + after + 1))
 
     def spelled(self, first: int, last: int) -> str:
         """Return the text from one word to another, both included."""

@@ -6,7 +6,7 @@ holds of the unit is one number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, reduce
 from itertools import islice
 from math import inf, log2, sqrt
@@ -189,13 +189,10 @@ class _Row:
         return found
 
 
-def fullest(keys: Iterable[str], index: Index, context: int, limit: int) -> tuple[int, ...]:
-    """Return the sentences of one context that hold most of some words, chosen one by one."""
-    inside = range(index.first[context], index.first[context + 1])
-    masks = {
-        sentence: mask for sentence, mask in sorted(index.masks(keys).items()) if sentence in inside
-    }
-    return tuple(sentence for sentence, _ in islice(_greedy(masks), limit))
+def fullest(masks: Mapping[int, int], sentences: range, limit: int) -> tuple[int, ...]:
+    """Return those of some sentences that hold most of the words of `Index.masks`, chosen one by one."""
+    own = {sentence: masks[sentence] for sentence in sentences if sentence in masks}
+    return tuple(sentence for sentence, _ in islice(_greedy(own), limit))
 
 
 def _greedy(masks: Mapping[int, int]) -> Iterator[tuple[int, int]]:

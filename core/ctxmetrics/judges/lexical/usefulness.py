@@ -38,14 +38,14 @@ def usefulness(
     """Return one verdict a context. The bars are those of `LexicalJudge`."""
     if not answer.content:
         return _literal_usefulness(answer.text, request)
-    shares = bm25_shares(answer, index)
+    shares, masks = bm25_shares(answer, index), index.masks(answer.content)
     best = max(shares, default=0.0) or 1.0
     verdicts = []
     for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
         relative = share / best
         # A yes has evidence, whatever the bars.
         useful = share >= min_share - TOLERANCE and relative >= min_relative - TOLERANCE and share > 0
-        picks = fullest(answer.content, index, number, max_sentences) if useful else ()
+        inside = range(index.first[number], index.first[number + 1] if useful else 0)
         found = [key for key in answer.content if index.sentences(key, number)]
         matched = answer.spelled(found)
         reason = f"{len(found)} of {len(answer.content)} words of the answer" + (
@@ -59,7 +59,10 @@ def usefulness(
                 value=useful,
                 text=request.contexts[number],
                 reason=reason,
-                evidence=tuple(index.evidence(sentence, request.contexts) for sentence in picks),
+                evidence=tuple(
+                    index.evidence(sentence, request.contexts)
+                    for sentence in fullest(masks, inside, max_sentences)
+                ),
                 details=FrozenDict({"share": share, "relative": relative, "matched_words": matched}),
             )
         )
