@@ -18,7 +18,10 @@ WITHOUT = {
     "stop words": ("There are some pumps which were blue.", "Blue pumps."),
     "lead-ins": ("According to the retrieved text, the pump is blue.", "A blue pump."),
     "words that may deny": ("The pump does not pass the test.", "The pump failed to pass the test."),
-    "words before which a negation denies nothing": ("There is doubt about the blue pump.", "No doubt about the blue pump."),
+    "words before which a negation denies nothing": (
+        "There is doubt about the blue pump.",
+        "No doubt about the blue pump.",
+    ),
     "words skipped after a negation": ("The pump is blue.", "The pump is no longer blue."),
     "the word after a comparative": ("The pump runs 3 years.", "The pump runs no longer than 3 years."),
     "negation": ("The pump is guaranteed.", "The pump is not guaranteed."),

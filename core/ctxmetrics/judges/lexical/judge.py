@@ -228,7 +228,6 @@ def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
         for span in (find_literal(text, context, number) for number, context in enumerate(contexts))
         if span is not None
     )
-    reason = "has no content word and stands in no context word for word"
     details: Mapping[str, Any] = {
         "score": float(bool(evidence)),
         "coverage": float(bool(evidence)),
@@ -243,7 +242,9 @@ def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
         id=id_,
         value=bool(evidence),
         text=text,
-        reason="stands in a context word for word" if evidence else reason,
+        reason="stands in a context word for word"
+        if evidence
+        else "has no content word and stands in no context word for word",
         evidence=evidence,
         details=FrozenDict(details),
     )
