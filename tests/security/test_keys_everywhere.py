@@ -20,6 +20,7 @@ import traceback
 import warnings
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from types import SimpleNamespace
 from urllib.parse import quote, unquote
 
@@ -125,6 +126,8 @@ def telling():
         supported=lambda unit, _: "green" in unit, useful=lambda text, _: "green" in text
     )
     asked = []
+    # Two threads never take one number: a good answer would be left out, and more failures would come in a row.
+    numbers = count()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -132,7 +135,7 @@ def telling():
         def do_POST(self):
             body = self.rfile.read(int(self.headers["content-length"]))
             assert self.headers["authorization"] == f"Bearer {KEY}"
-            number = len(asked)
+            number = next(numbers)
             asked.append(self.path)
             form = list(FORMS.values())[number // 4 % COUNT]
             message = f"Incorrect API key provided: {form}. You can find your key elsewhere."
