@@ -15,9 +15,7 @@ from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.usefulness import find_literal, listed, usefulness
 from ctxmetrics.verdicts import Evidence, Verdict
 
-LABEL = (
-    "Embedded lexical judge: compares words, not meaning; measured in docs/judges.md#what-it-is-worth"
-)
+LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/judges.md#what-it-is-worth"
 """What every score of this judge carries: one line."""
 
 VERSION = "lexical-cc2aea11846e"
