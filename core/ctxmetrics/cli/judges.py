@@ -113,9 +113,8 @@ def agree(
         from ctxmetrics.agreement.card import read_card, write_card
 
         write_card(write, reports[0], read_answers(people.labels).draw if people.labels else None)
-        message(
-            f"the card: {write}, about {', '.join(item.metric for item in read_card(write).metrics)}"
-        )
+        metrics = read_card(write).metrics
+        message(f"the card: {write}, about {', '.join(item.metric for item in metrics)}")
 
 
 def check_judge(
