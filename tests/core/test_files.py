@@ -297,6 +297,13 @@ def test_a_list_in_a_text(text: str, found: Any) -> None:
     assert list_in(text) == found
 
 
+@pytest.mark.parametrize("name", ["reference_id", "responseId", "user_input_id"])
+def test_the_id_of_a_field_is_no_misspelt_field(name: str, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps([{name: "x", "contexts": CONTEXTS}]), encoding="utf-8")
+    (sample,) = read_samples(tmp_path / "s.json")
+    assert sample.metadata == {name: "x"}
+
+
 def test_a_string_that_is_not_closed_is_gone_through_once() -> None:
     """Each quote behind a backslash began a search to the end: 40 kB in a cell took 15 seconds."""
     text = "[" + "\\'" * 100_000 + "]"

@@ -340,6 +340,7 @@ class Reading:
             for meant in OPTIONS
             for name in self.schema.flat_keys[meant]
             if (distance := _distance(key, name)) is not None
+            and letters_of(key) != f"{letters_of(name).removesuffix('s')}id"  # such as ``response_id``
         ]
         _, name, meant = min(close, default=(0, "", ""), key=lambda item: item[0])
         return (meant, name) if meant in absent else None
