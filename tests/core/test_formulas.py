@@ -329,6 +329,12 @@ def test_redundancy():
     assert redundancy([[T, T, T, F]]) == 2 / 3
 
 
+@pytest.mark.parametrize("keep", [1.5, 0, -1, True, "0.9", float("nan")])
+def test_smallest_k_refuses_what_is_no_share(keep):
+    with pytest.raises(ParameterError, match=r"keep=.* must be a share above 0, up to 1"):
+        smallest_k([0.4, 0.7], keep)
+
+
 def test_smallest_k():
     assert smallest_k([0.1, 0.5, 0.94, 0.95, 1.0], 0.95) == 4
     assert smallest_k([0.1, 0.5, 0.94, 0.95, 1.0], 1) == 5

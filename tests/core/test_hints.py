@@ -677,3 +677,16 @@ def test_texts_in_a_script_without_spaces_are_split(tmp_path: Path) -> None:
     texts = ["水泵保修三年，从购买之日起。", "每月清洗过滤器一次。"]
     (sample,) = read_samples(deepeval_file(tmp_path, "csv", texts))
     assert sample.retrieved_contexts == tuple(texts)
+
+
+@pytest.mark.parametrize("command", ["score", "inspect", "agree", "label", "estimate"])
+def test_results_are_no_samples(tmp_path, command):
+    sample = {"reference": "It is red.", "retrieved_contexts": ["It is red."]}
+    assert run_command(
+        "score", in_json(tmp_path / "in.json", [sample]), "--out", tmp_path / "out.jsonl"
+    )
+    done = run_command(command, tmp_path / "out.jsonl")
+    assert done.returncode == 2
+    said = "these are results, as --out writes them. Give the file of the samples that were scored."
+    assert f"out.jsonl: {said}" in done.stderr
+    assert "columns read" not in done.stderr

@@ -113,10 +113,6 @@ def curve_of(metric: str, scores: Iterable[Score], ks: Iterable[int], formula: s
 
 def smallest_k_of(metric: str, scores: Iterable[Score], keep: float) -> SmallestK:
     """Return a metric's smallest k; see `Results.smallest_k`."""
-    if isinstance(keep, bool) or not isinstance(keep, (int, float)) or not 0 < keep <= 1:
-        raise ParameterError(
-            f"smallest_k: keep={keep!r} must be a share above 0, up to 1, such as 0.95."
-        )
     known = _known(metric, scores)
     most = max((len(attribution.context_lengths) for attribution in known), default=0)
     rows = [[attribution.recall(k) or 0.0 for k in range(1, most + 1)] for attribution in known]

@@ -44,6 +44,8 @@ _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
 }
 # Endings of files that are no TREC runs or qrels.
 _NEVER_RANKINGS = {*_READERS, ".json"} - {".tsv"}
+# What a line of --out has, and no sample.
+_OF_RESULTS = {"sample_id", "sample", "metric", "verdicts", "provenance"}
 T = TypeVar("T")
 
 
@@ -135,6 +137,10 @@ class RowFile(Iterator[T], Generic[T]):
             raise InputFileError(f"{self.path}: the file is empty. It should hold one sample a line.")
         self._rows = chain(first, self._rows)
         rows = self._first = [fields for _, fields in first if isinstance(fields, dict)]
+        if any(row.keys() >= _OF_RESULTS for row in rows):
+            raise InputFileError(
+                f"{self.path}: these are results, as --out writes them. Give the file of the samples that were scored."
+            )
         elsewhere = (
             self._columns
             if self._expected

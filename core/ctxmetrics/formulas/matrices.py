@@ -188,6 +188,9 @@ def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
     Returns:
         k, from 1; ``None`` where nothing is retrieved, or the recall is 0.
 
+    Raises:
+        ParameterError: `keep` is no such share.
+
     Source:
         Defined here.
 
@@ -196,6 +199,10 @@ def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
     >>> print(smallest_k([0.0, 0.0], 0.95))
     None
     """
+    if isinstance(keep, bool) or not isinstance(keep, (int, float)) or not 0 < keep <= 1:
+        raise ParameterError(
+            f"smallest_k: keep={keep!r} must be a share above 0, up to 1, such as 0.95."
+        )
     if not recalls or not recalls[-1]:
         return None
     least = keep * recalls[-1] - _ROUNDING  # sums of doubles in another order differ in the last bits

@@ -265,9 +265,11 @@ def _stored_alone(field: str, cell: Any) -> Sequence[str] | None:
 
 def _reads_two_lists(metric: ListMetric) -> bool:
     """Return whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
-    own = (type(metric).score, type(metric).sides) == (ListMetric.score, ListMetric.sides)
-    # A similarity function of the user may fail.
-    return own and metric.top_k != 0 and not callable(getattr(metric, "similarity", None))
+    return (
+        (type(metric).score, type(metric).sides) == (ListMetric.score, ListMetric.sides)
+        and metric.top_k != 0
+        and not callable(getattr(metric, "similarity", None))  # one that the user wrote may fail
+    )
 
 
 def _sample(fields: Sequence[str], row: tuple[Sequence[str], ...] | Sample) -> Sample:
