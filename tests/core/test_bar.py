@@ -10,7 +10,7 @@ from ctxmetrics.agreement.correction import bar_of
 from ctxmetrics.verdicts import Verdict
 
 
-def score_of(*measured: float, bar: float = 0.64) -> Score:
+def score_of(*measured: float, bar: float = 0.65) -> Score:
     """A score of the embedded judge, one verdict for each measured value."""
     verdicts = tuple(
         Verdict(

@@ -157,10 +157,10 @@ def test_words_of_several_sentences():
 @pytest.mark.parametrize(
     ("n", "score"),
     [
-        (1, 1.0),  # 4 of 4 words in one sentence of one; four are searched at no price
-        (4, 1.0),
-        (16, 1 - 0.06 * 2 / 2),  # log2(16 / 4) is 2, the square root of 4 words 2
-        (1024, 1 - 0.06 * 8 / 2),
+        (1, 1.0),  # 4 of 4 words in one sentence of one; eight are searched at no price
+        (8, 1.0),
+        (16, 1 - 0.175 * 1 / 4),  # log2(16 / 8) is 1
+        (1024, 1 - 0.175 * 7 / 4),
     ],
 )
 def test_a_search_among_more_sentences_takes_off_more(n, score):
@@ -174,22 +174,26 @@ def test_a_sentence_with_every_word_supports_a_unit_however_long_the_context_is(
     text = "Nothing is here. " * 5000 + "It is Paris."
     verdict = support(
         "Paris.", text, judge=LexicalJudge()
-    )  # 0.06 x log2(5001 / 4) is 0.62, of which 0.36 counts
-    assert (verdict.value, verdict.details["score"]) == (True, pytest.approx(0.64))
+    )  # 0.175 x log2(5001 / 8) is 1.63, of which 0.35 counts
+    assert (verdict.value, verdict.details["score"]) == (True, pytest.approx(0.65))
 
 
 def test_each_sentence_is_a_choice_of_its_own():
-    # 2 of 4 words in each of two sentences of 16: 1 - 2 x 0.06 x log2(16 / 4) / sqrt(4); one alone: 2/4 - 0.06
+    # 2 of 4 words in each of two sentences of 16: 1 - 2 x 0.175 x log2(16 / 8) / 4; one alone: 2/4 - 0.04
     text = "Alpha beta box. " + "Nothing is here. " * 14 + "Gamma delta yard."
     verdict = support("alpha beta gamma delta", text, judge=LexicalJudge())
-    assert (verdict.value, verdict.details["score"]) == (True, pytest.approx(0.88))
-    # a sentence that adds one word of eight (1/8 against 0.03 x 8 / sqrt(8)) pays, one of twenty (1/20 against 0.054) not
-    words = [f"w{chr(97 + n)}x" for n in range(20)]
-    for size, sentences in ((8, 2), (20, 1)):
-        unit, rest = " ".join(words[:size]), "Nothing is here. " * 1022
-        text = f"{' '.join(words[: size - 1])} yard. {words[size - 1]} box. {rest}"
-        shown = support(unit, text, judge=LexicalJudge(search_weight=0.03))
-        assert len(quotes(shown)) == sentences
+    assert (verdict.value, verdict.details["score"]) == (True, pytest.approx(0.9125))
+
+
+@pytest.mark.parametrize(
+    ("n", "sentences"),
+    [(64, 2), (1024, 1)],  # 0.175 x log2(64 / 8) is 0.525 words, 0.175 x log2(1024 / 8) 1.225
+)
+@pytest.mark.parametrize("size", [8, 20])
+def test_a_sentence_that_adds_one_word_pays_where_the_price_is_less(size, n, sentences):
+    words = [f"w{chr(97 + number)}x" for number in range(size)]
+    text = f"{' '.join(words[:-1])} yard. {words[-1]} box. {'Nothing is here. ' * (n - 2)}"
+    assert len(quotes(support(" ".join(words), text, judge=LexicalJudge()))) == sentences
 
 
 def test_several_contexts_are_searched_together_only_as_far_as_the_rank():
@@ -199,7 +203,7 @@ def test_several_contexts_are_searched_together_only_as_far_as_the_rank():
     assert verdict.details["score"] == 1.0  # two sentences of two
     assert verdict.details["smallest_k"] == 2
     last = support("alpha beta gamma delta", *contexts[::-1], judge=LexicalJudge())
-    assert last.value is False  # 1 - 2 x 0.06 x log2(4002 / 4) / 2 = 0.40
+    assert last.value is False  # 0.175 x log2(4002 / 8) / 4 is 0.39, of which 0.35 counts: 1 - 2 x 0.35
 
 
 def test_at_most_three_sentences():
@@ -220,9 +224,9 @@ def test_a_unit_of_many_sentences_may_rest_on_as_many():
     unit = "Alpha one. Beta two. Gamma three. Delta four. Epsilon five."
     verdict = support(unit, unit)
     assert (verdict.value, verdict.details["score"], len(verdict.evidence)) == (True, 1.0, 5)
-    # its five sentences count as one choice, its words are nine, without "one": 1 - 0.06 x log2(20 / 4) / 3
+    # its five sentences count as one choice, its words are nine, without "one": 1 - 0.175 x log2(20 / 8) / 9
     long = support(unit, f"{unit} {'Nothing is here. ' * 15}", judge=LexicalJudge())
-    assert long.details["score"] == pytest.approx(1 - 0.06 * log2(5) / 3)
+    assert long.details["score"] == pytest.approx(1 - 0.175 * log2(20 / 8) / 9)
 
 
 def test_the_sentence_that_adds_most_is_chosen_first_and_the_earlier_of_equals():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, reduce
 from itertools import islice
-from math import inf, log2, sqrt
+from math import inf, log2
 from operator import itemgetter, or_
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from ctxmetrics.judges.lexical.phrase import Phrase
 
 TOLERANCE = 1e-9
 # Sentences that are searched without a deduction.
-_FREE = 4
+_FREE = 8
 
 
 class Rule(NamedTuple):
@@ -150,7 +150,7 @@ class _Row:
         self._names = sum(bits[key] for key in unit.names)
         self._rule, self._owners, self._count = rule, index.owners, len(keys)
         self._own, self._size = unit.sentences - 1, max(rule.max_sentences, unit.sentences)
-        self._price = rule.search_weight / sqrt(len(keys))
+        self._price = rule.search_weight / len(keys)
         self.bar: float = rule.min_coverage - TOLERANCE
         self.contexts: dict[int, dict[int, int]] = {}
         for sentence, mask in sorted(index.masks(keys).items()):

@@ -18,7 +18,7 @@ from ctxmetrics.verdicts import Evidence, Verdict
 LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/judges.md#what-it-is-worth"
 """What every score of this judge carries: one line."""
 
-VERSION = "lexical-cc2aea11846e"
+VERSION = "lexical-f9d220500c65"
 """Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again."""
 
 _MAX_AT_ONCE = 200_000
@@ -40,12 +40,12 @@ class LexicalJudge:
 
     **Support** of a unit: its best sentences hold enough of its content words::
 
-        score = coverage - search_weight * s * log2(n / 4) / sqrt(m)
+        score = coverage - search_weight * s * log2(n / 8) / m
                 - number_weight * (any number of the unit is missing)
                 - name_weight * share of the unit's names that are missing  >=  min_coverage
 
     ``coverage`` is the share of the unit's m content words that stand in s sentences, chosen one by one
-    for the most words out of n (at least 4); s is 1 to ``max_sentences``, whichever gives the highest
+    for the most words out of n (at least 8); s is 1 to ``max_sentences``, whichever gives the highest
     score. They are looked for in each context alone, and in the first k contexts together for every k:
     with more sentences to choose from and fewer words to find, more words are found by chance. The
     deduction for a sentence is at most ``1 - min_coverage``: a sentence that holds every word supports
@@ -73,8 +73,7 @@ class LexicalJudge:
     Attributes:
         max_sentences: Context sentences that may support a unit together.
         min_coverage: The bar for support.
-        search_weight: The deduction for each sentence: this number times log2(n / 4), divided by the
-            square root of m.
+        search_weight: The deduction for each sentence: this number times log2(n / 8), in words of the unit.
         number_weight: The deduction when any number of the unit is missing.
         name_weight: The deduction when all its names are missing; in proportion when some are.
         min_share: The bar for a useful context.
@@ -86,8 +85,8 @@ class LexicalJudge:
     """
 
     max_sentences: int = 3
-    min_coverage: float = 0.64
-    search_weight: float = 0.06
+    min_coverage: float = 0.65
+    search_weight: float = 0.175
     number_weight: float = 0.5
     name_weight: float = 0.5
     min_share: float = 0.08
