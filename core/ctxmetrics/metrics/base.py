@@ -171,7 +171,9 @@ class Metric(ABC):
             elif name == "reference_facts":
                 texts = tuple(fact.text for fact in value or ())
             elif name == "stages":
-                texts = tuple(text for stage in (value or {}).values() for text in stage.contexts or ())
+                texts = tuple(
+                    text for stage in (sample.stages or {}).values() for text in stage.contexts or ()
+                )
             for number, text in enumerate(texts, 1):
                 if found := in_text(text, alone=listed):
                     message = refusal(f"field '{name}'" + (f", item {number}" if listed else ""), found)
