@@ -27,7 +27,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import _docs
 from _verdicts import fingerprint
 from agreement import CLAPNQ, DATA, read, usefulness
-from scipy.stats import rankdata
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence import contradiction, words
@@ -103,6 +102,8 @@ def balanced(claims: list[Claim], bar: float | None = None) -> float:
 
 def auroc(claims: list[Claim]) -> float:
     """The chance that a supported claim has the higher score: Mann and Whitney's U, ties one half."""
+    from scipy.stats import rankdata
+
     ranks = rankdata([claim.score for claim in claims])
     yes = [rank for rank, claim in zip(ranks, claims, strict=True) if claim.human]
     return (sum(yes) - len(yes) * (len(yes) + 1) / 2) / (len(yes) * (len(claims) - len(yes)))

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -47,7 +47,7 @@ _LARGEST_POOL = 100_000
 _NO_RESULTS = "this is no line of results"
 _FIX = "Give a file that --out or to_jsonl wrote."
 # Puts U+FFFD in place of half a character, which pydantic does not read: a model or server may have written one.
-with_whole_characters = partial(
+with_whole_characters: Callable[[bytes], bytes] = partial(
     re.compile(rb"\\(?:[^u]|u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|u)", re.DOTALL).sub,
     lambda found: rb"\ufffd" if found[1] else found[0],
 )

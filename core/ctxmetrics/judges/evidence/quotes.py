@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
 from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, tokens
-from ctxmetrics.text import Effort, find_quote, has_content, sentence_spans
+from ctxmetrics.text import Effort, Span, find_quote, has_content, sentence_spans
 from ctxmetrics.verdicts import Evidence
 
 # The sentences that hold the quotes deny the unit.
@@ -169,7 +169,7 @@ class Unit:
         )
 
 
-sentences_of = lru_cache(maxsize=64)(sentence_spans)
+sentences_of: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)
 
 
 def place_of(effort: Effort, language: str, quote: str, context: str) -> tuple[int, int, bool] | None:
