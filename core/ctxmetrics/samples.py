@@ -371,6 +371,8 @@ def _holds_ids(items: Any, values: Mapping[str, Any], where: str) -> bool:
 
 def _is_deep(value: object) -> bool:
     """Whether lists and mappings stand in each other more often than any reader should follow."""
+    if isinstance(value, (list, tuple)) and {*map(type, value)} <= {str, int}:  # as nearly always
+        return False
     level = [value]
     for _ in range(_DEEPEST):
         level = [

@@ -11,8 +11,9 @@ import logging
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
@@ -229,15 +230,23 @@ class Wrapper:
             record: See `read`.
             strict: False: a failure gives a score without a value, too (``missing_field``, ``metric_error``).
         """
-        with self._scoring(record, strict=strict) as (run, scores):
-            scores.append(await self.metric.ascore(run.seen(self.metric, self.read(record))))
-        return scores[0]
+        run = self._run_of(record)
+        try:
+            with part_of(run if run.named else None) if self.metric.waits else nullcontext():
+                score = await self.metric.ascore(run.seen(self.metric, self.read(record)))
+        except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
+            score = self.failed(error, strict=strict and not run.may_go_on(error, record))
+        return run.warned_of(self, score)
 
     def score(self, record: Any, *, strict: bool = True) -> Score:
         """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `ascore`."""
-        with self._scoring(record, strict=strict) as (run, scores):
-            scores.append(self.metric.score(run.seen(self.metric, self.read(record))))
-        return scores[0]
+        run = self._run_of(record)
+        try:
+            with part_of(run if run.named else None) if self.metric.waits else nullcontext():
+                score = self.metric.score(run.seen(self.metric, self.read(record)))
+        except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
+            score = self.failed(error, strict=strict and not run.may_go_on(error, record))
+        return run.warned_of(self, score)
 
     def summary(self, records: Iterable[Any]) -> Summary:
         """Score records and return the means; one that cannot be read counts as one without fields."""
@@ -250,19 +259,10 @@ class Wrapper:
         except CtxMetricsError:
             return Sample()
 
-    @contextmanager
-    def _scoring(self, record: Any, *, strict: bool) -> Iterator[tuple[FrameworkRun, list[Score]]]:
-        """Give the run of a record, and a list for its score; what fails is raised, or is the score."""
-        scores: list[Score] = []
+    def _run_of(self, record: Any) -> FrameworkRun:
         name = self.schema.evaluation(record) if self.schema.evaluation else None
         with _lock:
-            run = framework_run(self.schema.package, name)
-        with part_of(None if name is None else run):  # it lives as long as the evaluation is known
-            try:
-                yield run, scores
-            except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
-                scores.append(self.failed(error, strict=strict and not run.may_go_on(error, record)))
-            run.warn(self, scores[0])
+            return framework_run(self.schema.package, name)
 
     def failed(self, error: BaseException, *, strict: bool = False) -> Score:
         """Return the score of a record that could not be scored: no value, and the failure as its reason.
@@ -289,13 +289,13 @@ class FrameworkRun:
     warned: bool = False
 
     def __init__(self, *, named: bool = False) -> None:
-        self._named = named
+        self.named = named
         self._unsent: Any = None
-        self._labels: dict[str, Labels | None] = {}
+        self._labels: defaultdict[str, Labels | None] = defaultdict(Labels)
 
     def seen(self, metric: Metric, sample: Sample) -> Sample:
         """Return a sample of the run; where the first ones of a metric say something about ids and labels, log it once."""
-        labels = self._labels.setdefault(metric.name, Labels()) if self._named else None
+        labels = self._labels[metric.name] if self.named else None
         if labels is None:
             return sample
         with _lock:
@@ -309,17 +309,17 @@ class FrameworkRun:
 
     def may_go_on(self, error: Exception, record: Any) -> bool:
         """Whether the failure is that a request about this record could not be built: only this record may be the cause."""
-        if not (self._named and isinstance(error, RequestError)):
+        if not (self.named and isinstance(error, RequestError)):
             return False
         self._unsent = record if self._unsent is None else self._unsent
         return self._unsent is record
 
-    def warn(self, wrapper: Wrapper, score: Score) -> None:
-        """Warn, once, if the verdicts of a score are the embedded judge's although its metric names no judge."""
+    def warned_of(self, wrapper: Wrapper, score: Score) -> Score:
+        """Return a score. Warn, once, if its verdicts are the embedded judge's although its metric names no judge."""
         metric, schema = wrapper.metric, wrapper.schema
         embedded = isinstance(metric, JudgedMetric) and metric.judge is None
         if self.warned or not embedded or score.provenance.judge is None or not score.verdicts:
-            return
+            return score
         with _lock:
             warned, self.warned = self.warned, True
         if not warned:
@@ -330,6 +330,7 @@ class FrameworkRun:
             )
             # Without a registry Python shows the warning again in the next run.
             warnings.warn_explicit(text, EmbeddedJudgeWarning, schema.package, 1, module=schema.package)
+        return score
 
 
 # Two threads must not make two runs of one name, nor warn twice.
@@ -390,13 +391,13 @@ class SampleWrapper(Wrapper):
         for note in results.summary().notes:
             _log.warning("labels, %s: %s", self.metric.name, note)
         rows, run = iter(results), FrameworkRun()
-        scores = [
-            self.failed(item) if isinstance(item, SampleError) else next(rows)[self.metric.name]
+        return [
+            run.warned_of(
+                self,
+                self.failed(item) if isinstance(item, SampleError) else next(rows)[self.metric.name],
+            )
             for item in found
         ]
-        for score in scores:
-            run.warn(self, score)
-        return scores
 
     def _checked(
         self, record: Mapping[str, Any], number: int, places: dict[str, int]
