@@ -283,7 +283,8 @@ class FrameworkRun:
     """One run of a framework. Whether a judge is down is known for this run alone, and it warns once.
 
     Attributes:
-        warned: Whether the run has warned that the embedded judge answers although nobody asked for it.
+        named: Whether the framework shows where the run begins and ends.
+        warned: Whether the run has warned that the embedded judge answers although no judge was given.
     """
 
     warned: bool = False
