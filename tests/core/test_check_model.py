@@ -211,6 +211,27 @@ def test_the_command_exits_0_and_tells_what_a_files_run_costs():
     assert "about $" in run.stdout
 
 
+@pytest.mark.parametrize(
+    ("rows", "more", "told"),
+    [
+        (None, (), "cannot be read"),
+        ('{"user_input": "a", "retrieved_contexts": 3}', (), "'retrieved_contexts' must be a list"),
+        ('{"user_input": "a"}', (), "no metric fits"),
+        ('{"user_input": "a"}', ("--metric", "recall"), "is unknown"),
+    ],
+    ids=["no file", "bad row", "no metric fits", "unknown metric"],
+)
+def test_a_bad_file_is_told_before_a_request_is_sent(rows, more, told, tmp_path):
+    file = tmp_path / "bad.jsonl"
+    if rows is not None:
+        file.write_text(rows, encoding="utf-8")
+    with FakeOpenAIServer(HONEST) as server:
+        run = doctor(server, file, *more)
+        assert server.count == 0
+    assert (run.returncode, run.stdout) == (2, "")
+    assert told in run.stderr
+
+
 def test_the_command_exits_2_with_the_cause_and_what_to_change():
     with server_of(WAYS["model_name"]) as server:
         run = doctor(server)

@@ -84,17 +84,14 @@ def task_of(
     file, convention = sample_file(source), convention_of(source.schema, asked.convention)
     payload = file.payload
     samples = samples_of(file) if listed or not asked.metric else file
-    if asked.metric:
-        metrics = [metric_of(name, convention) for name in asked.metric]
-    elif payload is not None and payload.metrics:
-        metrics = [metric_of(name, convention) for name in payload.metrics]
-        if payload.threshold is not None:  # on the convention's scale
-            metrics = [
-                replace(metric, threshold=metric.scaled(payload.threshold / SCALE))
-                for metric in metrics
-            ]
-    else:
-        metrics = metrics_fitting(list(samples), convention, judge, file.reading.unread)
+    names = asked.metric or (payload.metrics if payload is not None else ())
+    if not names:
+        return samples, metrics_fitting(list(samples), convention, judge, file.reading.unread), payload
+    metrics = [metric_of(name, convention) for name in names]
+    if not asked.metric and payload is not None and payload.threshold is not None:
+        metrics = [  # on the convention's scale
+            replace(metric, threshold=metric.scaled(payload.threshold / SCALE)) for metric in metrics
+        ]
     return samples, metrics, payload
 
 

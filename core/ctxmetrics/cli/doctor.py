@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,12 +37,14 @@ def doctor(
     ] = None,
 ) -> None:
     """Try a judge's model with one tiny request: does it answer, and as a judge must?"""
-    from ctxmetrics.cli._run import judge_of
+    from ctxmetrics.cli._run import judge_of, task_of
     from ctxmetrics.evaluation.check_model import check_model
     from ctxmetrics.judges.llm.judge import LLMJudge
 
     judge = judge_of(judging.judge, judging.base_url)
     each = 0.0, ""
+    # A bad file is told before anything is paid.
+    task = None if file is None else task_of(Input(file=file, **vars(columns)), asked, judge)
     if isinstance(judge, LLMJudge):
         found = check_model(judge, timeout=pace.timeout)
         print_result(str(found))
@@ -51,8 +53,8 @@ def doctor(
         each = round(found.seconds, 1), " (as measured now, with the start of the client)"
     else:
         print_result(f"{judge.name} asks no model. How well it judges: ctxmetrics check-judge")
-    if file is not None:
-        _print_cost(Input(file=file, **vars(columns)), asked, judge, pace, prices, each)
+    if task is not None:
+        _print_cost(task, judge, pace, prices, each)
 
 
 def estimate(
@@ -98,12 +100,11 @@ def estimate(
         if request_seconds is None
         else (request_seconds, "")
     )
-    _print_cost(source, asked, judge, pace, prices, each, cache, controls)
+    _print_cost(task_of(source, asked, judge), judge, pace, prices, each, cache, controls)
 
 
 def _print_cost(
-    source: Input,
-    asked: Asked,
+    task: tuple[Any, ...],
     judge: Judge,
     pace: Pace,
     prices: Prices,
@@ -111,12 +112,21 @@ def _print_cost(
     cache: Path | None = None,
     controls: int = 0,
 ) -> None:
-    """Print what a run will cost; ``each``: the seconds of one request, and how they are known, in words."""
+    """Print what a run will cost.
+
+    Args:
+        task: Its samples and metrics (`ctxmetrics.cli._run.task_of`).
+        judge: Who will judge.
+        pace: How many requests there are at a time.
+        prices: What tokens cost.
+        each: The seconds of one request, and how they are known, in words.
+        cache: The directory of the cache.
+        controls: How many labelled samples are judged in between.
+    """
     from ctxmetrics._runtime.cache import FILE_NAME
-    from ctxmetrics.cli._run import task_of
     from ctxmetrics.evaluation.estimate import estimate as count
 
-    samples, metrics, _ = task_of(source, asked, judge)
+    samples, metrics, _ = task
     # Counting makes no cache.
     kept = cache if cache is not None and (cache / FILE_NAME).is_file() else None
     found = count(samples, metrics, judge=judge, cache=kept, controls=controls)
