@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from rapidfuzz import distance, process
 
-from ctxmetrics import NonLLMContextPrecision, NonLLMContextRecall, Sample
+from ctxmetrics import NonLLMContextPrecision, NonLLMContextRecall, Sample, score_table
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.metrics.similarity import (
@@ -27,6 +27,7 @@ from ctxmetrics.metrics.similarity import (
     MEMORY,
     Match,
     best_matches,
+    deciding_similarities,
     similarities,
 )
 from ctxmetrics.verdicts import Verdict
@@ -284,6 +285,42 @@ def test_what_resembles_an_open_text_is_compared_no_further_than_it_does(monkeyp
     ]
 
 
+def test_what_is_above_the_cutoff_is_not_compared_any_further(compared):
+    found = deciding_similarities(["a", "bcd", "x"], ["a", "bce", "y"], "levenshtein", 0.5)
+    assert found == ([1.0, 1 - 1 / 3, 0.0], [1.0, 1 - 1 / 3, 0.0])
+    assert sorted(compared) == [
+        ("a", "y"),
+        ("bcd", "bce"),
+        ("bcd", "y"),
+        ("x", "a"),
+        ("x", "bce"),
+        ("x", "y"),
+    ]
+
+
+def test_metrics_of_a_table_share_the_comparisons_of_a_row(compared):
+    pl = pytest.importorskip("polars")
+    table = pl.DataFrame(
+        {"retrieved_contexts": [["a b", "c d"]], "reference_contexts": [["a c", "x y"]]}
+    )
+    metrics = [NonLLMContextRecall(), NonLLMContextPrecision(), NonLLMContextPrecision(formula="share")]
+    scored = score_table(table, metrics, progress=False)
+    assert sorted(compared) == [("a b", "a c"), ("a b", "x y"), ("c d", "a c"), ("c d", "x y")]
+    # "a b" and "a c" share two of three characters; "c d" and "a c" share one.
+    assert [scored[metric.name].to_list() for metric in metrics] == [[0.5], [1.0], [0.5]]
+
+
+def test_a_metric_with_its_own_comparison_is_asked_for_a_table_too():
+    pl = pytest.importorskip("polars")
+
+    class Never(NonLLMContextRecall):
+        def compare(self, retrieved, reference):
+            return 0.25, []
+
+    texts = {"retrieved_contexts": [["a b"]], "reference_contexts": [["a b"]]}
+    assert score_table(pl.DataFrame(texts), [Never()], progress=False)[Never().name].to_list() == [0.25]
+
+
 # --- callables ---
 
 
@@ -516,12 +553,19 @@ def test_half_a_million_pairs_at_the_cut_have_the_verdicts_of_the_plain_definiti
         on_it = source.choice([value for row in exact for value in row if value < 1] or [0.5])
         cutoff = source.choice((0.5, on_it, math.nextafter(on_it, 0), math.nextafter(on_it, 1)))
         found = best_matches(retrieved, references, measure, cutoff)
-        for lines, matches in (
-            (exact, found.for_retrieved),
-            (list(zip(*exact, strict=True)), found.for_references),
+        deciding = deciding_similarities(retrieved, references, measure, cutoff)
+        for lines, matches, values in (
+            (exact, found.for_retrieved, deciding[0]),
+            (list(zip(*exact, strict=True)), found.for_references, deciding[1]),
         ):
             expected = [Match(line.index(max(line)), max(line)) for line in lines]
             assert list(matches) == [best if best.similarity >= cutoff else None for best in expected]
+            assert [value >= cutoff for value in values] == [
+                best.similarity >= cutoff for best in expected
+            ]
+            assert [value > cutoff for value in values] == [
+                best.similarity > cutoff for best in expected
+            ]
         pairs += len(retrieved) * len(references)
 
 

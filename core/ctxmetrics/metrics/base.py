@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
@@ -297,12 +296,6 @@ class ListMetric(Metric):
         value, found = self.compare(retrieved, reference)
         return self.build(sample, value, _Later(self, tuple(found), retrieved, reference))
 
-    def can_compare(self, lists: Iterable[Iterable[Any]]) -> bool:
-        """Return whether no list holds a picture where the metric reads text; see `check_texts`."""
-        return not self.reads_texts or not any(
-            in_text(text, alone=True) for text in chain.from_iterable(lists)
-        )
-
     def sides(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
         """Return the two lists: the first k that were retrieved, and the reference."""
         retrieved, reference = (getattr(sample, name) for name in self.requires)
@@ -311,6 +304,19 @@ class ListMetric(Metric):
     @abstractmethod
     def compare(self, retrieved: Sequence[Any], reference: Any) -> tuple[float | None, Sequence[Any]]:
         """Return the value (0 to 1) of two lists that are not empty, and for each verdict the data that it is made from."""
+
+    def values(
+        self,
+        pairs: Iterable[tuple[Sequence[Any], Any]],
+        shared: dict[Hashable, Any],  # noqa: ARG002 - the metrics over strings read it
+    ) -> list[float | None]:
+        """Return the values of pairs of lists that are not empty and hold no picture, on the metric's scale.
+
+        Args:
+            pairs: What was retrieved, and the reference.
+            shared: What other metrics have computed for the same pairs.
+        """
+        return [self.scaled(self.compare(one[: self.top_k], other)[0]) for one, other in pairs]
 
     @abstractmethod
     def verdicts(self, found: Any, retrieved: Sequence[Any], reference: Any) -> Sequence[Verdict]:

@@ -15,6 +15,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -127,6 +128,41 @@ def best_matches(
     return found
 
 
+def deciding_similarities(
+    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
+) -> tuple[list[float], list[float]]:
+    """Find which texts of both sides reach a cutoff, with fewer comparisons than `best_matches` needs.
+
+    A text that is above the cutoff is compared no further: a value needs no more than that.
+
+    Args:
+        retrieved: The retrieved contexts.
+        references: The reference contexts.
+        measure: The name of a measure.
+        cutoff: The similarity that matters, 0 to 1.
+
+    Returns:
+        A similarity for each retrieved and for each reference context: above the cutoff, equal to it or below it as
+        the highest one is.
+    """
+    common = {*retrieved} & {*references}
+    found = dict.fromkeys((*retrieved, *references), 0.0) | dict.fromkeys(common, 1.0)
+    open_rows = [text for text in dict.fromkeys(retrieved) if text not in common]
+    open_columns = [text for text in dict.fromkeys(references) if text not in common]
+
+    def compare(rows: Sequence[str], columns: Sequence[str]) -> None:
+        if rows and columns:
+            values = similarities(rows, columns, measure, cutoff)
+            for texts, highest in ((rows, values.max(axis=1)), (columns, values.max(axis=0))):
+                for text, value in zip(texts, highest.tolist(), strict=True):
+                    found[text] = max(found[text], value)
+
+    compare(open_rows, open_columns)
+    compare([text for text in open_rows if found[text] <= cutoff], [*common])
+    compare([*common], [text for text in open_columns if found[text] <= cutoff])
+    return [found[text] for text in retrieved], [found[text] for text in references]
+
+
 def similarities(
     retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
 ) -> NDArray[np.float64]:
@@ -165,8 +201,8 @@ def _compared(
     """Compare the open pairs: all pairs except those of two texts that stand on both sides."""
     rows, columns = _first_places(retrieved), _first_places(references)
     common = frozenset() if callable(measure) else rows.keys() & columns.keys()
-    best_rows: dict[str, Match | None] = {text: Match(columns[text], 1.0) for text in common}
-    best_columns: dict[str, Match | None] = {text: Match(rows[text], 1.0) for text in common}
+    best_rows: dict[str, Match | None] = {text: _equal(columns[text]) for text in common}
+    best_columns: dict[str, Match | None] = {text: _equal(rows[text]) for text in common}
     if not rows or not columns:
         best_rows, best_columns = dict.fromkeys(rows), dict.fromkeys(columns)
     elif len(common) < max(len(rows), len(columns)):
@@ -194,9 +230,18 @@ def _compared(
     )
 
 
+# Most matches of equal texts are the same few.
+@lru_cache(maxsize=1_024)
+def _equal(place: int) -> Match:
+    return Match(place, 1.0)
+
+
 def _first_places(texts: Sequence[str]) -> dict[str, int]:
     """Return where each text stands first, in this order."""
-    return {text: texts.index(text) for text in dict.fromkeys(texts)}
+    places: dict[str, int] = {}
+    for place, text in enumerate(texts):
+        places.setdefault(text, place)
+    return places
 
 
 def _best(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
@@ -13,7 +13,7 @@ from ctxmetrics.metrics.base import NAMED, ListMetric, TextPrecision
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from ctxmetrics.metrics.similarity import Match, Measure
 
@@ -56,12 +56,31 @@ class StringMetric(ListMetric):
         cut = self.min_similarity
         matches = best_matches(retrieved, reference, self.similarity, 0.0 if self.explain else cut)
         found = matches.for_references if self.counts_reference else matches.for_retrieved
-        above = self.counts_reference and self.rules.strict_string_recall
-        hits = [
-            match is not None and (match.similarity > cut if above else match.similarity >= cut)
-            for match in found
-        ]
+        hits = self._hits([-1.0 if match is None else match.similarity for match in found])
         return self.to_value(hits), list(zip(found, hits, strict=True))
+
+    def values(
+        self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], shared: dict[Hashable, Any]
+    ) -> list[float | None]:
+        """Return the values of pairs of lists; metrics that differ in the formula share the comparisons."""
+        from ctxmetrics.metrics.similarity import deciding_similarities
+
+        if type(self).compare is not StringMetric.compare:  # a user's own
+            return super().values(pairs, shared)
+        k, measure, cut = self.top_k, self.similarity, self.min_similarity
+        if (k, measure, cut) not in shared:
+            shared[k, measure, cut] = [
+                deciding_similarities(one[:k], other, measure, cut) for one, other in pairs
+            ]
+        sides = [found[self.counts_reference] for found in shared[k, measure, cut]]
+        return [self.scaled(self.to_value(self._hits(side))) for side in sides]
+
+    def _hits(self, similarities: Sequence[float]) -> list[bool]:
+        """Return which texts count as found, from the highest similarity of each."""
+        cut = self.min_similarity
+        if self.counts_reference and self.rules.strict_string_recall:
+            return [value > cut for value in similarities]
+        return [value >= cut for value in similarities]
 
     def verdicts(
         self,

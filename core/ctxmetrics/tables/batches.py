@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ctxmetrics._pictures import in_text
 from ctxmetrics.errors import ParameterError, SampleError, missing_extra
 from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
@@ -17,7 +18,7 @@ from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.samples import Sample, plain_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     import narwhals.stable.v1 as nw
 
@@ -176,14 +177,17 @@ class BatchScorer:
                 for name in fields
                 if any(type(row) is tuple or getattr(row, name) is not None for row in rows)
             }
-            full = all(isinstance(row, tuple) and all(row) for row in rows)
+            plain = all(isinstance(row, tuple) and all(row) for row in rows)
+            if plain and any(metric.reads_texts for metric in metrics):
+                texts = chain.from_iterable(chain.from_iterable(rows))
+                plain = not any(in_text(text, alone=True) for text in texts)
+            shared: dict[Hashable, Any] = {}
             samples: list[Sample] = []
             for metric in metrics:
                 values, reasons = scored[metric.name], scored[metric.name + REASON]
-                if full and _reads_two_lists(metric) and metric.can_compare(chain.from_iterable(rows)):
+                if plain and _reads_two_lists(metric):
                     # This gives the same as the code below, and is faster.
-                    k, compare, scaled = metric.top_k, metric.compare, metric.scaled
-                    values += [scaled(compare(one[:k], other)[0]) for one, other in rows]
+                    values += metric.values(rows, shared)
                     reasons += [None] * len(rows)
                 else:
                     samples = samples or [_sample(fields, row) for row in rows]
