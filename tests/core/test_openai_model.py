@@ -28,7 +28,7 @@ from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import JudgeError, MissingExtraError, ParameterError
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
-from ctxmetrics.models.openai.capabilities import strict_schema
+from ctxmetrics.models.openai.capabilities import response_format
 from ctxmetrics.models.openai.model import Key, read_answer
 from ctxmetrics.prompts import SCHEMAS, get_pack, render
 from support import CONTENT_FAULTS, FAULTS, TESTS, FakeOpenAIServer, Fault, Reply, answer_from
@@ -158,7 +158,7 @@ def test_strict_schema_of_the_joint_reply():
     def listed(name):
         return {"type": "array", "items": {"$ref": f"#/$defs/{name}"}}
 
-    assert strict_schema(SCHEMAS["joint"]) == {
+    assert response_format(SCHEMAS["joint"])["json_schema"]["schema"] == {
         "$defs": {
             "ContextReply": closed(id=text, quote=nullable, useful=flag),
             "EvidenceReply": closed(context=text, quote=text, whole=flag),
@@ -167,26 +167,6 @@ def test_strict_schema_of_the_joint_reply():
             ),
         },
         **closed(data=text, sentences=listed("SentenceReply"), contexts=listed("ContextReply")),
-    }
-
-
-def test_optional_properties_become_nullable_and_odd_names_stay():
-    class Odd(BaseModel):
-        title: str
-        default: int = 3
-        description: str | None = None
-        properties: list[int] = []
-
-    assert strict_schema(Odd) == {
-        "type": "object",
-        "properties": {
-            "title": {"type": "string"},
-            "default": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-            "description": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-            "properties": {"type": "array", "items": {"type": "integer"}},
-        },
-        "required": ["title", "default", "description", "properties"],
-        "additionalProperties": False,
     }
 
 

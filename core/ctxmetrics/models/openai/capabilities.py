@@ -1,4 +1,4 @@
-"""What a server takes, learned from its answers and remembered, one record an endpoint and model; and strict schemas.
+"""What a server takes, learned from its answers and remembered, one record an endpoint and model.
 
 Some known rules come first (reasoning models); everything else is learned from the server's 400. A refusal comes at
 once, so the first requests to a server share one discovery: the others wait for it, but not long.
@@ -13,10 +13,9 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from pydantic import BaseModel
 
 Form = Literal["json_schema", "json_object", "text"]
 
@@ -37,10 +36,6 @@ _FORM_WORDS = re.compile(
 )
 _ROLE_WORDS = re.compile(r"role.{0,40}system|system.{0,40}(?:role|message|prompt)|\.role\b")
 _ROLE_RULES = re.compile(r"only user,? and assistant roles|roles must alternate")
-# Keywords that constrain nothing. Strict servers refuse some of them, and all of them cost tokens.
-_NOTES = frozenset({"title", "description", "default", "examples"})
-# Keywords whose value maps names of the caller's to schemas.
-_NAMED = frozenset({"properties", "$defs", "definitions"})
 
 
 class Capabilities:
@@ -139,45 +134,14 @@ def forget() -> None:
     _known.clear()
 
 
+@lru_cache(maxsize=64)
 def response_format(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the field of a request that asks for JSON of a reply's schema."""
+    """Return the field of a request that asks for JSON of a reply's schema, as `ctxmetrics.prompts` has them: strict."""
     return {
         "type": "json_schema",
-        "json_schema": {"name": model.__name__, "strict": True, "schema": strict_schema(model)},
+        "json_schema": {
+            "name": model.__name__,
+            "strict": True,
+            "schema": model.model_json_schema(),
+        },
     }
-
-
-@lru_cache(maxsize=64)
-def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Derive the schema of a reply: every object closed, every property required.
-
-    A property with a default may be null instead of left out; a list need not, since it can be empty.
-    """
-    return _strict(model.model_json_schema())  # type: ignore[no-any-return]  # an object stays one
-
-
-def _strict(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_strict(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {
-        key: {name: _strict(item) for name, item in value.items()} if key in _NAMED else _strict(value)
-        for key, value in schema.items()
-        if key not in _NOTES
-    }
-    if isinstance(properties := kept.get("properties"), dict):
-        kept["properties"] = {
-            name: item if name in schema.get("required", ()) else _nullable(item)
-            for name, item in properties.items()
-        }
-        kept["required"] = list(properties)
-        kept["additionalProperties"] = False
-    return kept
-
-
-def _nullable(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    choices = schema.get("anyOf", [schema])
-    if schema.get("type") == "array" or {"type": "null"} in choices:
-        return schema
-    return {"anyOf": [*choices, {"type": "null"}]}
