@@ -21,6 +21,8 @@ import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from gzip import GzipFile
+from io import BytesIO
 from typing import Any
 from urllib.request import getproxies
 
@@ -136,22 +138,6 @@ def _http_client() -> Any:
     return openai.DefaultAsyncHttpxClient(limits=limits, timeout=None)
 
 
-class _Gzip:
-    """Decompresses gzip, which may have several members, each compressed on its own."""
-
-    def __init__(self) -> None:
-        self._member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-
-    def decompress(self, piece: bytes, most: int) -> bytes:
-        """Return a decompressed piece of the data, at most so many bytes."""
-        found = bytearray(self._member.decompress(piece, most))
-        # The data may end in zeros.
-        while len(found) < most and (rest := self._member.unused_data.lstrip(b"\0")):
-            self._member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-            found += self._member.decompress(rest, most - len(found))
-        return bytes(found)
-
-
 async def _read(response: Any) -> bytes:
     """Read the body of a response and decompress it, within the bounds.
 
@@ -167,24 +153,24 @@ async def _read(response: Any) -> bytes:
         raise bad_answer(
             f"the server's reply is compressed as {safe_text(encoding)}, which was not asked for"
         )
-    inflater = _Gzip() if encoding == "gzip" else None
     body = bytearray()
-    received = 0
     async for piece in response.aiter_raw():
-        received += len(piece)
+        body += piece
+        if len(body) > most:
+            break
+    content = bytes(body)
+    if encoding == "gzip":
         try:
-            body += inflater.decompress(piece, most + 1 - len(body)) if inflater else piece
-        except zlib.error as error:
+            content = GzipFile(fileobj=BytesIO(content)).read(most + 1)
+        except (OSError, EOFError, zlib.error) as error:
             if failed:
-                break
+                return b""
             raise bad_answer(f"the server's reply cannot be decompressed: {safe_text(error)}") from None
-        if max(received, len(body)) > most:
-            if failed:
-                break
-            raise UnusableReplyError(
-                f"the server's reply is longer than {MOST_BYTES:,} bytes", reason_code="invalid_reply"
-            )
-    return bytes(body[:most])
+    if len(content) > most and not failed:
+        raise UnusableReplyError(
+            f"the server's reply is longer than {MOST_BYTES:,} bytes", reason_code="invalid_reply"
+        )
+    return content[:most]
 
 
 def close_all() -> None:
