@@ -25,8 +25,7 @@ FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
 _SHARE = 1.0
 # Names of models that take no temperature and count tokens as ``max_completion_tokens``.
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
-_LIMITS = ("max_tokens", "max_completion_tokens")
-_PARAMETERS = ("temperature", "seed", *_LIMITS)
+_PARAMETERS = ("temperature", "seed", "max_tokens", "max_completion_tokens")
 _REFUSED = re.compile(
     r"unsupported|not.{0,20}support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|extra_forbidden"
     r"|not (?:permitted|allowed|available)|forbidden|only \S+ is allowed|only the default|deprecated|cannot be used"
@@ -60,11 +59,6 @@ class Capabilities:
         if wanted != "auto":
             return wanted
         return next(form for form in FORMS if form == "text" or form not in self.refused)
-
-    @property
-    def limit(self) -> str | None:
-        """The name under which a limit of tokens may be sent."""
-        return next((name for name in _LIMITS if name not in self.refused), None)
 
     @asynccontextmanager
     async def finding_out(self) -> AsyncIterator[None]:

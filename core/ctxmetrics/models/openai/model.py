@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -187,15 +187,16 @@ class OpenAIModel:
     def identity(self) -> str:
         """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
         extra = json.dumps(dict(self.extra or {}), sort_keys=True).encode()
-        return _identity(
-            self.model,
-            str(self.base_url),
-            temperature=self.temperature,
-            seed=self.seed,
-            max_tokens=self.max_tokens,
-            reply_format=self.reply_format,
-            extra=hashlib.sha256(extra).hexdigest()[:12] if self.extra else None,
-        )
+        parameters = {
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "max_tokens": self.max_tokens,
+            "reply_format": self.reply_format,
+            "extra": hashlib.sha256(extra).hexdigest()[:12] if self.extra else None,
+        }
+        given = [f"{name}={value}" for name, value in parameters.items() if value != _USUAL.get(name)]
+        at = "" if self.base_url == OPENAI_URL else f"@{str(self.base_url).partition('://')[2]}"
+        return f"openai/{self.model}{at}{'(' + ', '.join(given) + ')' if given else ''}"
 
     @property
     def form(self) -> Form:
@@ -274,12 +275,17 @@ def request_body(
         body["response_format"] = {"type": "json_object"}
     elif form == "json_schema":
         body["response_format"] = response_format(schema)
-    if model.temperature is not None and "temperature" not in capabilities.refused:
-        body["temperature"] = model.temperature
-    if model.seed is not None and "seed" not in capabilities.refused:
-        body["seed"] = model.seed + prompt.vote
-    if model.max_tokens is not None and capabilities.limit:
-        body[capabilities.limit] = model.max_tokens
+    limit = "max_completion_tokens" if "max_tokens" in capabilities.refused else "max_tokens"
+    parameters = {
+        "temperature": model.temperature,
+        "seed": None if model.seed is None else model.seed + prompt.vote,
+        limit: model.max_tokens,
+    }
+    body |= {
+        name: value
+        for name, value in parameters.items()
+        if value is not None and name not in capabilities.refused
+    }
     return body
 
 
@@ -342,15 +348,6 @@ def _special(error: Exception) -> JudgeError | None:
             f"the server's content filter refused: {safe_text(error)}", reason_code="refused"
         )
     return None
-
-
-# Asked several times for each request; 1 and 1.0 are written differently.
-@lru_cache(maxsize=64, typed=True)
-def _identity(model: str, base_url: str, **parameters: object) -> str:
-    """Return a name that no model with other parameters has."""
-    given = [f"{name}={value}" for name, value in parameters.items() if value != _USUAL.get(name)]
-    at = "" if base_url == OPENAI_URL else f"@{base_url.partition('://')[2]}"
-    return f"openai/{model}{at}{'(' + ', '.join(given) + ')' if given else ''}"
 
 
 def _address(address: str) -> str:

@@ -21,25 +21,23 @@ class Provider:
     """A provider of models, or a server on this machine.
 
     Attributes:
-        base_url: Its address; a name in braces is an environment variable. None: that of `OpenAIModel`.
+        base_url: Its address; a name in braces is an environment variable. Empty: that of `OpenAIModel`.
         key: The environment variable that holds the key.
         local: Whether it is a server on this machine, which asks for no key unless it was told to.
         first: What to do first, besides installing ``ctxmetrics[openai]``.
     """
 
-    base_url: str | None
+    base_url: str
     key: str
     local: bool = False
     first: str = "get a key"
 
-    def address(self, name: str) -> str | None:
+    def address(self, name: str) -> str:
         """Return the address, with the environment variables in it filled in.
 
         Raises:
             ParameterError: One of them is not set.
         """
-        if self.base_url is None:
-            return None
         for variable in _VARIABLE.findall(self.base_url):
             if not os.environ.get(variable):
                 raise ParameterError(
@@ -51,7 +49,7 @@ class Provider:
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
-        "openai": Provider(base_url=None, key="OPENAI_API_KEY"),
+        "openai": Provider(base_url="", key="OPENAI_API_KEY"),
         "azure": Provider(
             base_url="{AZURE_OPENAI_ENDPOINT}/openai/v1",
             key="AZURE_OPENAI_API_KEY",
