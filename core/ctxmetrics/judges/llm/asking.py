@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ctxmetrics._frozen import FrozenDict
@@ -42,17 +43,15 @@ def question(
 
 
 class Question(NamedTuple):
-    """One request of a judgement.
+    """One request of a judgement. Every unit that it shows needs a verdict.
 
     Attributes:
         part: What it shows.
-        units: Ids of the units that need a verdict.
-        contexts: Ids of the contexts that need one.
+        contexts: Ids of the contexts that need a verdict.
         prompt: The prompt of the first request.
     """
 
     part: Part
-    units: tuple[str, ...]
     contexts: tuple[str, ...]
     prompt: Prompt
 
@@ -85,8 +84,6 @@ class Exchange:
     # The verdicts, and why an id without a verdict has none.
     _found: dict[str, Verdict] = field(default_factory=dict)
     _codes: dict[str, str] = field(default_factory=dict)
-    # The units and the contexts that the last request asked about.
-    _about: tuple[Sequence[str], Sequence[str]] = ((), ())
     _doubted: set[str] = field(default_factory=set)
     _weak: set[str] = field(default_factory=set)
     # Replies that were about other data: at the second one, the judgement ends.
@@ -113,23 +110,24 @@ class Exchange:
         Args:
             request: The whole request.
         """
-        part, units, contexts, _ = self.asked
+        part, contexts, _ = self.asked
+        units = tuple(part.units)
         most: int | None = None  # ids in one request, after a reply that ran into a length limit
         while left := [id_ for id_ in (*units, *contexts) if id_ not in self._found]:
-            self._about = units, contexts
+            about: tuple[Sequence[str], Sequence[str]] = units, contexts
             if self._found or most:
                 every = units if left[0] in units else contexts
                 first = [id_ for id_ in every if id_ in left][:most]
                 again = [id_ for id_ in every if id_ in first or id_ in self._weak]
                 self._weak.difference_update(again)
-                self._about = (again, ()) if every is units else ((), again)
-            note = await self._ask(*question(request, part, *self._about), self._read)
+                about = (again, ()) if every is units else ((), again)
+            note = await self._ask(*question(request, part, *about), partial(self._read, about))
             if note is not None:
                 # Ids that a reply left out count as one failure; a reply without a fault clears the
                 # failures before it.
                 self._note, self._failures = note, self._failures + 1 if note else 0
             elif self._code == "truncated":
-                most = max(1, sum(map(len, self._about)) // 2)
+                most = max(1, sum(map(len, about)) // 2)
             if self._failures and not self._goes_on:
                 break
         found = self._found
@@ -141,14 +139,14 @@ class Exchange:
                 found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=self._reason)
         return self._answer(verdicts=FrozenDict(found))
 
-    def _read(self, reply: Reply, code: str) -> str:
+    def _read(self, about: tuple[Sequence[str], Sequence[str]], reply: Reply, code: str) -> str:
         """Take over what a reply decides, and return what the model is told when it is asked again.
 
         A doubt about evidence that comes a second time is settled: the verdict stands.
         """
-        keys = [key for key, ids in zip(("sentences", "contexts"), self._about, strict=True) if ids]
+        keys = [key for key, ids in zip(("sentences", "contexts"), about, strict=True) if ids]
         decided, note = check(
-            parse(reply, keys), self.asked.part, *self._about, self.pack, code=code, known=self._found
+            parse(reply, keys), self.asked.part, *about, self.pack, code=code, known=self._found
         )
         for id_, (verdict, problem) in decided.items():
             known = id_ in self._found

@@ -91,7 +91,6 @@ class _Quotes:
     find: Callable[[str, str], tuple[int, int, bool] | None]
     given: int = 0
     in_place: int = 0
-    _texts: dict[str, str] = field(default_factory=dict)
 
     def look_up(
         self, named: Iterable[tuple[str, str, bool]], *, elsewhere: bool
@@ -129,9 +128,7 @@ class _Quotes:
                 unverified += 1
                 continue
             start, end, broken = place
-            text = contexts[id_][start:end]
-            text = self._texts.setdefault(text, text)  # one copy of what is quoted several times
-            span = Evidence(int(id_[1:]) - 1, start, end, text, whole)
+            span = Evidence(int(id_[1:]) - 1, start, end, contexts[id_][start:end], whole)
             hits.append(_Hit(span, doubt or ("broken_quote" if broken else None)))
         return hits, unverified, left_out
 

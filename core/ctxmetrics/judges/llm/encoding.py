@@ -142,19 +142,17 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
     }
     decided, _ = check(reply, part, units, contexts, pack)
     found = {id_: one.verdict for id_, one in decided.items() if one.verdict and not one.problem}
-    if any(found[id_].value is not item["value"] for id_, item in stored.items()):
-        raise ValueError("another verdict")
     verdicts: dict[str, Verdict] = {}
     for id_, item in stored.items():
-        code = max(item["code"], found[id_].code, key=FLAGS.index)
-        if not DOUBTS.issuperset(item["weak"]):
-            raise ValueError("an unknown doubt")
-        weak = sorted({*item["weak"], *found[id_].details.get("weak", ())})
-        details = {**found[id_].details, **({"weak": tuple(weak)} if weak else {})}
+        verdict = found[id_]
+        if verdict.value is not item["value"] or not DOUBTS.issuperset(item["weak"]):
+            raise ValueError("another verdict, or an unknown doubt")
+        weak = sorted({*item["weak"], *verdict.details.get("weak", ())})
+        details = {**verdict.details, **({"weak": tuple(weak)} if weak else {})}
         verdicts[id_] = replace(
-            found[id_],
-            reason=item["reason"] or found[id_].reason,
-            code=code,
+            verdict,
+            reason=item["reason"] or verdict.reason,
+            code=max(item["code"], verdict.code, key=FLAGS.index),
             evidence=evidence[id_],
             details=FrozenDict(details),
         )

@@ -121,7 +121,7 @@ class LLMJudge:
     async def decompose(self, text: str, *, language: str) -> Claims:
         """Break a text into claims, once a text."""
         pack = get_pack(self.language or language)
-        asked = Question(Part({}, {}), (), (), render(pack, "claims", {"text": text}))
+        asked = Question(Part({}, {}), (), render(pack, "claims", {"text": text}))
         answer = await self._remembered(asked, pack, lambda model: model.claims(text))
         return Claims(
             claims=answer.claims, code=answer.code, usage=answer.usage, prompt=asked.prompt.version
@@ -166,8 +166,8 @@ class LLMJudge:
         run, prompt = current_run(), asked.prompt
         # Everything that may change the answer, with the length of each text, so that two lists of
         # texts never give one key.
-        settings = str(prompt.vote), str(self.max_repairs), str(self.keep_raw)
         texts = (self.model.identity, prompt.version, _schema(prompt.step), prompt.system, prompt.user)
+        settings = str(prompt.vote), str(self.max_repairs), str(self.keep_raw)
         written = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
         # A name may hold a lone surrogate.
         key = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
@@ -189,7 +189,7 @@ class LLMJudge:
         cache = current_run().cache
         stored = cache.get(key) if cache else None
         if stored is not None:
-            answer = decode(stored, key, (*asked.units, *asked.contexts), asked.part, pack)
+            answer = decode(stored, key, (*asked.part.units, *asked.contexts), asked.part, pack)
             if answer is not None:
                 return replace(answer, usage=Usage(reused=1))
         answer = await ask(
@@ -216,16 +216,9 @@ def _questions(
     questions = []
     for vote in range(votes):
         for part in parts:
-            units = () if step == "usefulness" else tuple(part.units)
             contexts = () if step == "attribution" else tuple(part.contexts)
-            questions.append(
-                Question(
-                    part,
-                    units,
-                    contexts,
-                    render(pack, *question(request, part, units, contexts), vote=vote),
-                )
-            )
+            shown = question(request, part, tuple(part.units), contexts)
+            questions.append(Question(part, contexts, render(pack, *shown, vote=vote)))
     return tuple(questions)
 
 

@@ -29,8 +29,8 @@ class UnreadableReplyError(JudgeError):
 
     code = "unreadable_reply"
 
-    def __init__(self, note: str) -> None:
-        super().__init__(note, reason_code="invalid_reply")
+    def __init__(self, note: str, reason_code: str = "invalid_reply") -> None:
+        super().__init__(note, reason_code=reason_code)
         self.note = note
 
 
@@ -43,9 +43,9 @@ class WrongDataError(UnreadableReplyError):
 
     def __init__(self, code: str) -> None:
         super().__init__(
-            f'Your last reply was about other data. Begin your reply with {{"data":"{code}".'
+            f'Your last reply was about other data. Begin your reply with {{"data":"{code}".',
+            "wrong_data",
         )
-        self.reason_code = "wrong_data"
 
 
 def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from operator import attrgetter
 from typing import NamedTuple
 
 from ctxmetrics._frozen import EMPTY
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.prompts import Step
-from ctxmetrics.verdicts import FLAGS, Evidence, Verdict
+from ctxmetrics.verdicts import FLAGS, Verdict
 
 # Characters that two neighbouring pieces of a long context share: a quote of this length is whole in
 # one of them.
@@ -157,11 +158,9 @@ def _merged(found: Sequence[Verdict], id_: str, text: str) -> Verdict:
     values = [verdict.value for verdict in found]
     value = True if True in values else None if None in values else False
     same = [verdict for verdict in found if verdict.value is value]
-    found_at: dict[tuple[int, int, int], Evidence] = {}
-    for span in (span for verdict in found for span in verdict.evidence):
-        place = span.context, span.start, span.end
-        if place not in found_at or span.whole:
-            found_at[place] = span
+    spans = [span for verdict in found for span in verdict.evidence]
+    spans.sort(key=attrgetter("whole"))  # at one place, that of a whole context counts
+    found_at = {(span.context, span.start, span.end): span for span in spans}
     worst = same[0]
     if value is not None:
         worst = max(same, key=lambda verdict: FLAGS.index(verdict.code))
