@@ -20,7 +20,6 @@ from dataclasses import asdict, replace
 import pytest
 
 pytest.importorskip("openai", reason="the openai extra is not installed")
-from pydantic import BaseModel
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics._runtime import run

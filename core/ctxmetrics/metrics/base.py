@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
@@ -295,6 +296,12 @@ class ListMetric(Metric):
             return empty
         value, found = self.compare(retrieved, reference)
         return self.build(sample, value, _Later(self, tuple(found), retrieved, reference))
+
+    def can_compare(self, lists: Iterable[Iterable[Any]]) -> bool:
+        """Return whether no list holds a picture where the metric reads text; see `check_texts`."""
+        return not self.reads_texts or not any(
+            in_text(text, alone=True) for text in chain.from_iterable(lists)
+        )
 
     def sides(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
         """Return the two lists: the first k that were retrieved, and the reference."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxmetrics._pictures import in_text
 from ctxmetrics.errors import ParameterError, SampleError, missing_extra
 from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
@@ -177,10 +176,7 @@ class BatchScorer:
                 for name in fields
                 if any(type(row) is tuple or getattr(row, name) is not None for row in rows)
             }
-            plain = all(isinstance(row, tuple) and all(row) for row in rows)
-            if plain and any(metric.reads_texts for metric in metrics):
-                texts = chain.from_iterable(chain.from_iterable(rows))
-                plain = not any(in_text(text, alone=True) for text in texts)
+            plain = _are_plain(rows, metrics)
             shared: dict[Hashable, Any] = {}
             samples: list[Sample] = []
             for metric in metrics:
@@ -265,6 +261,14 @@ def _stored_alone(field: str, cell: Any) -> Sequence[str] | None:
             stored = plain_texts(cell, numbers=field in TEXTS_OF)
             return getattr(Sample(**given), field) if stored is None else stored
     return None
+
+
+def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
+    """Return whether each row is a pair of lists that are not empty and hold no picture where a metric reads text."""
+    readers = {metric.reads_texts: metric for metric in metrics}  # one of each looks for pictures
+    return all(isinstance(row, tuple) and all(row) for row in rows) and all(
+        metric.can_compare(chain.from_iterable(rows)) for metric in readers.values()
+    )
 
 
 def _reads_two_lists(metric: ListMetric) -> bool:
