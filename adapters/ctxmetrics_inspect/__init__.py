@@ -24,7 +24,7 @@ try:
 except ImportError as _error:
     if (_error.name or "").partition(".")[0] != "inspect_ai":
         raise
-    raise missing_extra("inspect-ai", "0.3.150 or newer") from _error
+    raise missing_extra("inspect-ai", "0.3.270 or newer") from _error
 
 __all__ = [
     "context_precision", "context_recall", "context_utilization", "id_based_average_precision",

@@ -106,6 +106,26 @@ def test_the_extra_that_a_message_names_brings_the_package(package: str) -> None
     assert package in needed_by(EXTRAS[package])
 
 
+def test_the_version_that_a_message_asks_for_is_the_lowest_one_that_the_extra_takes() -> None:
+    told = {
+        (node.args[0].value, node.args[1].value)
+        for path in SOURCES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "missing_extra"
+        and all(isinstance(argument, ast.Constant) for argument in node.args)
+        and len(node.args) > 1
+    }
+    assert len(told) >= 4, "the search finds nothing any more"
+    bounds = {
+        (package, f"{lowest} or newer")
+        for package, _ in told
+        for line in PROJECT["project"]["optional-dependencies"][EXTRAS[package]]
+        for lowest in re.findall(rf"^{re.escape(package)}>=([\d.]+)", line)
+    }
+    assert told == bounds
+
+
 @pytest.mark.parametrize(
     ("source", "command"),
     [
