@@ -27,7 +27,6 @@ from ctxmetrics.metrics.similarity import (
     MEMORY,
     Match,
     best_matches,
-    deciding_similarities,
     similarities,
 )
 from ctxmetrics.verdicts import Verdict
@@ -286,8 +285,9 @@ def test_what_resembles_an_open_text_is_compared_no_further_than_it_does(monkeyp
 
 
 def test_what_is_above_the_cutoff_is_not_compared_any_further(compared):
-    found = deciding_similarities(["a", "bcd", "x"], ["a", "bce", "y"], "levenshtein", 0.5)
-    assert found == ([1.0, 1 - 1 / 3, 0.0], [1.0, 1 - 1 / 3, 0.0])
+    found = best_matches(["a", "bcd", "x"], ["a", "bce", "y"], "levenshtein", 0.5, best=False)
+    assert found.for_retrieved == (Match(0, 1.0), Match(1, 1 - 1 / 3), None)
+    assert found.for_references == (Match(0, 1.0), Match(1, 1 - 1 / 3), None)
     assert sorted(compared) == [
         ("a", "y"),
         ("bcd", "bce"),
@@ -553,12 +553,13 @@ def test_half_a_million_pairs_at_the_cut_have_the_verdicts_of_the_plain_definiti
         on_it = source.choice([value for row in exact for value in row if value < 1] or [0.5])
         cutoff = source.choice((0.5, on_it, math.nextafter(on_it, 0), math.nextafter(on_it, 1)))
         found = best_matches(retrieved, references, measure, cutoff)
-        deciding = deciding_similarities(retrieved, references, measure, cutoff)
-        for lines, matches, values in (
-            (exact, found.for_retrieved, deciding[0]),
-            (list(zip(*exact, strict=True)), found.for_references, deciding[1]),
+        deciding = best_matches(retrieved, references, measure, cutoff, best=False)
+        for lines, matches, enough in (
+            (exact, found.for_retrieved, deciding.for_retrieved),
+            (list(zip(*exact, strict=True)), found.for_references, deciding.for_references),
         ):
             expected = [Match(line.index(max(line)), max(line)) for line in lines]
+            values = [-1.0 if match is None else match.similarity for match in enough]
             assert list(matches) == [best if best.similarity >= cutoff else None for best in expected]
             assert [value >= cutoff for value in values] == [
                 best.similarity >= cutoff for best in expected

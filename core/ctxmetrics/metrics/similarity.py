@@ -87,6 +87,8 @@ def best_matches(
     references: Sequence[str],
     measure: Measure = "levenshtein",
     cutoff: float = 0.0,
+    *,
+    best: bool = True,
 ) -> BestMatches:
     """Find the best matches of both sides, in memory where they were asked for before.
 
@@ -101,6 +103,8 @@ def best_matches(
             as a list, and returns a list, array or tensor of similarities in their order (``CrossEncoder.predict``).
         cutoff: The smallest similarity of interest, 0 to 1. Larger is faster: at 0.8, unrelated texts cost a sixth
             (500 characters) to a tenth (2,000) of a full comparison.
+        best: Whether the best match is looked for. Else a text with a match above the cutoff is compared no further,
+            which is faster and enough for a value, and nothing is kept in memory.
 
     Returns:
         The matches. Without contexts on one side, the other side has none.
@@ -115,52 +119,17 @@ def best_matches(
     >>> found.for_references, found.for_retrieved[1]
     ((Match(place=0, similarity=0.9545454545454546),), None)
     """
-    settled = not callable(measure) and frozenset(retrieved) == frozenset(references)
-    if settled or not isinstance(measure, Hashable):
-        return _compared(retrieved, references, measure, cutoff)
+    settled = best and not callable(measure) and frozenset(retrieved) == frozenset(references)
+    if settled or not best or not isinstance(measure, Hashable):
+        return _compared(retrieved, references, measure, cutoff, best)
     lengths = tuple(map(len, retrieved)), tuple(map(len, references))
     texts = "".join((*retrieved, *references)).encode("utf-8", "surrogatepass")
     key = (hashlib.sha256(texts).digest(), lengths, measure, cutoff)
     found = MEMORY.peek(key)
     if found is None:
-        found = _compared(retrieved, references, measure, cutoff)
+        found = _compared(retrieved, references, measure, cutoff, best)
         MEMORY.remember(key, found)
     return found
-
-
-def deciding_similarities(
-    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
-) -> tuple[list[float], list[float]]:
-    """Find which texts of both sides reach a cutoff, with fewer comparisons than `best_matches` needs.
-
-    A text that is above the cutoff is compared no further: a value needs no more than that.
-
-    Args:
-        retrieved: The retrieved contexts.
-        references: The reference contexts.
-        measure: The name of a measure.
-        cutoff: The similarity that matters, 0 to 1.
-
-    Returns:
-        A similarity for each retrieved and for each reference context: above the cutoff, equal to it or below it as
-        the highest one is.
-    """
-    common = {*retrieved} & {*references}
-    found = dict.fromkeys((*retrieved, *references), 0.0) | dict.fromkeys(common, 1.0)
-    open_rows = [text for text in dict.fromkeys(retrieved) if text not in common]
-    open_columns = [text for text in dict.fromkeys(references) if text not in common]
-
-    def compare(rows: Sequence[str], columns: Sequence[str]) -> None:
-        if rows and columns:
-            values = similarities(rows, columns, measure, cutoff)
-            for texts, highest in ((rows, values.max(axis=1)), (columns, values.max(axis=0))):
-                for text, value in zip(texts, highest.tolist(), strict=True):
-                    found[text] = max(found[text], value)
-
-    compare(open_rows, open_columns)
-    compare([text for text in open_rows if found[text] <= cutoff], [*common])
-    compare([*common], [text for text in open_columns if found[text] <= cutoff])
-    return [found[text] for text in retrieved], [found[text] for text in references]
 
 
 def similarities(
@@ -196,7 +165,7 @@ def similarities(
 
 
 def _compared(
-    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
+    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float, best: bool
 ) -> BestMatches:
     """Compare the open pairs: all pairs except those of two texts that stand on both sides."""
     rows, columns = _first_places(retrieved), _first_places(references)
@@ -211,18 +180,18 @@ def _compared(
         settled = [*common]
         values = similarities(open_rows, open_columns, measure, cutoff)
         best_rows |= _best(
-            open_rows,
+            dict(zip(open_rows, values.tolist(), strict=True)),
             [columns[text] for text in (*open_columns, *settled)],
-            values,
             lambda texts, least: similarities(texts, settled, measure, least),
             cutoff,
+            best,
         )
         best_columns |= _best(
-            open_columns,
+            dict(zip(open_columns, values.T.tolist(), strict=True)),
             [rows[text] for text in (*open_rows, *settled)],
-            values.T,
             lambda texts, least: similarities(settled, texts, measure, least).T,
             cutoff,
+            best,
         )
     return BestMatches(
         for_references=tuple([best_columns[text] for text in references]),
@@ -245,11 +214,11 @@ def _first_places(texts: Sequence[str]) -> dict[str, int]:
 
 
 def _best(
-    texts: Sequence[str],
+    values: dict[str, list[float]],
     places: Sequence[int],
-    known: NDArray[np.float64],
     compare: Callable[[Sequence[str], float], NDArray[np.float64]],
     cutoff: float,
+    best: bool,
 ) -> dict[str, Match | None]:
     """Find the best match of each open text: the first one of the highest value, where that reaches the cutoff.
 
@@ -257,27 +226,27 @@ def _best(
     that similarity, which is faster.
 
     Args:
-        texts: The open texts of one side.
+        values: The values of each open text of one side and the open texts of the other.
         places: Where the texts of the other side stand: the open ones, then the settled ones.
-        known: The values of open and open texts.
         compare: Gives the values of some of the texts and the settled ones; what is below its second argument may be 0.
         cutoff: The smallest value of interest.
+        best: Whether an open text above the cutoff is compared with the settled texts, too.
     """
-    values = dict(zip(texts, known.tolist(), strict=True))
-    if len(places) > known.shape[1]:  # some are settled
+    if any(len(row) < len(places) for row in values.values()):  # some are settled
         highest = {text: max(row, default=0.0) for text, row in values.items()}
-        near = [text for text in texts if highest[text] >= cutoff]
-        for group in (near, [text for text in texts if highest[text] < cutoff]):
+        near = [text for text in values if highest[text] > cutoff] if best else []
+        for group in (near, [text for text in values if highest[text] <= cutoff]):
             if group:
                 least = max(cutoff, min([highest[text] for text in group]))
                 for text, row in zip(group, compare(group, least).tolist(), strict=True):
                     values[text] += row
-    best: dict[str, Match | None] = dict.fromkeys(values)
+    matches: dict[str, Match | None] = dict.fromkeys(values)
     for text, row in values.items():
         if (value := max(row)) >= cutoff:
-            first = min([place for place, other in zip(places, row, strict=True) if other == value])
-            best[text] = Match(first, value)
-    return best
+            # A row that was compared with open texts alone is shorter: their places come first.
+            first = min([place for place, other in zip(places, row, strict=False) if other == value])
+            matches[text] = Match(first, value)
+    return matches
 
 
 def _asked(

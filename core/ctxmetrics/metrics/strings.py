@@ -15,7 +15,7 @@ from ctxmetrics.verdicts import Evidence, Verdict
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from ctxmetrics.metrics.similarity import Match, Measure
+    from ctxmetrics.metrics.similarity import BestMatches, Match, Measure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,34 +53,35 @@ class StringMetric(ListMetric):
         """Return the value of two lists of texts, and for each that is counted its best match and whether it is a hit."""
         from ctxmetrics.metrics.similarity import best_matches
 
-        cut = self.min_similarity
-        matches = best_matches(retrieved, reference, self.similarity, 0.0 if self.explain else cut)
-        found = matches.for_references if self.counts_reference else matches.for_retrieved
-        hits = self._hits([-1.0 if match is None else match.similarity for match in found])
+        cut = 0.0 if self.explain else self.min_similarity
+        found, hits = self._read(best_matches(retrieved, reference, self.similarity, cut))
         return self.to_value(hits), list(zip(found, hits, strict=True))
 
     def values(
         self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], shared: dict[Hashable, Any]
     ) -> list[float | None]:
         """Return the values of pairs of lists; metrics that differ in the formula share the comparisons."""
-        from ctxmetrics.metrics.similarity import deciding_similarities
+        from ctxmetrics.metrics.similarity import best_matches
 
         if type(self).compare is not StringMetric.compare:  # a user's own
             return super().values(pairs, shared)
         k, measure, cut = self.top_k, self.similarity, self.min_similarity
         if (k, measure, cut) not in shared:
             shared[k, measure, cut] = [
-                deciding_similarities(one[:k], other, measure, cut) for one, other in pairs
+                best_matches(one[:k], other, measure, cut, best=False) for one, other in pairs
             ]
-        sides = [found[self.counts_reference] for found in shared[k, measure, cut]]
-        return [self.scaled(self.to_value(self._hits(side))) for side in sides]
+        return [self.scaled(self.to_value(self._read(found)[1])) for found in shared[k, measure, cut]]
 
-    def _hits(self, similarities: Sequence[float]) -> list[bool]:
-        """Return which texts count as found, from the highest similarity of each."""
+    def _read(self, matches: BestMatches) -> tuple[tuple[Match | None, ...], list[bool]]:
+        """Return the match of each text that is counted, and whether it is a hit."""
         cut = self.min_similarity
-        if self.counts_reference and self.rules.strict_string_recall:
-            return [value > cut for value in similarities]
-        return [value >= cut for value in similarities]
+        found = matches.for_references if self.counts_reference else matches.for_retrieved
+        above = self.counts_reference and self.rules.strict_string_recall
+        hits = [
+            match is not None and (match.similarity > cut if above else match.similarity >= cut)
+            for match in found
+        ]
+        return found, hits
 
     def verdicts(
         self,
