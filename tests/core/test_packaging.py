@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -39,6 +40,7 @@ OPENAI_LIVES_IN = {"core/ctxmetrics/models/openai/model.py", "core/ctxmetrics/mo
 each_adapter = pytest.mark.parametrize("package", ADAPTERS, ids=lambda path: path.name)
 
 
+@cache  # each file is parsed once: Python 3.11.7 may fail in a parse with "AST constructor recursion depth mismatch"
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
