@@ -173,8 +173,15 @@ def count_of(hits: int, total: int, missing: int, counted: tuple[str, str], lang
     if language == "ru":  # the count follows, so that no noun changes its ending with the number
         text = f"{say(f'{noun}s {state}', language)}: {hits} из {total}"
         return f"{text}, {unjudged}: {missing}" if missing else text
-    text = f"{hits} of {total} {noun}{'' if total == 1 else 's'} {state}"
+    text = f"{hits} of {plural(total, noun)} {state}"
     return f"{text}, {missing} {unjudged}" if missing else text
+
+
+def plural(number: int, noun: str, verb: str = "", verbs: str = "", language: str = "en") -> str:
+    """Return ``1 sample``, ``2 samples``; with a verb in both forms ``1 sample has``, ``2 samples have``."""
+    if number == 1 and language == "en":
+        return f"1 {noun} {verb}".rstrip()
+    return f"{number} {say(f'{noun}s', language)} {verbs}".rstrip()
 
 
 def number(value: float, convention: str, digits: int = 4, *, percent: bool = True) -> str:

@@ -323,7 +323,8 @@ def _read_stages(values: dict[str, Any], where: str) -> None:
     for name, stage in stages.items():
         if len({len(each) for each in (stage.contexts, stage.ids) if each is not None}) > 1:
             raise SampleError(
-                f"{where}, {name[:80]!r} has {len(stage.contexts or ())} contexts and {len(stage.ids or ())} ids. "
+                f"{where}, {name[:80]!r}: the numbers of contexts and ids differ, {len(stage.contexts or ())} and "
+                f"{len(stage.ids or ())}. "
                 "Write one id for each context."
             )
     values["stages"] = FrozenDict(stages)

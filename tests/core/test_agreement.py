@@ -88,7 +88,7 @@ def test_what_the_judge_left_open_is_listed_and_counts_nowhere():
     sentences, whole = report.agreements
     assert (sentences.answers, sentences.not_judged, sentences.people_only) == (1, 1, 1)
     assert (whole.answers, whole.people_only) == (1, 1)  # one no is enough for a no
-    assert "unit_supported: 1 labels without a verdict" in str(report)
+    assert "unit_supported: 1 label without a verdict" in str(report)
     unknown = agree(samples, judge=says(sentences=("maybe", True)), progress=False)
     assert (unknown.agreements[1].answers, unknown.agreements[1].not_judged) == (0, 1)
 
@@ -702,7 +702,7 @@ def test_results_of_a_run_are_compared_as_the_judge_itself(tmp_path):
         (
             {},
             [ContextRecall(unit="fact")],
-            r"the 1 verdicts of context_recall\(.*\) on sample 'n1' are not about",
+            r"the 1 verdict of context_recall\(.*\) on sample 'n1' is not about",
         ),
     ],
 )

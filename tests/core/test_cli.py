@@ -483,6 +483,36 @@ def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
     assert out.read_text().count("\n") == 5
 
 
+def test_one_is_told_in_the_singular(tmp_path: Path) -> None:
+    """Each command that counts something, over one of it; its answer is one, too."""
+    file = written(tmp_path, "one.jsonl", {**GOOD, "user_input": "Which city is the capital?"})
+    cache, out = tmp_path / "cache", tmp_path / "out.jsonl"
+    with FakeOpenAIServer(answer_from()) as server:
+        judge = ("--judge", "openai/m", "--base-url", server.base_url, "--max-concurrency", "1")
+        told = [
+            ctxmetrics(*arguments, **KEY).stdout
+            for arguments in (
+                ("inspect", file),
+                ("estimate", file, *judge),
+                ("score", file, *judge, "--cache", cache, "--out", out),
+                ("compare", out, out),
+                ("cache", "info", cache),
+                ("cache", "clear", cache),
+            )
+        ]
+    shown = "\n".join(told)
+    for words in (
+        "1 sample,",
+        "1 sample: 1 call,",
+        "1 request at a time",
+        "1 sample in both runs",
+        "1 judgement,",
+        "1 judgement deleted",
+    ):
+        assert words in shown, shown
+    assert not re.findall(r"\b1 [a-z]+s\b", shown)
+
+
 # --- exit status ---
 
 
@@ -522,7 +552,7 @@ def test_estimate_needs_no_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     file = written(tmp_path, "d.jsonl", {**GOOD, "user_input": "Asked nowhere else?"})
     judge = ("--judge", "openai/m", "--base-url", "http://127.0.0.1:9/v1")
     run = ctxmetrics("estimate", file, *judge, **KEY)
-    assert (run.returncode, "1 samples: 1 calls" in run.stdout) == (0, True), run
+    assert (run.returncode, "1 sample: 1 call, " in run.stdout) == (0, True), run
     run = ctxmetrics("score", file, *judge, **KEY)
     assert run.returncode == 2
     assert "openai is not installed. Install it with: " in run.stderr

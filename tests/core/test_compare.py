@@ -166,7 +166,7 @@ def test_samples_without_a_value_are_counted_and_not_compared():
     found = run(BEFORE).compare(run(after), accept=["question"])
     item = found["context_recall"]
     assert (item.samples, item.unpaired, item.values_lost) == (3, 1, 1)
-    assert "1 samples have no value in one of the runs" in str(found)
+    assert "1 sample has no value in one of the runs" in str(found)
     assert any("different, with permission: question" in note for note in found.notes)
 
 
@@ -785,7 +785,7 @@ def test_gates_of_the_command(tmp_path):
 def test_a_gate_does_not_hold_where_values_are_missing():
     found = run(BEFORE).compare(run(BEFORE[1:]))
     item = found["context_recall"]
-    assert "1 samples of the first run are not in the second" in max_drop_problem(found, item, 0.5)
+    assert "1 sample of the first run is not in the second" in max_drop_problem(found, item, 0.5)
     found = run(BEFORE[:1]).compare(run(BEFORE[:1]))
     assert "too few" in not_worse_problem(found, found["context_recall"], 0.5)
     found = run(BEFORE).compare(run(BEFORE))

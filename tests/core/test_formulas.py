@@ -386,11 +386,17 @@ OVER_A_MATRIX = [
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        ([[T], [T, F]], "matrix[1] has 2 contexts but matrix[0] has 1: "),
-        ([[T, F], [T]], "matrix[1] has 1 contexts but matrix[0] has 2: "),
-        ([[], [T]], "matrix[1] has 1 contexts but matrix[0] has 0: "),
-        ([[T, F], [T, F], []], "matrix[2] has 0 contexts but matrix[0] has 2: "),
-        ([[T, F], [T], [T, F, F]], "matrix[1] has 1 contexts but matrix[0] has 2: "),
+        ([[T], [T, F]], "matrix[1] has another number of contexts than matrix[0], 2 and not 1: "),
+        ([[T, F], [T]], "matrix[1] has another number of contexts than matrix[0], 1 and not 2: "),
+        ([[], [T]], "matrix[1] has another number of contexts than matrix[0], 1 and not 0: "),
+        (
+            [[T, F], [T, F], []],
+            "matrix[2] has another number of contexts than matrix[0], 0 and not 2: ",
+        ),
+        (
+            [[T, F], [T], [T, F, F]],
+            "matrix[1] has another number of contexts than matrix[0], 1 and not 2: ",
+        ),
     ],
 )
 def test_a_ragged_matrix_is_refused_by_its_first_odd_row(function, matrix, message):

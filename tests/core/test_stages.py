@@ -118,7 +118,10 @@ def test_a_stage_may_be_ids_alone(given):
         ({"stages": ["a"]}, "must map the name of each stage to a list, not list"),
         ({"stages": {"search": "a"}}, "'search': field 'contexts' must be a list, not one string"),
         ({"stages": {"search": ["a", 5.5]}}, "field 'contexts', item 2 must be a string"),
-        ({"stages": {"search": {"contexts": ["a"], "ids": []}}}, "has 1 contexts and 0 ids"),
+        (
+            {"stages": {"search": {"contexts": ["a"], "ids": []}}},
+            "the numbers of contexts and ids differ, 1 and 0",
+        ),
         ({"stages": {"search": {}}}, "holds neither contexts nor ids"),
         ({"stages": {"s": ["a"]}, "retrieved_contexts": ["a", "b"]}, "differ at item 2"),
         (

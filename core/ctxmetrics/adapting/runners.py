@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ctxmetrics._secrets import safe_text
+from ctxmetrics._wording import plural
 from ctxmetrics.errors import MissingExtraError
 from ctxmetrics.evaluation.engine import evaluate
 from ctxmetrics.metrics.base import Metric
@@ -150,14 +151,21 @@ class Parity:
         if len(self.differences) > _SHOWN:
             lines.append(f"and {len(self.differences) - _SHOWN} more")
         lines += [f"{name}: not run: {why}" for name, why in self.absent.items()]
-        lines.append(f"{len(self.differences)} differences in {self.compared} comparisons")
+        lines.append(
+            f"{plural(len(self.differences), 'difference')} in {plural(self.compared, 'comparison')}"
+        )
         return "\n".join(lines)
 
     def numbers(self) -> str:
         """Return every value of the core as a table, and how many runners have another value."""
         other = Counter((item.metric, item.sample) for item in self.differences)
         rows = [
-            (metric, sample, repr(value), f"{other[metric, sample]} of {len(self.runners) - 1} runners")
+            (
+                metric,
+                sample,
+                repr(value),
+                f"{other[metric, sample]} of {plural(len(self.runners) - 1, 'runner')}",
+            )
             for metric, sample, value in self.values
         ]
         return "\n".join(aligned([("metric", "sample", "core", "other value in"), *rows]))

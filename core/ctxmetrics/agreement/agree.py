@@ -21,6 +21,7 @@ from typing import Any, TypeAlias, Unpack
 
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import plain
+from ctxmetrics._wording import plural
 from ctxmetrics.agreement.correction import (
     Bar,
     Correction,
@@ -109,7 +110,7 @@ class AgreementReport:
     labelled: Mapping[str, tuple[str, tuple[Labelled, ...]]] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        within = "" if self.clusters is None else f", samples in {self.clusters} clusters"
+        within = "" if self.clusters is None else f", samples in {plural(self.clusters, 'cluster')}"
         corrected = [
             (
                 item.metric,
@@ -144,9 +145,9 @@ class AgreementReport:
         yield from (f"{item.label}: {item.conclusion}" for item in self.bars)
         for item in self.agreements:
             if item.samples < FEW:
-                yield f"{item.label}: {item.samples} samples are too few to say much; label {FEW} or more"
+                yield f"{item.label}: {plural(item.samples, 'sample', 'is', 'are')} too few to say much; label {FEW} or more"
             if item.not_judged:
-                yield f"{item.label}: {item.not_judged} labels without a verdict of the judge"
+                yield f"{item.label}: {plural(item.not_judged, 'label')} without a verdict of the judge"
 
     def beside(self, *others: AgreementReport) -> JudgeTable:
         """Return this judge and others on the same labels: figures side by side, and paired differences to this one.

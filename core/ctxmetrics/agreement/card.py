@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from ctxmetrics._display import visible
+from ctxmetrics._wording import plural
 from ctxmetrics.agreement.agree import AgreementReport
 from ctxmetrics.agreement.correction import Correction, correction_of
 from ctxmetrics.comparison.answers import HEAVIEST, Draw, Key
@@ -100,7 +101,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         """
         age = (datetime.now(UTC) - self.date) / timedelta(days=1)
         if age < -1 or (max_age is not None and age > max_age):  # clocks may differ by a day
-            most = "" if max_age is None else f", and may be {max_age} days old"
+            most = "" if max_age is None else f", and may be {plural(max_age, 'day')} old"
             raise InputFileError(
                 f"it is from {self.date:%Y-%m-%d}{', a day to come' if age < 0 else ''}{most}. {_AGAIN}"
             )

@@ -11,6 +11,7 @@ from typing import Any
 
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import Plain
+from ctxmetrics._wording import plural
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.comparison.answers import NO, YES, read_answers
 from ctxmetrics.comparison.means import holm, paired_mean
@@ -414,7 +415,7 @@ class PeopleAgreement(Plain):
                 ("mean kappa of pairs", self.kappa),
             )
         )
-        return f"{self.label}: {self.annotators} people among themselves: {listed}, on {self.questions} questions"
+        return f"{self.label}: {self.annotators} people among themselves: {listed}, on {plural(self.questions, 'question')}"
 
 
 def among_people(path: Path) -> list[PeopleAgreement]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxmetrics._display import visible
-from ctxmetrics._wording import line
+from ctxmetrics._wording import line, plural
 from ctxmetrics.comparison.answers import CONTEXTS, UNITS
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.results import Results
@@ -77,7 +77,7 @@ class Compared:
 
     def __str__(self) -> str:
         wrong = self.disputed
-        head = f"sample {visible(self.sample_id)}, {self.label}: {len(wrong)} of {len(self.pairs)} answers differ"
+        head = f"sample {visible(self.sample_id)}, {self.label}: {len(wrong)} of {plural(len(self.pairs), 'answer', 'differs', 'differ')}"
         return "\n".join(
             [
                 head,
@@ -196,6 +196,7 @@ def _check(name: str, score: Score, sample: Sample, label: str) -> None:
         fix = "Score with unit='sentence', and the splitter that cut the labelled sentences"
     if not fits:
         raise ParameterError(
-            f"agree: the {len(score.verdicts)} verdicts of {score.metric} on sample {name!r} are not about what was labelled. "
+            f"agree: the {plural(len(score.verdicts), 'verdict')} of {score.metric} on sample {name!r} "
+            f"{'is' if len(score.verdicts) == 1 else 'are'} not about what was labelled. "
             f"{fix}."
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxmetrics._display import visible
-from ctxmetrics._wording import clean
+from ctxmetrics._wording import clean, plural
 from ctxmetrics.comparison.answers import NO, YES, Answer, read_answers
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, line_rows, own_id, span_of, write_span
@@ -159,7 +159,8 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
         ]
         if bare:
             problems.append(
-                f"{who}: {len(bare)} answers of {path.name} have no span: the contexts that were labelled had no ids "
+                f"{who}: {plural(len(bare), 'answer')} of {path.name} {'has' if len(bare) == 1 else 'have'} "
+                "no span: the contexts that were labelled had no ids "
                 "SOURCE#char=START,END. Find them with --sources, and label that file"
             )
         elif answers:
@@ -199,7 +200,7 @@ def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sam
     return (
         [sample for sample, _, _ in located],
         missing,
-        f"{total - len(missing)} of {total} contexts found in {len(names)} sources.",
+        f"{total - len(missing)} of {plural(total, 'context')} found in {plural(len(names), 'source')}.",
     )
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from ctxmetrics._display import visible
-from ctxmetrics._wording import TEXT, clean
+from ctxmetrics._wording import TEXT, clean, plural
 from ctxmetrics.cli._options import Gates
 from ctxmetrics.cli._terminal import message
 from ctxmetrics.errors import InputFileError, ParameterError
@@ -138,7 +138,9 @@ def outcomes_of(
         item = summary[gate.name]
         problem, bar = None, gate.least
         if item.not_judged:
-            problem = f"{gate.name} has {item.not_judged} of {item.samples} samples not judged"
+            problem = (
+                f"{gate.name} has {item.not_judged} of {plural(item.samples, 'sample')} not judged"
+            )
         elif item.mean is None:
             problem = f"{gate.name} is without a value, below {gate.least:g}"
         elif gate.rate and item.pass_rate is not None and item.pass_rate < gate.least:
@@ -170,7 +172,7 @@ def _judge_outcomes(gates: Gates, results: Results) -> Iterator[Outcome]:
     if (most := gates.max_doubtful) is not None:
         gate = f"--max-doubtful {most:g}"
         found: list[str | None] = [
-            f"{item.metric} has {shown_doubt(item, 'en')} verdicts doubtful, more than {most:g}"
+            f"{item.metric} has {shown_doubt(item, 'en')} doubtful, more than {most:g}"
             for item in results.summary().values()
             if (item.doubtful_share or 0.0) > most
         ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ctxmetrics._wording import plural
 from ctxmetrics.cli._terminal import needs_a_command, print_result
 from ctxmetrics.errors import InputFileError
 
@@ -27,7 +28,7 @@ def cache(context: typer.Context) -> None:
 def cache_info(directory: Directory) -> None:
     """Say what a cache holds."""
     info = _existing(directory).info()
-    print_result(f"{info.path}: {info.entries} judgements, {info.size:,} bytes")
+    print_result(f"{info.path}: {plural(info.entries, 'judgement')}, {info.size:,} bytes")
 
 
 @cache_app.command("clear")
@@ -36,7 +37,7 @@ def cache_clear(directory: Directory) -> None:
     found = _existing(directory)
     number = found.info().entries
     found.clear()
-    print_result(f"{found.path}: {number} judgements deleted")
+    print_result(f"{found.path}: {plural(number, 'judgement')} deleted")
 
 
 def _existing(directory: Path) -> VerdictCache:

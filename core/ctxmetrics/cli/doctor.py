@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ctxmetrics._wording import plural
 from ctxmetrics.cli._options import (
     Asked,
     CacheDir,
@@ -134,7 +135,7 @@ def _print_cost(
     if found.calls:
         seconds, most = found.seconds(pace.max_concurrency, each[0]), pace.max_concurrency
         lines += [
-            f"about {seconds:,.0f} s: {most} requests at a time, {each[0]:g} s each{each[1]}",
+            f"about {seconds:,.0f} s: {plural(most, 'request')} at a time, {each[0]:g} s each{each[1]}",
             "dollars: give --price-in and --price-out, the prices of a million tokens"
             if prices.price_in is None or prices.price_out is None
             else f"about ${found.cost(prices.price_in, prices.price_out):,.4f}",

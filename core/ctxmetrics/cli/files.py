@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ctxmetrics._wording import plural
 from ctxmetrics.cli._options import Input
 from ctxmetrics.cli._terminal import BAD_INPUT, GATE_FAILED, collected_warnings, message, print_result
 from ctxmetrics.errors import CtxMetricsError, ParameterError
@@ -99,7 +100,7 @@ def spans(
         )
     check_outputs({"--out": out}, {"FILE": source.file, "--chunks": chunks, "--labels": labels})
     samples, problems = with_known_spans(samples_of(source), chunks, labels)
-    told = f"{len(samples)} samples, {len(problems)} ids and answers without a span."
+    told = f"{plural(len(samples), 'sample')}, ids and answers without a span: {len(problems)}."
     if sources is not None:
         samples, missing, told = with_found_spans(samples, sources)
         problems += missing
@@ -149,7 +150,7 @@ def _metrics(
 
     contents = {tuple(getattr(sample, name) for name in OPTIONS) for sample in samples}
     read = {"stages", *(name for kind in fitting for name in (*kind.requires, *kind.uses))}
-    yield f"{len(samples)} samples, {len(contents)} distinct"
+    yield f"{plural(len(samples), 'sample')}, {len(contents)} distinct"
     yield (
         f"metrics that can run: {', '.join(kind.base_name for kind in fitting)}"
         if fitting
@@ -162,5 +163,5 @@ def _metrics(
 def _shown(value: Any) -> str:
     """Return a value in a few words."""
     if isinstance(value, (list, tuple)):
-        return f"{len(value)} items, the first: {_shown(value[0])}" if value else "no items"
+        return f"{plural(len(value), 'item')}, the first: {_shown(value[0])}" if value else "no items"
     return repr(value)[:_SHOWN]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ctxmetrics._wording import plural
 from ctxmetrics.cli._options import Input, LabelsPath
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
@@ -104,7 +105,7 @@ def label(
         found = session.counts()
         said = ", ".join(f"{found[name]} {name.replace('_', ' ')}" for name in ANSWERS)
         print_result(
-            f"{path}: {annotator} answered {said}; {found['open']} of {found['questions']} questions are open"
+            f"{path}: {annotator} answered {said}; {found['open']} of {plural(found['questions'], 'question', 'is', 'are')} open"
         )
 
 
@@ -133,7 +134,7 @@ def _drawn(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -
     drawn = answers.draw.drawn if answers.draw else ()
     if n is not None and len(drawn) != n:
         why = "there are no more that can be labelled" if len(drawn) < n else "an earlier draw goes on"
-        message(f"note: {len(drawn)} samples are drawn, not {n}: {why}")
+        message(f"note: {plural(len(drawn), 'sample', 'is', 'are')} drawn, not {n}: {why}")
     return answers
 
 

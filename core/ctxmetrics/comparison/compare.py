@@ -11,7 +11,7 @@ from functools import partial
 
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import EMPTY
-from ctxmetrics._wording import TEXT, clean, contradiction
+from ctxmetrics._wording import TEXT, clean, contradiction, plural
 from ctxmetrics.comparison.answers import label_of, labelled_by, labels_in, people_value, weight_in
 from ctxmetrics.comparison.joining import Pair, Run, check_comparable, group_of, joined, unknown_models
 from ctxmetrics.comparison.means import (
@@ -154,7 +154,7 @@ def _compared(
         )
     notes = [f"different, with permission: {item}" for item in check_comparable(pairs, names, accept)]
     if unknown := unknown_models(pairs, names):
-        notes.append(f"the model that answered is known in one run only, of {unknown} scores")
+        notes.append(f"the model that answered is known in one run only, of {plural(unknown, 'score')}")
     alone = [name for name in {**pairs[0][0], **pairs[0][1]} if name not in names]
     notes += [f"in one run only, not compared: {', '.join(alone)}"] if alone else []
     clusters = None if cluster is None else _groups(pairs, cluster)

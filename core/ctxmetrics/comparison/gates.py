@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctxmetrics._wording import plural
 from ctxmetrics.comparison.compare import named
 from ctxmetrics.comparison.view import Comparison, Difference, number
 from ctxmetrics.errors import ParameterError
@@ -52,9 +53,15 @@ def not_worse_problem(found: Comparison, item: Difference, margin: float) -> str
 def _problem(found: Comparison, item: Difference, fallen: str | None) -> str | None:
     """Return why a gate fails: values are missing, there is one sample only, or it fell; else None."""
     if found.only_before:
-        return f"{len(found.only_before)} samples of the first run are not in the second; score both on the same samples"
+        return (
+            f"{plural(len(found.only_before), 'sample')} of the first run "
+            f"{'is' if len(found.only_before) == 1 else 'are'} not in the second; score both on the same samples"
+        )
     if item.values_lost:
-        return f"{item.name} has no value for {item.values_lost} samples that have one in the first run"
+        return (
+            f"{item.name} has no value for {plural(item.values_lost, 'sample', 'that has', 'that have')} "
+            "one in the first run"
+        )
     basis = item.basis
     if basis.interval is None and (item.changed or item.samples == 1):
         return f"{item.name} has values for {item.samples} sample in both runs: too few to say anything"

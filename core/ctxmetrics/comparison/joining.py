@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ctxmetrics._display import visible
+from ctxmetrics._wording import plural
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.report.rows import question_hash
 from ctxmetrics.report.view import Row
@@ -165,11 +166,11 @@ def unknown_models(pairs: Iterable[Pair], metrics: Sequence[str]) -> int:
 def _shown(name: str, counts: Mapping[tuple[str, str], int]) -> str:
     if name == "question":
         some = [visible(one)[:40] for one, _ in list(counts)[:_LONGEST]]
-        return f"question or reference of {len(counts)} samples: {', '.join(some)}" + (
+        return f"question or reference of {plural(len(counts), 'sample')}: {', '.join(some)}" + (
             " .." if len(counts) > _LONGEST else ""
         )
     return ", ".join(
-        f"{visible(one)[:80]} and {visible(other)[:80]}, {number} scores"
+        f"{visible(one)[:80]} and {visible(other)[:80]}, {plural(number, 'score')}"
         for (one, other), number in list(counts.items())[:_LONGEST]
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxmetrics._frozen import Plain
-from ctxmetrics._wording import TEXT, clean
+from ctxmetrics._wording import TEXT, clean, plural
 from ctxmetrics.comparison.joining import Pair
 from ctxmetrics.report.rows import text_hash
 from ctxmetrics.report.stages import (
@@ -46,7 +46,7 @@ class ComparedStage(Plain):
     @property
     def said(self) -> str:
         """What was lost, and whether both runs had the same to select from, where there is a stage before."""
-        differ = f"the pools differ in {self.different} of {self.pools} samples"
+        differ = f"the pools differ in {self.different} of {plural(self.pools, 'sample')}"
         pool = differ if self.different else "from the same contexts"
         return f"{clean(self.name, TEXT)}: lost by the second run, kept by the first, {pool}: {len(self.lost)}"
 

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from ctxmetrics._frozen import Plain
-from ctxmetrics._wording import clean
+from ctxmetrics._wording import clean, plural
 from ctxmetrics.comparison.means import FEW, LEVEL
 from ctxmetrics.comparison.stages import ComparedStages
 from ctxmetrics.pages import render
@@ -324,13 +324,13 @@ def _written(table: Sequence[tuple[str, ...]], *, markdown: bool) -> str:
 
 def heading(found: Comparison) -> str:
     """Return what was compared, in a line."""
-    text = f"{found.samples} samples in both runs"
+    text = f"{plural(found.samples, 'sample')} in both runs"
     if found.only_before or found.only_after:
         text += (
             f", {len(found.only_before)} in the first only, {len(found.only_after)} in the second only"
         )
     if found.clusters is not None:
-        text += f", in {found.clusters} clusters"
+        text += f", in {plural(found.clusters, 'cluster')}"
     return f"{text}; differences are second minus first"
 
 
@@ -368,7 +368,7 @@ def clauses(item: Difference) -> list[str]:
     if item.verdict == "no difference shown" and item.detectable:
         parts.append(f"{found_in(number(item.detectable, item))} such comparisons")
     if item.unpaired:
-        parts.append(f"{item.unpaired} samples have no value in one of the runs")
+        parts.append(f"{plural(item.unpaired, 'sample', 'has', 'have')} no value in one of the runs")
     if item.corrected is not None:
         parts += _corrected(item, item.corrected)
     return parts
@@ -382,7 +382,7 @@ def found_in(difference: str) -> str:
 def _corrected(item: Difference, found: Corrected) -> Iterator[str]:
     """Yield the difference that people's labels correct, and where the judge alone says something else."""
     mean, low, high = (number(value, item, sign="+") for value in (found.difference, *found.interval))
-    yield f"corrected by {found.labelled} samples with labels in both runs: {mean} ({low} to {high})"
+    yield f"corrected by {plural(found.labelled, 'sample')} with labels in both runs: {mean} ({low} to {high})"
     judge = item.p <= LEVEL and item.difference
     people = found.p <= LEVEL and found.difference
     if (judge > 0, judge < 0) != (people > 0, people < 0):

@@ -14,6 +14,7 @@ from typing import Any
 from ctxmetrics._frozen import Plain
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.cache import Store, opened
+from ctxmetrics._wording import plural
 from ctxmetrics.comparison.means import samples_needed
 from ctxmetrics.comparison.view import found_in
 from ctxmetrics.errors import ParameterError
@@ -87,8 +88,9 @@ class Estimate(Plain):
 
     def __str__(self) -> str:
         return (
-            f"{self.samples} samples: {self.calls} calls, about {self.prompt_tokens} + {self.completion_tokens} tokens\n"
-            f"{self.reused} judgements reused, free: another metric, memory or cache has them"
+            f"{plural(self.samples, 'sample')}: {plural(self.calls, 'call')}, "
+            f"about {self.prompt_tokens} + {self.completion_tokens} tokens\n"
+            f"{plural(self.reused, 'judgement')} reused, free: another metric, memory or cache has them"
         )
 
 
@@ -162,7 +164,8 @@ class Needed(Plain):
                 f"{self.metric}: all values are equal, so their spread says nothing about a difference"
             )
         return (
-            f"{self.metric}: {found_in(f'{self.difference:g}')} comparisons of {self.samples} samples, where "
+            f"{self.metric}: {found_in(f'{self.difference:g}')} comparisons of "
+            f"{plural(self.samples, 'sample')}, where "
             f"{100 * self.changed:g} % of them change by as much as two samples differ (standard deviation {self.values:.3f})"
         )
 
@@ -193,7 +196,7 @@ def samples_for(results: Results, difference: float, *, changed: float = 1.0) ->
             )
         if len(values) < 2:  # noqa: PLR2004 - one says nothing about the spread
             raise ParameterError(
-                f"estimate: {name} has {len(values)} values; two or more say how they spread."
+                f"estimate: {name} has {plural(len(values), 'value')}; two or more say how they spread."
             )
         spread = stdev(values)
         variance = 2 * changed * spread**2 + difference**2 * (1 / changed - 1)

@@ -76,7 +76,7 @@ def _bar(total: int | None) -> Iterator[Callable[[Progress], None]]:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[failed]} failed"),
-        TextColumn("{task.fields[calls]} calls"),
+        TextColumn("calls {task.fields[calls]}"),
         TextColumn("{task.fields[rate]:.1f}/s"),
         TextColumn("left"),
         TimeRemainingColumn(),

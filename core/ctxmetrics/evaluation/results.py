@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 
 from ctxmetrics._checks import check_choice
 from ctxmetrics._frozen import EMPTY
-from ctxmetrics._wording import listed
+from ctxmetrics._wording import listed, plural
 from ctxmetrics.comparison.joining import group_of
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, ParameterError, missing_extra
@@ -483,7 +483,7 @@ class Results(Sequence[Row]):
             )
 
     def __repr__(self) -> str:
-        return f"<Results: {len(self)} samples, {', '.join(self.metrics)}>"
+        return f"<Results: {plural(len(self), 'sample')}, {', '.join(self.metrics)}>"
 
 
 def reference_spans_of(rows: Iterable[Row], metric: str) -> Iterator[Sample]:

@@ -214,7 +214,7 @@ def _matrix(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:
     for unit, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise ParameterError(
-                f"matrix[{unit}] has {len(row)} contexts but matrix[0] has {len(rows[0])}: "
+                f"matrix[{unit}] has another number of contexts than matrix[0], {len(row)} and not {len(rows[0])}: "
                 "write one verdict per context for every unit"
             )
     return rows

@@ -68,7 +68,9 @@ def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | 
     None
     """
     if len(parts) != len(weights):
-        raise ParameterError(f"{len(parts)} parts and {len(weights)} weights: give one weight a unit")
+        raise ParameterError(
+            f"the numbers of parts and weights differ, {len(parts)} and {len(weights)}: give one weight a unit"
+        )
     if not all(0 <= part <= 1 for part in parts) or not all(
         0 <= weight < math.inf for weight in weights
     ):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._display import visible_on_page
 from ctxmetrics._version import __version__
-from ctxmetrics._wording import doubt, is_expected, mark_of, say, why_missed
+from ctxmetrics._wording import doubt, is_expected, mark_of, plural, say, why_missed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -55,7 +55,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     own = {"style": Markup(_file("page.css")), "script": Markup(_file("page.js"))}  # noqa: S704 - files of the package
-    shown = (say, doubt, mark_of, hash_of, reason_of, places_of, shortened)
+    shown = (say, plural, doubt, mark_of, hash_of, reason_of, places_of, shortened)
     found.globals.update(own, version=__version__, **{item.__name__: item for item in shown})
     return found
 

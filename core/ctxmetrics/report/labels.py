@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from ctxmetrics._wording import TEXT, clean
+from ctxmetrics._wording import TEXT, clean, plural
 from ctxmetrics.fields.documents import in_spans
 from ctxmetrics.report.rows import record_of
 from ctxmetrics.report.view import Row
@@ -152,7 +152,7 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
     changed = [id_ for id_ in shared if one[id_] and other[id_] and one[id_].isdisjoint(other[id_])]
     if changed:
         notes.append(
-            f"another text under {len(changed)} of {len(shared)} ids of both runs: "
+            f"another text under {len(changed)} of {plural(len(shared), 'id')} of both runs: "
             f"{', '.join(clean(id_, TEXT) for id_ in changed[:_SHOWN])}"
         )
     return notes, comparable

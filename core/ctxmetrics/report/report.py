@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from ctxmetrics._frozen import EMPTY
-from ctxmetrics._wording import clean, is_expected, mark_of, say, why_missed, why_of
+from ctxmetrics._wording import clean, is_expected, mark_of, plural, say, why_missed, why_of
 from ctxmetrics.pages import macro, render
 from ctxmetrics.report.sample import sample_view
 from ctxmetrics.report.stages import Stages
@@ -58,7 +58,7 @@ class Report:
         language, summary = self.language, self.summary
         origin, samples = summary.origin, max((item.samples for item in summary.values()), default=0)
         when = "" if origin.started is None else f"{origin.started:%Y-%m-%d %H:%M %Z}"
-        counted = f"{samples} {say('samples', language)}"
+        counted = plural(samples, "sample", language=language)
         judges = [*origin.each("judge")]
         judges += [f"{say('answered as', language)} {name}" for name in origin.each("served_model")]
         judges += [f"{say('prompt', language)} {name}" for name in origin.each("prompt")]

@@ -10,7 +10,7 @@ from typing import Any
 from zlib import crc32
 
 from ctxmetrics._frozen import Plain
-from ctxmetrics._wording import doubts_of, language_of, listed, number, say
+from ctxmetrics._wording import doubts_of, language_of, listed, number, plural, say
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.pages import render
 from ctxmetrics.report.sample import sample_view
@@ -369,7 +369,7 @@ def _notes(item: MetricSummary, language: str) -> Iterator[str]:
         causes = f"; {say('verdicts missing', language)}: {listed(item.causes)}" if item.causes else ""
         yield f"{say('without a value', language)}: {listed(item.missing)}{causes}"
     if item.doubtful:
-        yield f"{doubts_of(item.doubtful, language)} ({shown_doubt(item, language)} {say('verdicts', language)})"
+        yield f"{doubts_of(item.doubtful, language)} ({shown_doubt(item, language)})"
     yield from item.contradictions
     if item.alike:
         yield shown_alike(item, language)
@@ -401,7 +401,7 @@ def spent(usage: Usage, language: str) -> str:
     if not (usage.calls or usage.reused):
         return ""
     text = (
-        f"{usage.calls} {say('calls', language)}, {usage.reused} {say('reused', language)}, "
+        f"{plural(usage.calls, 'call', language=language)}, {usage.reused} {say('reused', language)}, "
         f"{usage.prompt_tokens} + {usage.completion_tokens} {say('tokens', language)}"
     )
     text += f" ({say('estimated', language)})" if usage.estimated else ""
@@ -423,7 +423,11 @@ def cells_of(item: MetricSummary, language: str) -> tuple[Any, ...]:
             [end / item.scale for end in item.interval],
             f"{low} {say('to', language)} {high}",
         )
-    doubts = ": ".join(filter(None, (shown_doubt(item, language), listed(item.doubtful))))
+    doubts = (
+        f"{sum(item.doubtful.values())} {of} {item.verdicts}: {listed(item.doubtful)}"
+        if item.doubtful
+        else "0"
+    )
     return (
         *("-" if item.mean is None else number(item.mean, item.convention), ends, interval, scored),
         *(listed(item.missing) or say("none", language), doubts),
@@ -433,9 +437,8 @@ def cells_of(item: MetricSummary, language: str) -> tuple[Any, ...]:
 
 def shown_doubt(item: MetricSummary, language: str) -> str:
     """Return how many of the verdicts are doubtful."""
-    return (
-        f"{sum(item.doubtful.values())} {say('of', language)} {item.verdicts}" if item.doubtful else "0"
-    )
+    verdicts = plural(item.verdicts, "verdict", language=language)
+    return f"{sum(item.doubtful.values())} {say('of', language)} {verdicts}"
 
 
 def shown_alike(item: MetricSummary, language: str) -> str:

@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser
 from importlib.metadata import EntryPoint
 
+from ctxmetrics._wording import plural
 from ctxmetrics.testing.golden import differences, load_cases, taken_by
 
 _parser = ArgumentParser(prog="python -m ctxmetrics.testing", description=__doc__)
@@ -15,7 +16,7 @@ _found = [(one, differences(one)) for one in EntryPoint("", _parser.parse_args()
 for _runner, _lines in _found:
     print(  # noqa: T201 - a command
         *_lines,
-        f"{_runner.name}: {len(_lines)} differences in {len(taken_by(_runner, load_cases()))} cases",
+        f"{_runner.name}: {plural(len(_lines), 'difference')} in {plural(len(taken_by(_runner, load_cases())), 'case')}",
         sep="\n",
     )
 sys.exit(any(lines for _, lines in _found))
