@@ -100,3 +100,38 @@ def test_the_first_ctrl_c_is_not_swallowed(code: str, printed: str) -> None:
             process.kill()
     assert out == printed
     assert err.rstrip().endswith("KeyboardInterrupt")
+
+
+RAISES = """
+    import faulthandler
+    from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
+
+    faulthandler.dump_traceback_later(60, exit=True)
+
+    class Interrupting(LexicalJudge):
+        async def attribute(self, request):
+            raise KeyboardInterrupt
+
+    samples = [Sample(reference="It was built.", retrieved_contexts=["It was built."])] * 3
+
+    def values(judge):
+        rows = evaluate(samples, [ContextRecall(judge=judge)], progress=False)
+        return [row["context_recall"].value for row in rows]
+
+    for call in (
+        lambda: values(Interrupting()),
+        lambda: ContextRecall(judge=Interrupting()).score(samples[0]),
+    ):
+        try:
+            call()
+        except KeyboardInterrupt:
+            print("raised", values(LexicalJudge()))
+"""
+
+
+def test_an_interrupt_that_a_judge_raises_reaches_the_caller_and_the_next_call_works():
+    code = textwrap.dedent(RAISES)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.stdout.splitlines() == ["raised [1.0, 1.0, 1.0]"] * 2, ran.stderr

@@ -38,7 +38,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
         new = asyncio.new_event_loop()
         loop = _loops.setdefault(os.getpid(), new)
         if loop is new:
-            thread = threading.Thread(target=new.run_forever, name="ctxmetrics", daemon=True)
+            thread = threading.Thread(target=_serve, args=(new,), name="ctxmetrics", daemon=True)
             thread.start()
             atexit.register(_close, new, os.getpid(), thread)
         else:  # another thread was faster
@@ -123,6 +123,14 @@ async def on_background(
     if on_background_loop():
         return await coroutine
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, background_loop()))
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped. A KeyboardInterrupt that user code raises ends its task alone, and goes to who waits for it."""
+    while True:
+        with suppress(KeyboardInterrupt):
+            loop.run_forever()
+            return
 
 
 def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thread) -> None:
