@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import InputFileError, ParameterError
 
 T = TypeVar("T")
@@ -51,12 +52,6 @@ def sealed(key: str, text: str) -> str:
     return f"{digest} {text}"
 
 
-def unsealed(key: str, value: str) -> str | None:
-    """Return the text of a stored value; None where it was changed, or stored under another key."""
-    text = value.partition(" ")[2]
-    return text if value == sealed(key, text) else None
-
-
 class Store(Protocol):
     """What a cache must do. Values are texts that must come back as they were; keys are content hashes."""
 
@@ -65,6 +60,50 @@ class Store(Protocol):
 
     def put(self, key: str, value: str) -> None:
         """Keep a value."""
+
+
+class RunCache:
+    """The cache of one run: a store whose values are bound to their keys. What fails in a store costs no result.
+
+    Args:
+        store: The store; it may be the user's own.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._warned = False
+
+    def get(self, key: str) -> str | None:
+        """Return the text that was kept under a key; None where there is none, or it was changed."""
+        with self._going_on():
+            value: object = self._store.get(key)
+            if value is None:
+                return None
+            if not isinstance(value, str):
+                raise TypeError(f"get returned {type(value).__name__}, not a str or None")
+            text = value.partition(" ")[2]
+            return text if value == sealed(key, text) else None
+        return None
+
+    def put(self, key: str, text: str) -> None:
+        """Keep a text."""
+        with self._going_on():
+            self._store.put(key, sealed(key, text))
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Log what a store raises, once."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's store may raise anything
+            if not self._warned:
+                self._warned = True
+                _log.warning(
+                    "cache=%s: %s: %s; the run goes on, but such a judgement is asked for again",
+                    type(self._store).__name__,
+                    type(error).__name__,
+                    safe_text(error),
+                )
 
 
 @dataclass(frozen=True, slots=True)

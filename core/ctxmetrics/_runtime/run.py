@@ -29,7 +29,7 @@ from ctxmetrics.verdicts import Usage
 if TYPE_CHECKING:
     import asyncio
 
-    from ctxmetrics._runtime.cache import Store
+    from ctxmetrics._runtime.cache import RunCache
     from ctxmetrics._runtime.memo import Memo
 
 DEFAULT_CONCURRENCY = 16
@@ -71,7 +71,7 @@ class Run:
     timeout: float = DEFAULT_TIMEOUT
     max_calls: int | None = None
     max_tokens: int | None = None
-    cache: Store | None = None
+    cache: RunCache | None = None
     memo: Memo[Any] | None = None
     ends: bool = False
     max_failures: int = MAX_FAILURES

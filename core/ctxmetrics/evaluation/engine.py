@@ -19,7 +19,7 @@ from itertools import zip_longest
 from typing import Any, Unpack
 
 from ctxmetrics._runtime.background import run_sync
-from ctxmetrics._runtime.cache import opened
+from ctxmetrics._runtime.cache import RunCache, opened
 from ctxmetrics._runtime.limits import Quota
 from ctxmetrics._runtime.memo import Memo
 from ctxmetrics._runtime.run import Run, using
@@ -253,7 +253,7 @@ class Evaluation:
         )
         with ExitStack() as stack:
             if (cache := options["cache"]) is not None:
-                run.cache = stack.enter_context(opened(cache))
+                run.cache = RunCache(stack.enter_context(opened(cache)))
             stack.enter_context(using(run))
             if (out := options["out"]) is not None:
                 file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])

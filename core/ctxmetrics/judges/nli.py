@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from ctxmetrics._checks import check_number
 from ctxmetrics._frozen import FrozenDict
-from ctxmetrics._runtime.cache import sealed, unsealed
 from ctxmetrics._runtime.memo import hashed
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics.errors import ParameterError
@@ -249,16 +249,16 @@ class NLIJudge:
         keys = {pair: hashed((_VERSION, self.identity, *_FORM, *pair)) for pair in pairs}
         for key in keys.values():
             stored = cache.get(key) if cache is not None and memory.peek(key) is None else None
-            text = None if stored is None else unsealed(key, stored)  # None where it was changed
-            if text is not None and 0 <= float(text) <= 1:
-                memory.remember(key, float(text))
+            with suppress(ValueError):  # another version may have kept something else
+                if stored is not None and 0 <= float(stored) <= 1:
+                    memory.remember(key, float(stored))
         known, coming = self._queue.submit(keys, memory)
         asked = dict(
             zip(coming, await asyncio.gather(*map(asyncio.wrap_future, coming.values())), strict=True)
         )
         for pair, score in asked.items():
             if cache is not None and not isinstance(score, str):
-                cache.put(keys[pair], sealed(keys[pair], repr(score)))
+                cache.put(keys[pair], repr(score))
         return known | asked, len(asked)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
-from ctxmetrics._runtime.cache import sealed, unsealed
 from ctxmetrics.judges.evidence.quotes import DOUBTS
 from ctxmetrics.judges.llm.checking import check
 from ctxmetrics.judges.llm.splitting import Part
@@ -49,8 +48,8 @@ class Answer:
         return bool(self.claims)
 
 
-def encode(answer: Answer, key: str) -> str:
-    """Write an answer as JSON text after a hash that binds it to its key. Texts are not repeated: the key stands for them."""
+def encode(answer: Answer) -> str:
+    """Write an answer as JSON text. Texts are not repeated: the key of the cache stands for them."""
     verdicts = {
         id_: {
             "value": verdict.value,
@@ -72,25 +71,20 @@ def encode(answer: Answer, key: str) -> str:
         },
         ensure_ascii=False,
     )
-    text = text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
-    return sealed(key, text)
+    return text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
 
 
-def decode(stored: str, key: str, ids: Collection[str], part: Part, pack: Pack) -> Answer | None:
+def decode(stored: str, ids: Collection[str], part: Part, pack: Pack) -> Answer | None:
     """Read an answer back and check it as a reply that has just come; anything that does not fit is no answer.
 
     Args:
         stored: What was stored. Untrusted: the file may have been changed.
-        key: What it was stored under.
         ids: The ids that need a verdict; none for claims.
         part: What was shown, to take the texts and quotes from; empty for claims.
         pack: The prompt's language.
     """
-    text = unsealed(key, stored)
-    if text is None:
-        return None
     try:
-        data = json.loads(text)
+        data = json.loads(stored)
         verdicts = data["verdicts"]
         notes = [item[name] for item in verdicts.values() for name in ("reason", "code", "missing")]
         notes += [

@@ -187,9 +187,9 @@ class LLMJudge:
         self, asked: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]], key: str
     ) -> Answer:
         cache = current_run().cache
-        stored = cache.get(key) if cache else None
+        stored = None if cache is None else cache.get(key)
         if stored is not None:
-            answer = decode(stored, key, (*asked.part.units, *asked.contexts), asked.part, pack)
+            answer = decode(stored, (*asked.part.units, *asked.contexts), asked.part, pack)
             if answer is not None:
                 return replace(answer, usage=Usage(reused=1))
         answer = await ask(
@@ -201,8 +201,8 @@ class LLMJudge:
                 keep_raw=self.keep_raw,
             )
         )
-        if answer.complete and cache:
-            cache.put(key, encode(answer, key))
+        if answer.complete and cache is not None:
+            cache.put(key, encode(answer))
         return answer
 
 
