@@ -694,6 +694,18 @@ def test_score_shows_the_means_of_groups_too(tmp_path):
     assert "sample 'n3' has no 'metadata.topic'" in done.stderr
 
 
+def test_a_key_of_the_metadata_may_have_dots_in_its_name():
+    given = [
+        sample(n, FACTS[:1], metadata={"doc.topic": "roads", "doc": {"part": n}}) for n in range(2)
+    ]
+    results = evaluate(given, [ContextRecall()], progress=False)
+    for key in ("doc.topic", "metadata.doc.topic"):
+        assert {name: len(part) for name, part in results.by(key).items()} == {"roads": 2}
+    assert [*results.by("metadata.doc.part")] == ["0", "1"]
+    with pytest.raises(ParameterError, match=r"has no 'doc.topics'. Its metadata: metadata.doc.topic,"):
+        results.by("doc.topics")
+
+
 def test_a_baseline_holds_no_text_and_compares_like_the_whole_file(tmp_path):
     before = run([sample(n, FACTS, metadata={"topic": "secret topic"}) for n in range(12)])
     after = run(

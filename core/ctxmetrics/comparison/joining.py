@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from ctxmetrics._display import visible
 from ctxmetrics._wording import plural
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.fields.documents import look_up
 from ctxmetrics.report.rows import question_hash
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
@@ -176,16 +177,13 @@ def _shown(name: str, counts: Mapping[tuple[str, str], int]) -> str:
 
 
 def find(metadata: Mapping[str, Any], path: str) -> Any:
-    """Return the value of a key of the metadata, nested keys separated by dots; None where there is none.
+    """Return the value of a key of the metadata, or of a nested key as a dotted path; None where there is none.
 
     Args:
         metadata: A sample's.
         path: Such as ``"metadata.topic"`` or ``"topic"``.
     """
-    found: Any = metadata
-    for name in path.removeprefix("metadata.").split("."):
-        found = found.get(name) if hasattr(found, "get") else None
-    return found
+    return look_up(metadata, path.removeprefix("metadata."))
 
 
 def group_of(metadata: Mapping[str, Any], path: str, sample: str, command: str) -> str:
