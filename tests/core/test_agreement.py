@@ -362,6 +362,23 @@ def test_labels_of_whole_references_correct_the_share_that_is_supported():
     assert (found.judge_mean, found.people_mean, found.mean) == (0.0, 0.5, 0.5)
 
 
+def test_a_reference_without_verdicts_is_not_called_supported():
+    """Of four samples two are supported; for the other two nothing was retrieved, and nobody labelled them."""
+    found = [sample(n, reference_supported=n == 0) for n in range(2)]
+    nothing = [replace(sample(n), retrieved_contexts=[]) for n in (8, 9)]
+    judge = says(sentences=(True, True))
+    report = agree([*found, *nothing], judge=judge, progress=False)
+    (mean,) = report.corrections
+    assert (mean.samples, mean.labelled, mean.judge_mean) == (4, 2, 0.5)
+
+
+def test_a_reference_that_is_not_in_the_run_is_not_called_supported():
+    labelled = [sample(n, reference_supported=n == 0) for n in range(2)]
+    run = evaluate(labelled, [ContextRecall()], judge=says(), progress=False)
+    (mean,) = agree([*labelled, sample(9)], results=run).corrections
+    assert (mean.samples, mean.labelled, mean.judge_mean) == (2, 2, 0.0)
+
+
 def test_the_sentence_of_a_mean_says_what_more_labels_are_worth():
     found = Correction("context_recall", 400, 25, 0.7, 0.7, 0.7, (0.6, 0.8), 0.7)
     assert (

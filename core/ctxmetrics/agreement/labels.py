@@ -128,13 +128,14 @@ def compared(
 ) -> Compared:
     """Put a sample's labels beside the verdicts of the metric that they are compared with."""
     verdicts, people = score.verdicts, people or ()
-    if not verdicts:  # nothing was retrieved, which supports nothing; or there is no score
-        value = None if score.value is None else False
-        verdicts = tuple(Verdict(id=f"s{place}", value=value) for place in range(1, len(people) + 1))
+    # Nothing was retrieved, which supports nothing; or there is no score.
+    missing = None if score.value is None else False
     if label == REFERENCE:
-        values = {verdict.value for verdict in verdicts}
+        values = {verdict.value for verdict in verdicts} or {missing}
         whole = False if False in values else None if None in values else True
         verdicts = (Verdict(id=REFERENCE, value=whole, text=sample.reference or ""),)
+    elif not verdicts:
+        verdicts = tuple(Verdict(id=f"s{place}", value=missing) for place in range(1, len(people) + 1))
     return Compared(label, sample.id or str(number), people, verdicts, group)
 
 
