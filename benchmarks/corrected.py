@@ -23,7 +23,7 @@ from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 from ctxmetrics import ContextPrecision, evaluate
 from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.agree import agree
-from ctxmetrics.agreement.labels import REFERENCE
+from ctxmetrics.comparison.answers import REFERENCE
 from ctxmetrics.comparison.means import corrected_mean
 from ctxmetrics.samples import read_samples
 

@@ -421,6 +421,18 @@ def test_weights_are_handed_on_where_they_differ(tmp_path):
     assert sorted(item.labels["weight"] for item in read if item.labels) == [1.0, 3.0, 3.0, 3.0]
 
 
+def test_the_weight_of_a_sample_goes_with_the_labels_that_a_file_replaces(tmp_path):
+    """A draw of all samples has equal weights: what the samples said before is not about it."""
+    samples = [sample(n, labels={"unit_supported": [True, None], "weight": 9.0 - n}) for n in range(2)]
+    one = session(tmp_path, samples)
+    for number in range(len(one.questions)):
+        one.answer(number, "yes" if one.show(number)["name"] == "n0" else "no")
+    read = read_labelled(samples, tmp_path / "labels.jsonl")
+    assert all("weight" not in item.labels for item in read)
+    found = agree(samples, labels=tmp_path / "labels.jsonl", progress=False)
+    assert {item.people_mean for item in found.corrections} == {0.5}
+
+
 def test_labels_of_other_texts_are_refused(tmp_path):
     session(tmp_path, [sample(1)]).answer(0, "yes")
     path = tmp_path / "labels.jsonl"

@@ -45,14 +45,13 @@ from ctxmetrics.agreement.figures import (
 from ctxmetrics.agreement.labelling.draw import read_labelled
 from ctxmetrics.agreement.labels import (
     KINDS,
-    REFERENCE,
     Compared,
     compared,
     labels_of,
     metric_in,
     scores_in,
 )
-from ctxmetrics.comparison.answers import Key, people_value, weight_in
+from ctxmetrics.comparison.answers import REFERENCE, Key, people_value, weight_in
 from ctxmetrics.comparison.joining import groups_of
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError

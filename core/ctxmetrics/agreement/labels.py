@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import line, plural
-from ctxmetrics.comparison.answers import CONTEXTS, UNITS
+from ctxmetrics.comparison.answers import CONTEXTS, REFERENCE, UNITS
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.metrics import metric_named
@@ -22,7 +22,6 @@ from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language, split_sentences
 from ctxmetrics.verdicts import Verdict
 
-REFERENCE = "reference_supported"
 # The kinds of labels: what one answer is about, and the metric whose verdicts it is compared with. A
 # reference counts as supported by the judge when every sentence of it is.
 KINDS: Mapping[str, tuple[str, type[JudgedMetric]]] = {

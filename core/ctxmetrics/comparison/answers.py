@@ -22,13 +22,16 @@ from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
 from ctxmetrics.report.rows import HASHED, record_of, texts_key
 from ctxmetrics.report.view import Row
+from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 
 # A sample's id, if it has one, and the hash of the texts that a person sees.
 Key: TypeAlias = "tuple[str | None, str]"
 
 # The kinds of labels.
-CONTEXTS, UNITS = "context_useful", "unit_supported"
+CONTEXTS, UNITS, REFERENCE = "context_useful", "unit_supported", "reference_supported"
+# What people say of a sample in its labels.
+_KINDS = (CONTEXTS, UNITS, REFERENCE, "weight")
 YES, NO, CANNOT_SAY, SKIPPED = "yes", "no", "cannot_say", "skipped"
 ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
 # The labels that a person is asked for, in this order.
@@ -281,6 +284,12 @@ def labels_by_key(
     return labels
 
 
+def with_labels(sample: Sample, labels: Mapping[str, Any]) -> Sample:
+    """Return a sample with the labels of a file in place of its own that people gave."""
+    others = {name: value for name, value in sample.labels.items() if name not in _KINDS}
+    return replace(sample, labels={**others, **labels})
+
+
 def _add_empty(labels: dict[Key, dict[str, Any]], bare: set[Key]) -> None:
     if any(CONTEXTS in found for found in labels.values()):
         reached = max(place for place, found in enumerate(labels.values()) if found)
@@ -289,8 +298,6 @@ def _add_empty(labels: dict[Key, dict[str, Any]], bare: set[Key]) -> None:
 
 
 # --- the labels of a file beside two runs, and the scores that they give ---
-
-_KINDS = (UNITS, CONTEXTS, "reference_supported", "weight")
 
 
 def label_of(metric: Metric | None) -> str | None:
@@ -389,17 +396,14 @@ def labelled_by(
                 if key in rows:
                     labels.setdefault(key, {}).update(given)
     return [
-        [_with_labels(row, labels.get(texts_key(row), {})) for row in run]
+        [
+            row
+            if row.sample is None
+            else replace(row, sample=with_labels(row.sample, labels.get(texts_key(row), {})))
+            for row in run
+        ]
         for run, labels in zip(runs, found, strict=True)
     ]
-
-
-def _with_labels(row: Row, labels: Mapping[str, Any]) -> Row:
-    """Return a row with these labels in place of its own that people gave."""
-    if row.sample is None or not (row.sample.labels or labels):
-        return row
-    others = {name: value for name, value in row.sample.labels.items() if name not in _KINDS}
-    return replace(row, sample=replace(row.sample, labels={**others, **labels}))
 
 
 def _questions(key: Key, row: Row, answers: Collection[Question]) -> list[Question]:

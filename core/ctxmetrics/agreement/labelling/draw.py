@@ -7,12 +7,10 @@ import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ctxmetrics._version import __version__
-from ctxmetrics.agreement.labels import KINDS
 from ctxmetrics.comparison.answers import (
     ASKED,
     CONTEXTS,
@@ -25,6 +23,7 @@ from ctxmetrics.comparison.answers import (
     Question,
     labels_by_key,
     read_answers,
+    with_labels,
 )
 from ctxmetrics.comparison.joining import find
 from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError
@@ -173,16 +172,7 @@ def read_labelled(
         return questions_of(key, known[key])
 
     labels = labels_by_key(path, asked, annotator=annotator)
-    return [
-        replace(
-            sample,
-            labels={
-                **{name: value for name, value in sample.labels.items() if name not in KINDS},
-                **labels.get(key_of(sample), {}),
-            },
-        )
-        for sample in given
-    ]
+    return [with_labels(sample, labels.get(key_of(sample), {})) for sample in given]
 
 
 # --- the file of answers ---
