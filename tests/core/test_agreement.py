@@ -732,6 +732,65 @@ def test_a_run_on_something_else_is_refused(changed, metrics, told):
         agree([labelled], results=results)
 
 
+@pytest.mark.parametrize(
+    ("metrics", "label", "taken"),
+    [
+        (
+            [ContextPrecision(relevance="supports"), ContextPrecision(top_k=1), ContextPrecision()],
+            {"context_useful": [True, False]},
+            ("context_precision", 0.5),
+        ),
+        (
+            [ContextRecall(unit="fact"), ContextRecall(top_k=1), ContextRecall()],
+            {"unit_supported": [True]},
+            ("context_recall", 1.0),
+        ),
+        (
+            [ContextRecall(top_k=1), ContextRecall()],
+            {"reference_supported": True},
+            ("reference_supported", 1.0),
+        ),
+        (
+            [ContextPrecision(relevance="supports")],
+            {"context_useful": [True, False]},
+            ("context_precision(relevance=supports)", 0.5),
+        ),
+    ],
+)
+def test_of_the_metrics_of_a_run_that_is_taken_which_the_labels_are_about(metrics, label, taken):
+    """The second of two contexts states the reference."""
+    fields = {"reference": CONTEXTS[1], "reference_facts": ["Rome."]}
+    samples = [replace(sample(n, **label), **fields) for n in range(2)]
+    run = evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
+    (found,) = agree(samples, results=run).corrections
+    assert (found.metric, found.judge_mean) == taken
+
+
+def test_a_run_without_a_sample_is_refused():
+    with pytest.raises(ParameterError, match="the run has no sample"):
+        agree([sample(1, unit_supported=[True, False])], results=evaluate([], [ContextRecall()]))
+
+
+def test_the_sentences_of_several_references_cannot_be_labelled_and_their_whole_can():
+    """The judge supports every sentence of the second reference."""
+    references = ["Rome is a town. It is old.", CONTEXTS[1]]
+    several = [
+        replace(sample(n, reference_supported=n == 0), reference=None, references=references)
+        for n in range(2)
+    ]
+    run = evaluate(several, [ContextRecall()], judge=LexicalJudge(), progress=False)
+    for options in ({"results": run}, {"judge": LexicalJudge(), "progress": False}):
+        (found,) = agree(several, **options).agreements
+        assert (found.both, found.judge_only, found.answers) == (1, 1, 2)
+    for given in ([], [True], [True, False]):
+        labelled = replace(several[1], labels={"unit_supported": given})
+        with pytest.raises(
+            SampleError,
+            match=r"'n1': labels.unit_supported cannot .* several references. Write one 'reference'",
+        ):
+            agree([labelled], judge=says())
+
+
 def test_the_command_with_two_judges_and_systems_fits_100_columns(tmp_path):
     samples = read_samples(Path(__file__).parents[2] / "examples" / "handbook.jsonl")
     given = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import line, plural
-from ctxmetrics.comparison.answers import CONTEXTS, REFERENCE, UNITS
+from ctxmetrics.comparison.answers import CONTEXTS, REFERENCE, UNITS, label_of
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.metrics import metric_named
@@ -19,7 +19,7 @@ from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMet
 from ctxmetrics.report.rows import key_of, texts_key
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
-from ctxmetrics.text import detect_language, split_sentences
+from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Verdict
 
 # The kinds of labels: what one answer is about, and the metric whose verdicts it is compared with. A
@@ -95,6 +95,10 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
         return None
     given, thing = sample.labels[label], KINDS[label][0]
     who = sample.called("A sample")
+    if label == UNITS and sample.references is not None:
+        raise SampleError(
+            f"{who}: labels.{label} cannot be about the sentences of several references. Write one 'reference'."
+        )
     values = (given,) if label == REFERENCE else given
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise SampleError(f"{who}: labels.{label} must be a list: true or false for each {thing}.")
@@ -102,10 +106,9 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
         value is None or (isinstance(value, (bool, int)) and value in (0, 1)) for value in values
     ):
         raise SampleError(f"{who}: labels.{label} must say true, false or null, and nothing else.")
-    reference = sample.reference or ""
     counts = {
         CONTEXTS: len(sample.retrieved_contexts or ()),
-        UNITS: len(split_sentences(reference, detect_language(reference))),
+        UNITS: len(split_sentences(sample.reference or "")),
         REFERENCE: 1,
     }
     if len(values) != (count := counts[label]):
@@ -142,20 +145,27 @@ def compared(
 
 
 def metric_in(results: Results, label: str) -> Metric:
-    """Return the metric of a run whose verdicts are compared with a kind of label.
+    """Return the metric of a run that a kind of label is compared with: the one that the labels are about, else another.
 
     Raises:
-        ParameterError: The run has none.
+        ParameterError: The run has none, or no sample.
     """
+    if not results:
+        raise ParameterError("agree: the run has no sample. Give a run over the labelled file.")
     wanted = KINDS[label][1].base_name
-    for name in results.metrics:
-        convention = results[0][name].provenance.convention
-        if name.partition("(")[0] == wanted and (found := metric_named(name, convention)):
-            return found
-    raise ParameterError(
-        f"agree: {label} labels are compared with {wanted}, which this run does not have: it has "
-        f"{', '.join(results.metrics)}. Score it with this metric too."
-    )
+    known = [metric_named(name, score.provenance.convention) for name, score in results[0].items()]
+    found = [metric for metric in known if metric is not None and metric.base_name == wanted]
+    if not found:
+        raise ParameterError(
+            f"agree: {label} labels are compared with {wanted}, which this run does not have: it has "
+            f"{', '.join(results.metrics)}. Score it with this metric too."
+        )
+    about = [
+        metric
+        for metric in found
+        if label_of(metric) and metric.top_k is None and metric.counts[0] != "fact"
+    ]
+    return (about or found)[0]
 
 
 def scores_in(
@@ -187,12 +197,12 @@ def scores_in(
 
 
 def _check(name: str, score: Score, sample: Sample, label: str) -> None:
-    reference = sample.reference or ""
     if label == CONTEXTS:
         fits, fix = len(score.verdicts) == len(sample.retrieved_contexts or ()), "Score without top_k"
     else:
-        units = split_sentences(reference, detect_language(reference))
-        fits = [verdict.text for verdict in score.verdicts] == list(units)
+        references = sample.references or (sample.reference or "",)
+        units = tuple(verdict.text for verdict in score.verdicts)
+        fits = units in map(split_sentences, references)
         fix = "Score with unit='sentence', and the splitter that cut the labelled sentences"
     if not fits:
         raise ParameterError(
