@@ -337,6 +337,43 @@ def test_another_model_under_the_same_name_is_found_out(
     assert f"its model that answered is {served}-older, that of this run is {served}" in refused.stderr
 
 
+def test_the_draw_of_labels_that_go_away_during_the_run_is_in_the_card(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai", reason="the openai extra is not installed")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-example")
+    labels, answer = place / "data.jsonl.labels.jsonl", answer_from()
+    typed = "y\n" * 2000
+    run_command("label", "data.jsonl", "--terminal", "--n", "30", "--seed", "7", typed=typed)
+
+    def removes_the_labels(request: Any) -> Any:
+        labels.unlink(missing_ok=True)
+        return answer(request)
+
+    with FakeOpenAIServer(removes_the_labels) as server:
+        judge = ("--judge", "openai/fake-judge", "--base-url", server.base_url)
+        given = ("--labels", labels.name, "--write", "card.json")
+        run = run_command("agree", "data.jsonl", *judge, *given)
+    assert not labels.exists()
+    assert run.returncode == 0, run.stderr
+    card = json.loads((place / "card.json").read_text(encoding="utf-8"))
+    assert card["draw"] == {"seed": 7, "by": None, "samples": 36}
+
+
+def test_a_card_of_clusters_is_refused_before_anything_is_paid(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai", reason="the openai extra is not installed")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-example")
+    with FakeOpenAIServer(answer_from()) as server:
+        judge = ("--judge", "openai/fake-judge", "--base-url", server.base_url)
+        given = ("--cluster", "metadata.topic", "--write", "card.json")
+        run = run_command("agree", "data.jsonl", *judge, *given)
+        assert server.requests == []
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "--write is not possible with --cluster" in run.stderr
+
+
 def test_another_unit_is_refused_before_anything_is_judged(place: Path) -> None:
     facts = Sample(reference_facts=["It is red."], retrieved_contexts=["It is red."])
     (place / "facts.jsonl").write_text(json.dumps(facts.to_dict()), encoding="utf-8")

@@ -87,8 +87,12 @@ def agree(
     names = verdicts.judge or ([] if results else ["lexical"])
     if write is not None and len(names) + len(results) > 1:
         raise ParameterError("--write: a card is about one judge. Give one --judge or one --results.")
+    if write is not None and people.cluster is not None:
+        raise ParameterError("--write is not possible with --cluster: a card counts single samples.")
     check_outputs({"--write": write}, {"FILE": source.file, "--labels": people.labels})
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
+    # Read before the run, which may take long: the file may go away meanwhile.
+    draw = read_answers(people.labels).draw if people.labels and write else None
     measured = partial(compare, samples_of(source), **vars(people))
     reports = [measured(results=path) for path in results]
     with collected_warnings() as warnings:
@@ -112,7 +116,7 @@ def agree(
     if write is not None:
         from ctxmetrics.agreement.card import read_card, write_card
 
-        write_card(write, reports[0], read_answers(people.labels).draw if people.labels else None)
+        write_card(write, reports[0], draw)
         metrics = read_card(write).metrics
         message(f"the card: {write}, about {', '.join(item.metric for item in metrics)}")
 
