@@ -17,7 +17,7 @@ from ctxmetrics import ContextPrecision, ContextRecall, Sample, agree, evaluate,
 from ctxmetrics.agreement.card import Card, read_card, write_card
 from ctxmetrics.errors import InputFileError
 from support import FakeOpenAIServer, answer_from
-from support.command import run_command
+from support.command import run_command, run_process
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 LABELLED = 28
@@ -507,3 +507,42 @@ def test_a_card_reads_as_it_was_written(place: Path) -> None:
     assert card.judge == "lexical"
     assert [item.metric for item in card.metrics] == ["context_recall", "context_precision"]
     assert [item.labels for item in card.metrics] == [LABELLED, LABELLED]
+
+
+@pytest.mark.parametrize("more", [(), ("--require-calibration",)])
+def test_a_card_that_goes_away_during_the_run_still_corrects_it(
+    more: tuple[str, ...], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read once, before anything is paid."""
+    pytest.importorskip("openai", reason="the openai extra is not installed")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-example")
+    answer = answer_from()
+
+    def removes_the_card(request: Any) -> Any:
+        (place / "card.json").unlink(missing_ok=True)
+        return answer(request)
+
+    asked = ("--metric", "context_recall", "--calibration", "card.json", *more)
+    with FakeOpenAIServer(removes_the_card) as server:
+        judge = ("--judge", "openai/fake-judge", "--base-url", server.base_url)
+        written = run_command("agree", "data.jsonl", *judge, "--write", "card.json")
+        assert written.returncode == 0, written.stderr
+        run = run_process("score", "data.jsonl", *asked, *judge)  # remembers no judgement
+    assert not (place / "card.json").exists()
+    assert run.returncode == 0, run.stderr
+    assert "corrected by card.json of " in run.stdout
+
+
+def test_a_run_that_was_stopped_is_not_corrected(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its mean is of the samples that were judged before; so no table of corrected means is begun."""
+    pytest.importorskip("openai", reason="the openai extra is not installed")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-example")
+    asked = ("--metric", "context_recall", "--calibration", "card.json", "--max-calls", "1")
+    with FakeOpenAIServer(answer_from()) as server:
+        judge = ("--judge", "openai/fake-judge", "--base-url", server.base_url)
+        written = run_command("agree", "data.jsonl", *judge, "--write", "card.json")
+        assert written.returncode == 0, written.stderr
+        run = run_process("score", "data.jsonl", *asked, *judge)
+    assert run.returncode == 3, run
+    assert "stopped early" in run.stderr
+    assert "corrected" not in run.stdout

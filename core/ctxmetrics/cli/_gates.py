@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from ctxmetrics._display import visible
@@ -22,6 +22,9 @@ from ctxmetrics.evaluation.results import Results
 from ctxmetrics.fields import Payload
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.report.view import aligned, shown_doubt
+
+if TYPE_CHECKING:
+    from ctxmetrics.agreement.card import Card
 
 # GitHub's name of the file whose Markdown it shows with a step.
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -184,12 +187,23 @@ def _judge_outcomes(gates: Gates, results: Results) -> Iterator[Outcome]:
 
 
 def calibrated(
-    given: Gates, judge: str, metrics: Sequence[Metric], results: Results | None = None
-) -> tuple[str, str | None]:
-    """Check a calibration card before the run, and correct its means after it.
+    given: Gates,
+    judge: str,
+    metrics: Sequence[Metric],
+    card: Card | None = None,
+    results: Results | None = None,
+) -> tuple[Card | None, str, str | None]:
+    """Read and check a calibration card before the run, and correct the run's means after it.
+
+    Args:
+        given: The options.
+        judge: The name of the run's judge.
+        metrics: The run's metrics.
+        card: The card as it was read before the run, which may have changed its file; None: it is read.
+        results: The run; None before it, and for one that was stopped.
 
     Returns:
-        The corrected means as a table, and why there is no valid card, which is a gate.
+        The card, the corrected means as a table, and why there is no valid card, which is a gate.
 
     Raises:
         InputFileError: The card is refused, and it is no gate.
@@ -201,19 +215,22 @@ def calibrated(
             "--max-age: write a number of days, such as 90d, beside --calibration CARD."
         )
     if given.calibration is None:
-        return "", "no --calibration CARD is given"
+        return None, "", "no --calibration CARD is given"
     from ctxmetrics.agreement.card import read_card
     from ctxmetrics.agreement.figures import shown, shown_with
 
     try:
-        card = read_card(given.calibration)
-        card.check(judge, metrics, None if age is None else int(age[1]))
+        if card is None:
+            card = read_card(given.calibration)
+            card.check(judge, metrics, None if age is None else int(age[1]))
         found = [] if results is None else card.corrections(results)
     except InputFileError as error:
         problem = f"calibration card {given.calibration} is refused: {error}"
         if given.require_calibration:
-            return "", problem
+            return None, "", problem
         raise InputFileError(problem) from None
+    if not found:
+        return card, "", None
     rows = [
         ("mean of", "by the judge", "corrected", "labelled samples"),
         *(
@@ -227,7 +244,7 @@ def calibrated(
         ),
     ]
     origin = f"corrected by {visible(str(given.calibration))} of {card.date:%Y-%m-%d}"
-    return "\n".join(["", *aligned(rows), origin]), None
+    return card, "\n".join(["", *aligned(rows), origin]), None
 
 
 def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path | None) -> bool:

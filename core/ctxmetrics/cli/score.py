@@ -106,7 +106,7 @@ def score(
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
     _check_samples(samples, metrics, output)
     bars = gates_of(metrics, gates, None if asked.metric else payload)
-    calibrated(gates, judge.name, metrics)
+    card, *_ = calibrated(gates, judge.name, metrics)
     if payload is not None:
         _tell_unused(payload, judging.judge, chosen=bool(asked.metric))
     run = Evaluation(
@@ -124,7 +124,8 @@ def score(
     )
     results = _run(run, source.file)
     _show(results, output, show)
-    corrected, problem = calibrated(gates, judge.name, metrics, None if results.stopped else results)
+    whole = None if results.stopped else results
+    _, corrected, problem = calibrated(gates, judge.name, metrics, card, whole)
     print_result(corrected or None)
     outcomes = list(outcomes_of(bars, gates, results, problem))
     failed = tell_ci(
