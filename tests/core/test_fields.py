@@ -93,6 +93,7 @@ def test_a_long_list_of_keys_is_cut():
     with pytest.raises(MissingFieldError) as caught:
         one({"said": {f"{'k' * 100}{n}": n for n in range(100)}}, "response")
     assert len(str(caught.value)) < 700
+    assert f"{'k' * 40} and 88 more)" in str(caught.value)
 
 
 def test_an_error_of_the_run_is_the_reason_and_holds_no_key():

@@ -125,13 +125,16 @@ def test_what_was_decided_is_said_once(
         {**RAGAS_V1, "team": "y"},
         *[RAGAS_V1] * 150,
         {**RAGAS_V1, "late": 1},
+        {**RAGAS_V1, **{f"extra_{number:02}": number for number in range(15)}},
     ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     _, _, told = scored(monkeypatch, capsys, file, "--metric", "context_utilization")
     assert told.count("question -> user_input, answer -> response, ground_truth -> reference") == 1
     assert told.count("no field, carried along as metadata: team") == 1
     assert told.count("carried along as metadata: late") == 1
-    *_, last = read_samples(file)
+    some = ", ".join(f"extra_{number:02}" for number in range(12))
+    assert told.count(f"carried along as metadata: {some} and 3 more\n") == 1
+    *_, last, _ = read_samples(file)
     assert last.metadata == {"late": 1}
 
 

@@ -538,6 +538,9 @@ def test_where_the_answer_is_missing_no_column_is_chosen(tmp_path: Path) -> None
     }
     done = run_command("score", in_json(tmp_path / "s.json", [row]))
     assert "--references FILE. Columns that are no field: gold, comment." in done.stderr
+    row |= {f"comment {number}": "Another one." for number in range(20)}
+    done = run_command("score", in_json(tmp_path / "s.json", [row]))
+    assert "comment 9 and 10 more." in done.stderr
 
 
 def test_a_nested_value_is_named_by_its_path(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from ctxmetrics.cli._terminal import collected_warnings, message
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import AUTO, SCALE, Payload, RowFile, in_spans
+from ctxmetrics.fields.schema import some_of
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics import ALL_METRICS, METRICS, parsed
 from ctxmetrics.metrics.base import Metric
@@ -246,8 +247,8 @@ def metric_of(text: str, convention: str) -> Metric:
 
 def to_map(samples: Sequence[Sample], unread: Sequence[str]) -> str:
     """Return what to do where no metric fits: which side is missing, and which columns may hold it. Only lists are named."""
-    carried = dict.fromkeys(key[:60] for sample in samples for key in sample.metadata)
-    there = f" Columns that are no field: {', '.join(list(carried)[:12])}." if carried else ""
+    carried = dict.fromkeys(key for sample in samples for key in sample.metadata)
+    there = f" Columns that are no field: {some_of(carried)}." if carried else ""
     for retrieved, what, name in (
         ("retrieved_contexts", "answer", "reference"),
         ("retrieved_context_ids", "ids", "reference_context_ids"),

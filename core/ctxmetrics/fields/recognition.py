@@ -10,7 +10,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import are_messages, leaves, look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, rest_of
-from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest
+from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest, some_of
 from ctxmetrics.fields.systems import SCHEMAS
 
 # The name of the schema that is recognised from the rows.
@@ -21,7 +21,6 @@ PEEKED = 100
 _NEVER_ALONE = frozenset({"value", "context"})
 # Names that are too general to be a second column for a field.
 _VAGUE = frozenset({"data", "prompt"})
-_SHOWN_NAMES = 12
 # How many levels deep lists of texts are looked for in a row.
 _DEPTH = 5
 # The names of texts in all schemas.
@@ -211,7 +210,7 @@ def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
             )
         if row and look_up({key: object_in(value) for key, value in row.items()}, column) is None:
             raise ParameterError(
-                f"--map {column}={name}: no row has {column!r}.{nearest(column, row)} There is: {_listed(row)}."
+                f"--map {column}={name}: no row has {column!r}.{nearest(column, row)} There is: {some_of(row)}."
             )
 
 
@@ -236,7 +235,7 @@ def _notes(
         if not reading.misspelt(name, absent)  # an error of its rows, as is the next
         and not (name == "context" and is_ambiguous(opened[name], absent))
     ]:
-        yield f"no field, carried along as metadata: {_listed(others)}"
+        yield f"no field, carried along as metadata: {some_of(others)}"
 
 
 def _are_passages(value: Any) -> bool:
@@ -250,9 +249,3 @@ def _are_passages(value: Any) -> bool:
             for item in items
         )
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    shown = [str(name)[:60] for name in names]
-    more = len(shown) - _SHOWN_NAMES
-    return ", ".join(shown[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

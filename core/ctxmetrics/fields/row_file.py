@@ -32,7 +32,7 @@ from ctxmetrics.fields.joining import Partners
 from ctxmetrics.fields.rankings import beir_rows, is_ranking, ranking_rows, rankings_in, rows_of
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
-from ctxmetrics.fields.schema import TEXTS
+from ctxmetrics.fields.schema import TEXTS, some_of
 from ctxmetrics.fields.traces import is_trace, trace_rows
 
 _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
@@ -192,9 +192,7 @@ class RowFile(Iterator[T], Generic[T]):
                 raise type(error)(_explained(str(error), where, reading, fields)) from None
             if new := [name for name in others if name not in self._named]:
                 self._named.update(new)
-                self._tell(
-                    f"no field, carried along as metadata: {', '.join(name[:60] for name in new[:10])}"
-                )
+                self._tell(f"no field, carried along as metadata: {some_of(new)}")
             yield made
         for note in partners.notes() if partners else ():
             self._tell(note)

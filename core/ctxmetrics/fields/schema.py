@@ -31,7 +31,8 @@ from ctxmetrics.fields.documents import (
 )
 from ctxmetrics.fields.retrievals import Retrieval, handed_on, joined, stages_of
 
-_SHOWN_KEYS = 10
+# The most names that a message lists.
+_MOST_NAMES = 12
 # See `KeyParams`.
 Key = str | Callable[[Mapping[str, Any]], Any]
 
@@ -95,6 +96,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return a sentence that names the nearest known name, or nothing."""
     near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.3)
     return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def some_of(names: Iterable[object]) -> str:
+    """Return the first names, and how many more there are."""
+    shown = [str(name)[:60] for name in names]
+    more = len(shown) - _MOST_NAMES
+    return ", ".join(shown[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +394,7 @@ class Schema:
         place = self.places.get(field, _NOWHERE)
         side = record.get(place.side)
         holder = side if isinstance(side, Mapping) else record
-        there = ", ".join(str(key)[:40] for key in list(holder)[:_SHOWN_KEYS]) or "nothing"
+        there = some_of(str(key)[:40] for key in holder) or "nothing"
         tried = keys.get(OPTIONS[field]) or " / ".join(self.keys_of_fields[field])
         if error := record.get("error"):
             return f"the run failed ({safe_text(error)})."
