@@ -23,7 +23,8 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.report.report import render_html
+from ctxmetrics.report.report import render_html, render_text
+from support.command import run_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -222,6 +223,20 @@ def test_the_notebook_shows_results_rows_and_scores() -> None:
         assert ACTIVE.isdisjoint(page.elements)
         assert "context_recall" in page.text
     assert HOSTILE in Page(results._repr_html_()).text
+
+
+@pytest.mark.parametrize(("id_", "name"), [("", "sample 1"), (None, "sample 1"), ("q7", "q7")])
+def test_a_sample_has_one_name_wherever_it_is_shown(id_: str | None, name: str, tmp_path: Path) -> None:
+    """Without an id, or with an empty one, it is called by its number."""
+    given = Sample(id=id_, reference="Roads are paved.", retrieved_contexts=["Ships are built."])
+    results = evaluate([given], [ContextRecall()], progress=False)
+    pages = [results[0]._repr_html_(), results._repr_html_(), render_html(results.report())]
+    assert [page for page in pages if f"<bdi>{name}</bdi>" not in page] == []
+    assert f"\n{name}\n" in render_text(results.report(), lowest=1)
+    file = tmp_path / "s.jsonl"
+    file.write_text(json.dumps(given.to_dict()), encoding="utf-8")
+    told = run_command("score", file, "--fail-under", "context_recall=0.5").stderr
+    assert f"\n    {name}: 0.0" in told
 
 
 def test_what_is_missing_is_said() -> None:

@@ -164,8 +164,7 @@ def _below(name: str, bar: float, results: Results) -> Iterator[str]:
         key=lambda row: (row[name].value is None, row[name].value or 0.0),
     )
     for row in rows[:_MOST_SAMPLES]:
-        who = f"sample {row.index + 1}" if row.sample_id is None else clean(row.sample_id, TEXT)
-        yield f"{who}: {row[name].formatted_value}"
+        yield f"{clean(row.called(), TEXT)}: {row[name].formatted_value}"
     if len(rows) > _MOST_SAMPLES:
         yield f"and {len(rows) - _MOST_SAMPLES} more"
 

@@ -87,10 +87,6 @@ class Report:
             *([controls.shown(self.language)] if controls else []),
         )
 
-    def name_of(self, row: Row) -> str:
-        """Return a sample's id, else its number in words."""
-        return f"{say('sample', self.language)} {row.name}" if row.sample_id is None else row.sample_id
-
     def lowest(self, number: int) -> list[tuple[Row, tuple[Score, ...]]]:
         """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""
         chosen: dict[int, list[Score]] = {}
@@ -157,7 +153,7 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
         lines += ["", f"{say('lowest scores of each metric', report.language)}:"]
     for number, (row, scores) in enumerate(shown):
         question = f": {row.sample.user_input}" if row.sample and row.sample.user_input else ""
-        lines += [*([""] if number else []), clean(f"{report.name_of(row)}{question}", width)]
+        lines += [*([""] if number else []), clean(f"{row.called(report.language)}{question}", width)]
         for score in scores:
             lines += [*_score(score, width), *_missed_in(score, report.language, width, color=color)]
     return "\n".join(lines)
@@ -284,7 +280,7 @@ def _samples(report: Report) -> tuple[list[Any], int]:
 
 def _line(report: Report, row: Row) -> Any:
     question = (row.sample.user_input if row.sample else None) or ""
-    return macro("line.html", "line_of")(row, report.name_of(row), question[:_QUESTION])
+    return macro("line.html", "line_of")(row, row.called(report.language), question[:_QUESTION])
 
 
 def _flags(row: Row) -> str:

@@ -49,7 +49,11 @@ class Row(Mapping[str, Score]):
     @property
     def name(self) -> str:
         """The sample's id, else its number."""
-        return str(self.index + 1) if self.sample_id is None else self.sample_id
+        return self.sample_id or str(self.index + 1)
+
+    def called(self, language: str = "en") -> str:
+        """Return the sample's id, else its number in words."""
+        return self.sample_id or f"{say('sample', language)} {self.name}"
 
     def __getitem__(self, metric: str) -> Score:
         for score in self.scores:
@@ -68,7 +72,7 @@ class Row(Mapping[str, Score]):
         question = None if self.sample is None else self.sample.user_input
         return render(
             "row.html",
-            name=self.sample_id or f"{say('sample', language)} {self.index + 1}",
+            name=self.called(language),
             question=question,
             view=sample_view(self.sample, self),
             prefix=f"r{crc32(repr((self.sample_id, question)).encode()):x}",
