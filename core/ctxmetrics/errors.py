@@ -125,15 +125,14 @@ class JudgeError(CtxMetricsError):
         retryable: Whether asking again may help.
         retry_after: Seconds the server asked to wait, where it did.
         status: The HTTP status that said so, where one did.
+        usage: What the request cost; None: nothing but a call was counted.
 
     Attributes:
-        calls: How often the model was asked before it was given up.
-        lost: What these requests cost, or None where it was not counted.
+        lost: What all requests cost that were sent before the model was given up.
     """
 
     code = "judge_error"
-    calls: int = 0
-    lost: Usage | None = None
+    lost: Usage = Usage()
 
     def __init__(
         self,
@@ -143,12 +142,14 @@ class JudgeError(CtxMetricsError):
         retryable: bool = False,
         retry_after: float | None = None,
         status: int | None = None,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(masked(message))
         self.reason_code = reason_code
         self.retryable = retryable
         self.retry_after = retry_after
         self.status = status
+        self.usage: Usage = usage or Usage(calls=1)
 
 
 class BudgetExceededError(CtxMetricsError):

@@ -18,7 +18,7 @@ from ctxmetrics import ContextRecall
 from ctxmetrics._runtime import breaker as breakers
 from ctxmetrics._runtime import limits, run
 from ctxmetrics._runtime.breaker import Breaker
-from ctxmetrics._runtime.failures import UnusableReplyError, classify
+from ctxmetrics._runtime.failures import classify
 from ctxmetrics._runtime.run import Run, current_run, part_of, using
 from ctxmetrics._secrets import remember_key
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
@@ -96,7 +96,7 @@ def test_what_may_pass_is_sent_again(code):
 def test_it_is_given_up_after_six_attempts():
     model = Model(error())
     state, problem = failing(model)
-    assert (model.calls, problem.calls, state.usage.calls) == (6, 6, 6)
+    assert (model.calls, problem.lost.calls, state.usage.calls) == (6, 6, 6)
     assert problem.reason_code == "server_error"
 
 
@@ -110,7 +110,7 @@ def test_timeouts_are_given_up_after_four():
 def test_what_cannot_pass_is_not_sent_again():
     model = Model(error("client_error", retryable=False))
     _, problem = failing(model)
-    assert (model.calls, problem.calls) == (1, 1)
+    assert (model.calls, problem.lost.calls) == (1, 1)
 
 
 def test_the_servers_wish_to_wait_is_granted():
@@ -158,7 +158,7 @@ def test_waits_double_and_are_spread(monkeypatch):
 
 
 def test_the_cost_of_replies_that_hold_no_answer_counts():
-    lost = UnusableReplyError(
+    lost = JudgeError(
         "no choices", reason_code="server_error", usage=Usage(calls=2, prompt_tokens=7), retryable=True
     )
     state, reply = call(Model(lost, ok(3)))

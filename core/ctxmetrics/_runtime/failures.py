@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.errors import BudgetExceededError, CtxMetricsError, JudgeError
+from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.verdicts import Usage
 
 _RETRY_CODES = frozenset({408, 409, 425, 429})
@@ -42,20 +42,6 @@ _ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a differ
 LONGEST_RETRY_AFTER = 90.0
 
 
-class UnusableReplyError(JudgeError):
-    """A reply that came, and was paid for, but holds no answer.
-
-    Attributes:
-        usage: What it cost.
-    """
-
-    def __init__(
-        self, message: str, *, reason_code: str, usage: Usage | None = None, retryable: bool = False
-    ) -> None:
-        super().__init__(message, reason_code=reason_code, retryable=retryable)
-        self.usage = usage or Usage(calls=1)
-
-
 class UnsentError(JudgeError):
     """An exception that did not come from the network: perhaps the request could not be built.
 
@@ -73,16 +59,9 @@ class UnsentError(JudgeError):
         )
 
 
-def bad_answer(message: str, calls: int = 1) -> UnusableReplyError:
+def bad_answer(message: str, calls: int = 1) -> JudgeError:
     """Return the failure of a server whose answer holds no reply: the server is asked again."""
-    return UnusableReplyError(
-        message, reason_code="server_error", usage=Usage(calls=calls), retryable=True
-    )
-
-
-def spent_on(problem: CtxMetricsError) -> Usage:
-    """Return what a failed request cost."""
-    return problem.usage if isinstance(problem, UnusableReplyError) else Usage(calls=1)
+    return JudgeError(message, reason_code="server_error", usage=Usage(calls=calls), retryable=True)
 
 
 def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetExceededError:

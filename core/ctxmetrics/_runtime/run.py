@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary, finalize
 from ctxmetrics._runtime import breaker as breakers
 from ctxmetrics._runtime import limits
 from ctxmetrics._runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
-from ctxmetrics._runtime.failures import OVERLOAD_CODES, asks_for_too_long, spent_on
+from ctxmetrics._runtime.failures import OVERLOAD_CODES, asks_for_too_long
 from ctxmetrics._runtime.limits import Limiter, Quota
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.verdicts import Usage
@@ -129,7 +129,7 @@ class Run:
             What was returned; its usage counts what failed, too.
 
         Raises:
-            JudgeError: There is no answer; ``calls`` says how often it was asked.
+            JudgeError: There is no answer; ``lost`` says what was spent.
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
             RequestError: No request to it could be built.
         """
@@ -168,10 +168,10 @@ class Run:
                 except JudgeError as problem:
                     if problem.reason_code != "judge_down":
                         failed[problem.reason_code] += 1
-                        lost += spent_on(problem)
+                        lost += problem.usage
                     if problem.reason_code in OVERLOAD_CODES:
                         refused_at = refused_at or time.monotonic()
-                    problem.calls, problem.lost, asked = lost.calls, lost, problem.retry_after
+                    problem.lost, asked = lost, problem.retry_after
                     raise
         raise AssertionError  # the last failure is raised above
 
@@ -221,7 +221,7 @@ class Run:
                     reply = await ask()
                     spent = reply.usage
                 except JudgeError as problem:
-                    spent = spent_on(problem)
+                    spent = problem.usage
                     self._note_failure(problem, breaker, limiter, sent_at)
                     breaker.note_end(problem)
                     # A run checks this when it ends; until then another request may still be answered.
@@ -248,7 +248,7 @@ class Run:
         self, problem: JudgeError, breaker: Breaker, limiter: Limiter, sent_at: float
     ) -> None:
         self.problem = problem if self.ends else None
-        self.usage += spent_on(problem)
+        self.usage += problem.usage
         if asks_for_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again
             _log.warning("%s: not asked again (%s)", problem, problem.reason_code)

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ctxmetrics._runtime.failures import classify, spent_on
+from ctxmetrics._runtime.failures import classify
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
@@ -26,7 +26,7 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
     """Send one prompt, again where that may help; the usage counts what failed too.
 
     Raises:
-        JudgeError: The model could not answer; ``calls`` says how often it was asked.
+        JudgeError: The model could not answer; ``lost`` says what was spent.
         BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         RequestError: No request to the model could be built.
     """
@@ -75,7 +75,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
             usage = checked_usage(reply.usage, sent=prompt.text, received=str(reply.content))
             spent.append(usage)
             return replace(reply, usage=usage)
-        spent.append(spent_on(problem))
+        if isinstance(problem, JudgeError):
+            spent.append(problem.usage)
         raise problem  # out here, where it does not drag along what it came from
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Protocol, runtime_checkable
 
 from ctxmetrics._display import visible
-from ctxmetrics._runtime.failures import UnusableReplyError
 from ctxmetrics._secrets import masked, safe_text
+from ctxmetrics.errors import JudgeError
 from ctxmetrics.verdicts import Usage
 
 if TYPE_CHECKING:
@@ -114,20 +114,18 @@ def check_finished(finish_reason: object, refusal: object = None, usage: Usage =
         usage: What the reply cost.
 
     Raises:
-        UnusableReplyError: It was cut off by a length limit, or the model or a content filter declined.
+        JudgeError: It was cut off by a length limit, or the model or a content filter declined.
     """
     reason = str(finish_reason).lower()
     if refusal or reason == "content_filter":
         said = f": {safe_text(refusal)}" if isinstance(refusal, str) else ""
-        raise UnusableReplyError(
+        raise JudgeError(
             f"the model, or a content filter, refused to answer{said}",
             reason_code="refused",
             usage=usage,
         )
     if reason in _CUT_OFF:
-        raise UnusableReplyError(
-            "a length limit cut the reply off", reason_code="truncated", usage=usage
-        )
+        raise JudgeError("a length limit cut the reply off", reason_code="truncated", usage=usage)
 
 
 def message_text(content: object) -> str:

@@ -186,7 +186,7 @@ class Exchange:
             self._note, self._code, self._reason = problem.note, problem.reason_code, None
             self._wrong += isinstance(problem, WrongDataError)
         except JudgeError as problem:
-            self._usage += problem.lost or Usage(calls=problem.calls)
+            self._usage += problem.lost
             self._code, self._reason = problem.reason_code, safe_text(problem)
         except BudgetExceededError as problem:
             self._code, self._reason = problem.code, safe_text(problem)

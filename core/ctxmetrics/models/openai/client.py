@@ -29,9 +29,9 @@ from urllib.request import getproxies
 from pydantic_core import to_json
 
 from ctxmetrics._runtime.background import background_loop
-from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer
+from ctxmetrics._runtime.failures import bad_answer
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.errors import missing_extra
+from ctxmetrics.errors import JudgeError, missing_extra
 
 # The clients, by process (as the background loop that their connections belong to), address and key. A forked child
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
@@ -65,7 +65,7 @@ class Client:
 
         Raises:
             APIStatusError: The status is no success; an exception of the ``openai`` package.
-            UnusableReplyError: The body is too long, or cannot be decompressed.
+            JudgeError: The body is too long, or cannot be decompressed.
         """
         template = self.request
         request = type(template)(
@@ -142,7 +142,7 @@ async def _read(response: Any) -> bytes:
     """Read the body of a response and decompress it, within the bounds.
 
     Raises:
-        UnusableReplyError: The response is a success, and its body is too long or cannot be decompressed.
+        JudgeError: The response is a success, and its body is too long or cannot be decompressed.
     """
     failed = response.status_code >= _FAILED  # the status says what happened, whatever the body holds
     most = _MOST_ERROR_BYTES if failed else MOST_BYTES
@@ -167,7 +167,7 @@ async def _read(response: Any) -> bytes:
                 return b""
             raise bad_answer(f"the server's reply cannot be decompressed: {safe_text(error)}") from None
     if len(content) > most and not failed:
-        raise UnusableReplyError(
+        raise JudgeError(
             f"the server's reply is longer than {MOST_BYTES:,} bytes", reason_code="invalid_reply"
         )
     return content[:most]

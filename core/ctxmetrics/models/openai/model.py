@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics._runtime.background import on_background
-from ctxmetrics._runtime.failures import UnusableReplyError, bad_answer, classify, from_status
+from ctxmetrics._runtime.failures import bad_answer, classify, from_status
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -78,9 +78,6 @@ class Key:
 
     def __repr__(self) -> str:
         return "[key]"
-
-    def __copy__(self) -> Key:
-        return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Key:
         return self
@@ -327,7 +324,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     told: Any = {name: counts.get(name) for name in ("prompt_tokens", "completion_tokens", "cost")}
     usage = checked_usage(Usage(calls=calls, **told), sent=prompt.text, received=content)
     if number > 1:
-        raise UnusableReplyError(
+        raise JudgeError(
             f"the server answered with {number} choices where one was asked for",
             reason_code="invalid_reply",
             usage=usage,
@@ -340,11 +337,11 @@ def _special(error: Exception) -> JudgeError | None:
     """Return the failure where a 400 is about the reply, not about the request."""
     code = vars(error).get("code")
     if code == "json_validate_failed":  # a server that checks the reply against the schema itself
-        return UnusableReplyError(
+        return JudgeError(
             f"the model's reply did not fit the schema: {safe_text(error)}", reason_code="invalid_reply"
         )
     if code in ("content_filter", "content_policy_violation"):
-        return UnusableReplyError(
+        return JudgeError(
             f"the server's content filter refused: {safe_text(error)}", reason_code="refused"
         )
     return None
