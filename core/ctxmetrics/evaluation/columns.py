@@ -28,8 +28,7 @@ class Column:
         metric: Its name.
         scale: Its highest score.
         values: NaN where there is none.
-        codes: The place of each row's reason code among `names`.
-        names: The reason codes that occurred; empty text where there is a value.
+        codes: Why each row has no value; None where it has one.
         causes: Why verdicts are missing, by verdict code.
         words: What was said when each cause occurred first.
         convention: Name of the convention.
@@ -48,8 +47,7 @@ class Column:
     metric: str
     scale: float = 1.0
     values: array[float] = field(default_factory=lambda: array("d"))
-    codes: array[int] = field(default_factory=lambda: array("B"))
-    names: dict[str, int] = field(default_factory=dict)
+    codes: list[str | None] = field(default_factory=list)
     causes: Counter[str] = field(default_factory=Counter)
     words: dict[str, str] = field(default_factory=dict)
     convention: str = "default"
@@ -66,19 +64,18 @@ class Column:
 
     def add(self, score: Score) -> None:
         """Append a row's score."""
-        code = score.reason_code or ""
         if len(self.provenances) < _MOST_PROVENANCES:
             self.provenances[score.provenance] = None
         self.values.append(math.nan if score.value is None else score.value)
-        self.codes.append(self.names.setdefault(code, len(self.names)))
+        self.codes.append(score.reason_code)
         later = unmade(score)
         verdicts = score.verdicts if later is None else ()
         missing = [verdict for verdict in verdicts if verdict.value is None]
         for verdict in missing:
             self.causes[verdict.code or "not judged"] += 1
             self.words.setdefault(verdict.code or "not judged", verdict.reason or "")
-        if code == "metric_error":
-            self.words.setdefault(code, score.message or "")
+        if score.reason_code == "metric_error":
+            self.words.setdefault(score.reason_code, score.message or "")
         count = len(verdicts) if later is None else later
         self.answered = self.answered or len(missing) < count
         self.verdicts += count
@@ -96,13 +93,8 @@ class Column:
             ]
         self.convention = score.provenance.convention
         self.passed += score.passed is True
-        self.failed += code in FAILURES
+        self.failed += score.reason_code in FAILURES
         self.threshold = score.threshold if score.threshold is not None else self.threshold
-
-    def reasons(self) -> list[str | None]:
-        """Return why each row has no value; None where it has one."""
-        names = [name or None for name in self.names]
-        return [names[code] for code in self.codes]
 
     def score(self, index: int, sample_id: str | None) -> Score:
         """Return what is known of a row's score: value and reason code."""
@@ -110,7 +102,7 @@ class Column:
         return Score(
             metric=self.metric,
             value=None if math.isnan(value) else value,
-            reason_code=list(self.names)[self.codes[index]] or None,
+            reason_code=self.codes[index],
             threshold=self.threshold,
             provenance=Provenance(convention=self.convention),
             sample_id=sample_id,
@@ -131,8 +123,6 @@ class Column:
                 if not math.isnan(value):
                     repeated.setdefault(sample, []).append(value)
             groups = list(repeated.values())
-        names, pairs = list(self.names), zip(self.values, self.codes, strict=True)
-        missing = Counter(names[code] for value, code in pairs if math.isnan(value))
         return MetricSummary(
             metric=self.metric,
             samples=len(self.values),
@@ -145,7 +135,13 @@ class Column:
             ),
             distinct=distinct,
             judged=any(item.judge for item in self.provenances),
-            missing=dict(missing),
+            missing=dict(
+                Counter(
+                    code
+                    for value, code in zip(self.values, self.codes, strict=True)
+                    if code and math.isnan(value)
+                )
+            ),
             causes=dict(self.causes),
             verdicts=self.verdicts,
             doubtful=dict(self.doubts),

@@ -327,8 +327,8 @@ class Results(Sequence[Row]):
         )
         for name, column in self._columns.items():
             frame[name] = column.values  # noqa: PD011 - no frame of pandas
-            if any(reasons := column.reasons()):
-                frame[name + REASON] = reasons
+            if any(column.codes):
+                frame[name + REASON] = column.codes
             if column.doubts:
                 frame[f"{name}.doubtful"] = list(column.doubtful)
         return frame

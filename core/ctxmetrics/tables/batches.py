@@ -222,7 +222,7 @@ class BatchScorer:
                 scored[metric.name][:] = [
                     None if math.isnan(value) else value for value in found.values
                 ]
-                scored[metric.name + REASON][:] = found.reasons()
+                scored[metric.name + REASON][:] = found.codes
         return present
 
     def _check_ids(self, frame: nw.DataFrame[Any], first_row: int) -> None:
