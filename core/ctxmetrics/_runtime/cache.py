@@ -186,7 +186,7 @@ class VerdictCache:
         return CacheInfo(
             self.path,
             self._do(lambda c: int(c.execute("SELECT COUNT(*) FROM verdicts").fetchone()[0])) or 0,
-            sum(file.stat().st_size for file in (self.path, self._beside("-wal")) if file.exists()),
+            sum(file.stat().st_size for file in (self.path, Path(f"{self.path}-wal")) if file.exists()),
         )
 
     def clear(self) -> None:
@@ -195,9 +195,9 @@ class VerdictCache:
         Raises:
             InputFileError: It could not be done.
         """
-        for command in ("DELETE FROM verdicts", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
-            if self._do(lambda c, command=command: c.execute(command).fetchall()) is None:  # type: ignore[misc]  # a default of a lambda
-                raise InputFileError(f"{self.path}: it could not be emptied; the log says why.")
+        commands = "DELETE FROM verdicts; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"
+        if self._do(lambda connection: connection.executescript(commands)) is None:
+            raise InputFileError(f"{self.path}: it could not be emptied; the log says why.")
         for aside in self.path.parent.glob(f"{FILE_NAME}.corrupt-*"):
             aside.unlink(missing_ok=True)
 
@@ -210,9 +210,6 @@ class VerdictCache:
         return InputFileError(
             f"{self.path.parent}: no cache can be kept there: {why}. Choose another directory."
         )
-
-    def _beside(self, ending: str) -> Path:
-        return self.path.with_name(self.path.name + ending)
 
     def _close(self) -> None:
         if self._connection is not None:
@@ -273,13 +270,13 @@ class VerdictCache:
             return True
         other = isinstance(error, _OtherVersionError)
         number = 1
-        while (aside := self._beside(f".{'other' if other else 'corrupt'}-{number}")).exists():
+        while (aside := Path(f"{self.path}.{'other' if other else 'corrupt'}-{number}")).exists():
             number += 1
         try:
             # The write-ahead log is renamed first: SQLite would read it into the new file.
             for ending in ("-wal", "-shm"):
                 with suppress(FileNotFoundError):
-                    self._beside(ending).replace(f"{aside}{ending}")
+                    Path(f"{self.path}{ending}").replace(f"{aside}{ending}")
             self.path.replace(aside)
         except OSError:
             return False

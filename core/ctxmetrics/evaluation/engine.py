@@ -200,10 +200,9 @@ class Evaluation:
         self._controls = (
             ControlRun(controls, self.metrics, self.source.total) if controls != 0 else None
         )
-        most = every["max_concurrency"]
         requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
         self._run = Run(
-            max_concurrency=most,
+            max_concurrency=every["max_concurrency"],
             timeout=every["timeout"],
             max_calls=every["max_calls"],
             max_tokens=every["max_tokens"],
@@ -224,8 +223,6 @@ class Evaluation:
         self._paused = 0.0
         # Set when a sample is read, finished or collected, or when the run is stopped.
         self._changed = asyncio.Event()
-        # The samples that are judged at once are bounded by this, `WINDOW` and `BUFFER`.
-        self._most: int = most
 
     def stop(self, why: str) -> None:
         """Cancel what is under way, in the run's own thread; judges that do not end in time are left behind."""
@@ -267,7 +264,7 @@ class Evaluation:
             reader = asyncio.create_task(self._read(file, advance))
             reader.add_done_callback(lambda _: self._changed.set())
             try:
-                failed = await self._collect(reader, file, results)
+                await self._collect(reader, file, results)
             except CtxMetricsError as error:
                 error.results = results
                 raise
@@ -285,7 +282,7 @@ class Evaluation:
                 results.controls = self._controls.found if self._controls else None
             if file is not None:
                 self._finish(file, results)
-        if results.stopped is None and failed:
+        if results.stopped is None and results.trouble:
             _log.warning(results.trouble)
         elif results.stopped not in (None, run.down):  # that a judge is down was said when it happened
             _log.warning("The run was stopped: %s", results.stopped)
@@ -305,8 +302,8 @@ class Evaluation:
 
     async def _read(self, file: OutFile | None, advance: Callable[[bool], None] | None) -> None:
         """Start the samples one after the other, while there is room."""
-        window, index = WINDOW * self._most, self._first
-        while (sample := await self.source.next(window)) is not None:
+        index = self._first
+        while (sample := await self.source.next(WINDOW * self._run.max_concurrency)) is not None:
             if self._controls:
                 await self._start_controls(self._controls, index - self._first, sample)
             known = None if file is None else file.known(sample, self.metrics)
@@ -328,7 +325,7 @@ class Evaluation:
 
     async def _start(self, job: _Job, advance: Callable[[bool], None] | None) -> None:
         """Start a sample, and wait until there is room for the next one."""
-        window, buffer = WINDOW * self._most, BUFFER * self._most
+        most = self._run.max_concurrency
         if not job.known and self._stopped is None:
             job.scores = [
                 asyncio.create_task(score_sample(metric, job.sample))
@@ -350,7 +347,9 @@ class Evaluation:
             if now - self._paused > PAUSE:  # where nothing waits, nothing else gets a turn
                 await asyncio.sleep(0)
                 self._paused = asyncio.get_running_loop().time()
-        while self._stopped is None and (self._running >= window or len(self._jobs) >= buffer):
+        while self._stopped is None and (
+            self._running >= WINDOW * most or len(self._jobs) >= BUFFER * most
+        ):
             self._changed.clear()
             await self._changed.wait()
 
@@ -372,9 +371,8 @@ class Evaluation:
 
     async def _collect(
         self, reader: asyncio.Task[None], file: OutFile | None, results: Results
-    ) -> bool:
-        """Hand the rows on in order; return whether any has a score that failed."""
-        failed = False
+    ) -> None:
+        """Hand the rows on in order."""
         while self._jobs or not reader.done():
             self._changed.clear()
             waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
@@ -399,7 +397,6 @@ class Evaluation:
                 self._controls.add(job.control, scores)
                 continue
             results.add(row)
-            failed = failed or any(score.reason_code in FAILURES for score in scores)
             if file is not None and not job.known:
                 try:
                     file.write(row)
@@ -409,9 +406,8 @@ class Evaluation:
             if self._options["on_error"] == "raise":
                 _raise_failure(row)
         reader.result()
-        if self._stopped is None and failed:
+        if self._stopped is None and results.trouble:
             self._run.check_sent()
-        return failed
 
 
 async def score_sample(metric: Metric, sample: Sample) -> Score:

@@ -227,8 +227,7 @@ class _Counter:
     def __init__(self, model: Model) -> None:
         self.identity = model.identity
 
-    async def generate(self, prompt: Prompt, schema: object) -> Reply:
-        del schema
+    async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - a model has it
         data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
         content, length = _typical(prompt.step, data)
         return Reply(

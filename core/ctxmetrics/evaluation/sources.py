@@ -83,7 +83,7 @@ class Source:
             check_present(self._metrics, self._lacking)
         return None if sample is None else self._checked(sample)
 
-    async def next(self, ahead: int) -> Sample | None:
+    async def next(self, ahead: int) -> Sample | None:  # noqa: ARG002 - `CallerSource` reads so many
         """Return the next sample, or None at the end; of a stream also when stopped.
 
         Args:
@@ -92,7 +92,6 @@ class Source:
         Raises:
             SampleError, MissingFieldError: As `read` raises.
         """
-        del ahead
         if self._listed:
             return next(self._samples, None)
         await asyncio.sleep(0)  # lets the loop run between two samples
