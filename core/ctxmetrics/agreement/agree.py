@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 from ctxmetrics._display import visible
 from ctxmetrics._frozen import plain
@@ -46,25 +46,22 @@ from ctxmetrics.agreement.labelling.draw import read_labelled
 from ctxmetrics.agreement.labels import (
     KINDS,
     Compared,
-    compared,
-    labels_of,
+    judged,
+    labelled,
     metric_in,
     scores_in,
 )
-from ctxmetrics.comparison.answers import REFERENCE, Key, people_value, weight_in
 from ctxmetrics.comparison.joining import groups_of
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.errors import MissingFieldError, ParameterError
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.engine import evaluate
 from ctxmetrics.evaluation.options import RunOptions
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import default_judge
-from ctxmetrics.report.rows import key_of
-from ctxmetrics.report.view import aligned
+from ctxmetrics.report.rows import key_of, texts_key
+from ctxmetrics.report.view import Row, aligned
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score
 
 # The rows of the table of agreement.
 _NAMES = (
@@ -72,8 +69,6 @@ _NAMES = (
     *("sensitivity", "specificity", "balanced accuracy", "kappa"),
 )
 _CORRECTED = ("mean of", "by the judge", "by people", "corrected")
-# A labelled sample: its key, the judge's score, people's score, and its weight.
-Labelled: TypeAlias = "tuple[Key, float, float, float]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +87,6 @@ class AgreementReport:
         people: How far several annotators agree, where a labels file has several.
         clusters: How many clusters of samples there are, where clusters were asked for.
         bars: For the embedded judge: a proposed `Bar` for each kind of label about support.
-        labelled: By metric, the kind of label and each labelled sample: its key, the judge's score, people's, its weight.
     """
 
     judge: str
@@ -106,7 +100,6 @@ class AgreementReport:
     people: tuple[PeopleAgreement, ...] = ()
     clusters: int | None = None
     bars: tuple[Bar, ...] = ()
-    labelled: Mapping[str, tuple[str, tuple[Labelled, ...]]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         within = "" if self.clusters is None else f", samples in {plural(self.clusters, 'cluster')}"
@@ -231,157 +224,97 @@ def agree(
     elif annotator is not None:
         raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
     # All of this is checked before anything is paid.
-    said, weights = _said(given), [weight_in(one.labels, one.called("A sample")) for one in given]
     groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
+    columns = labelled(given, groups or [None] * len(given))
     judging = judge or default_judge()
+    rows: list[Row | None]
     if results is None:
-        found, metrics, scores = _judged(given, list(said), judging, convention, options)
+        found = _judged(given, columns, judging, convention, options)
+        rows = list(found)
     else:
         found = results if isinstance(results, Results) else Results.from_jsonl(results)
-        metrics = {name: metric_in(found, name) for name in said}
-        scores = {name: scores_in(found, metrics[name], given, said[name], name) for name in said}
-    columns = [
-        _Column(name, metrics[name], given, scores[name], said[name], weights, groups) for name in said
-    ]
-    judges = (score.provenance.judge for score in columns[0].scores)
+        known = {texts_key(row): row for row in found}
+        rows = [known.get(key_of(sample)) for sample in given]
+    bars: list[Bar | None] = []
+    judges: list[str | None] = []
+    for label, items in columns.items():
+        metric = metric_in(found, label)
+        scores = scores_in(rows, metric, items)
+        judges += [score.provenance.judge for score in scores]
+        bars.append(bar_of(label, scores, [item.people for item in items]))
+        columns[label] = [
+            judged(item, metric, score) for item, score in zip(items, scores, strict=True)
+        ]
     name = judging.name if results is None else next(filter(None, judges), "the run")
-    return _report(name, found, columns, systems, [] if labels is None else among_people(Path(labels)))
-
-
-def _said(samples: Sequence[Sample]) -> dict[str, list[tuple[bool | None, ...] | None]]:
-    """Return people's labels on each sample, by the kinds of label that there are."""
-    kinds = [name for name in KINDS if any(name in sample.labels for sample in samples)]
-    if not kinds:
-        known = "; ".join(f"'{name}': yes or no for each {thing}" for name, (thing, _) in KINDS.items())
-        raise MissingFieldError(
-            f"No sample has labels to compare with. Write labels={{..}} with {known}."
-        )
-    return {name: [labels_of(sample, name) for sample in samples] for name in kinds}
+    people = [] if labels is None else among_people(Path(labels))
+    return _report(name, found, columns, bars=bars, systems=systems, people=people)
 
 
 def _judged(
-    samples: Sequence[Sample], kinds: Sequence[str], judge: Judge, convention: str, options: RunOptions
-) -> tuple[Results, dict[str, Metric], dict[str, list[Score]]]:
-    """Let a judge judge samples; return the results, and the metric and the scores of each kind of label."""
+    samples: Sequence[Sample], kinds: Iterable[str], judge: Judge, convention: str, options: RunOptions
+) -> Results:
+    """Let a judge judge samples with the metric of each kind of label."""
     # Each judge makes its own claims: people cannot label them before.
     unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
-    metrics: dict[str, Metric] = {name: KINDS[name][1](convention=convention, **unit) for name in kinds}
-    found = evaluate(samples, list(dict.fromkeys(metrics.values())), judge=judge, **options)
-    return (
-        found,
-        metrics,
-        {name: [row[metric.name] for row in found] for name, metric in metrics.items()},
-    )
-
-
-@dataclass(frozen=True)
-class _Column:
-    """One kind of label of all samples, beside the scores that it is compared with."""
-
-    label: str
-    metric: Metric
-    samples: Sequence[Sample]
-    scores: Sequence[Score]
-    said: Sequence[tuple[bool | None, ...] | None]
-    weights: Sequence[float]
-    groups: Sequence[str] | None
-
-    @property
-    def name(self) -> str:
-        """The mean that the label corrects: the metric's, or the share of references that are supported."""
-        return self.label if self.label == REFERENCE else self.metric.name
-
-    def compared(self, places: Iterable[int]) -> tuple[Compared, ...]:
-        """Return the labels of some samples beside the verdicts."""
-        return tuple(self._beside(place) for place in places if self.said[place] is not None)
-
-    def correction(self, places: Sequence[int]) -> Correction | None:
-        """Return the mean of some samples, corrected by their labels."""
-        return correction_of(
-            self.name,
-            [(*self.values(place), self.weights[place]) for place in places],
-            groups=None if self.groups is None else [self.groups[place] for place in places],
-            scale=1.0 if self.label == REFERENCE else self.metric.rules.scale,
-        )
-
-    @property
-    def labelled(self) -> tuple[Labelled, ...]:
-        """The labelled samples that the correction rests on."""
-        return tuple(
-            (key_of(sample), judge, people, self.weights[place])
-            for place, sample in enumerate(self.samples)
-            for judge, people in (self.values(place),)
-            if judge is not None and people is not None
-        )
-
-    def _beside(self, place: int) -> Compared:
-        return compared(
-            self.label,
-            place + 1,
-            self.samples[place],
-            self.scores[place],
-            self.said[place],
-            group=None if self.groups is None else self.groups[place],
-        )
-
-    def values(self, place: int) -> tuple[float | None, float | None]:
-        """Return the score by the judge, and the one that people's labels give."""
-        if self.label == REFERENCE:
-            return self._beside(place).values
-        score = self.scores[place]
-        return score.value, people_value(self.metric, score, self.said[place])
+    metrics = dict.fromkeys(KINDS[kind][1](convention=convention, **unit) for kind in kinds)
+    return evaluate(samples, list(metrics), judge=judge, **options)
 
 
 def _report(
     judge: str,
     results: Results,
-    columns: Sequence[_Column],
+    columns: dict[str, list[Compared]],
+    *,
+    bars: Iterable[Bar | None],
     systems: Sequence[str] | None,
     people: Sequence[PeopleAgreement],
 ) -> AgreementReport:
-    everyone, groups = range(len(columns[0].samples)), columns[0].groups
-    beside = {column.label: column.compared(everyone) for column in columns}
-    figures = [] if systems is None else list(_by_system(columns, systems))
+    figures = [] if systems is None else list(_by_system(columns.values(), systems))
     rankings = [
         ranking_of(name, [item for item in figures if item.metric == name])
         for name in dict.fromkeys(item.metric for item in figures)
     ]
-    corrections = [column.correction(everyone) for column in reversed(columns)]
-    disputes = (item for items in beside.values() for item in items if item.disputed)
+    corrections = [_correction(items) for items in reversed(columns.values())]
+    disputes = (item for items in columns.values() for item in items if item.disputed)
+    groups = {item.group for items in columns.values() for item in items}
     return AgreementReport(
         judge=judge,
-        agreements=tuple(agreement_of(name, items) for name, items in beside.items()),
+        agreements=tuple(agreement_of(name, items) for name, items in columns.items()),
         corrections=tuple(item for item in corrections if item is not None),
         disputes=tuple(sorted(disputes, key=lambda item: -len(item.disputed))),
         results=results,
-        compared=beside,
+        compared={
+            name: tuple(item for item in items if item.people is not None)
+            for name, items in columns.items()
+        },
         systems=tuple(figures),
         rankings=tuple(item for item in rankings if item is not None),
         people=tuple(people),
-        clusters=None if groups is None else len(set(groups)),
-        bars=tuple(
-            bar for column in columns if (bar := bar_of(column.label, column.scores, column.said))
-        ),
-        labelled={
-            column.name: (column.label, column.labelled)
-            for column in columns
-            if column.label != REFERENCE
-        },
+        clusters=None if None in groups else len(groups),
+        bars=tuple(bar for bar in bars if bar is not None),
     )
 
 
-def _by_system(columns: Iterable[_Column], systems: Sequence[str]) -> Iterator[SystemFigures]:
-    for column in columns:
+def _correction(items: Sequence[Compared]) -> Correction | None:
+    """Return the mean of samples, corrected by their labels."""
+    rows = ((*item.scores, item.weight, item.group) for item in items)
+    return correction_of(items[0].mean, rows, scale=items[0].scale)
+
+
+def _by_system(
+    columns: Iterable[Sequence[Compared]], systems: Sequence[str]
+) -> Iterator[SystemFigures]:
+    for items in columns:
         for system in sorted(set(systems)):
-            places = [place for place, name in enumerate(systems) if name == system]
-            values = [value for value, _ in map(column.values, places) if value is not None]
+            own = [item for item, name in zip(items, systems, strict=True) if name == system]
+            values = [value for value, _ in (item.scores for item in own) if value is not None]
             yield SystemFigures(
-                column.name,
+                own[0].mean,
                 system,
                 len(values),
                 sum(values) / len(values) if values else None,
-                agreement_of(column.label, column.compared(places)),
-                column.correction(places),
+                agreement_of(own[0].label, own),
+                _correction(own),
             )
 
 

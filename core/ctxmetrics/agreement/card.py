@@ -19,14 +19,14 @@ from ctxmetrics._display import visible
 from ctxmetrics._wording import plural
 from ctxmetrics.agreement.agree import AgreementReport
 from ctxmetrics.agreement.correction import Correction, correction_of
-from ctxmetrics.comparison.answers import HEAVIEST, Draw, Key
+from ctxmetrics.comparison.answers import HEAVIEST, REFERENCE, Draw, Key
 from ctxmetrics.comparison.means import FEWEST
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.writer import write_whole
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.report.rows import texts_key
+from ctxmetrics.report.rows import key_of, texts_key
 
 # The most bytes of a card: those of about 100,000 labelled samples.
 _LARGEST = 10_000_000
@@ -145,13 +145,13 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
             people = {key: (said, weight) for key, _, said, weight in item.labelled}
             given = (people.get(key, (None, 1.0)) for key in keys)
             rows = [
-                (row[item.metric].value, said, weight)
+                (row[item.metric].value, said, weight, None)
                 for row, (said, weight) in zip(results, given, strict=True)
             ]
-            there = sum(None not in row for row in rows) == item.labels
+            there = sum(None not in row[:2] for row in rows) == item.labels
             if not there:
-                rows = [(value, None, 1.0) for value, *_ in rows]
-                rows += [(judge, said, weight) for _, judge, said, weight in item.labelled]
+                rows = [(value, None, 1.0, None) for value, *_ in rows]
+                rows += [(judge, said, weight, None) for _, judge, said, weight in item.labelled]
             correction = correction_of(item.metric, rows, scale=scale, apart=not there)
             found += [] if correction is None else [(correction, there)]
         return found
@@ -195,10 +195,11 @@ def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) ->
         ParameterError: People's labels give no metric 25 scores or more, or the samples are in clusters.
         OutputFileError: Writing failed.
     """
+    compared = {items[0].mean: items for items in report.compared.values()}
     items = [
-        (item, *report.labelled[item.metric])
+        (item, compared[item.metric])
         for item in report.corrections
-        if item.metric in report.labelled and item.labelled >= FEWEST
+        if item.metric != REFERENCE and item.labelled >= FEWEST
     ]
     if report.clusters is not None or not items:
         raise ParameterError(
@@ -212,12 +213,15 @@ def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) ->
             metric=item.metric,
             unit=first[item.metric].counted[0],
             labels=item.labelled,
-            figures=item.to_dict() | {name: rates[label][name] for name in _RATES},
+            figures=item.to_dict() | {name: rates[labelled[0].label][name] for name in _RATES},
             labelled=tuple(
-                (_hash(key), judge, people, weight) for key, judge, people, weight in labelled
+                (_hash(key_of(one.sample)), judge, people, one.weight)
+                for one in labelled
+                for judge, people in (one.scores,)
+                if judge is not None and people is not None
             ),
         )
-        for item, label, labelled in items
+        for item, labelled in items
     )
     card = Card(
         judge=report.judge,

@@ -231,7 +231,9 @@ def _agreements(
                 *((item.truth[id_], verdicts[id_]) for other, id_ in named if other == name),
                 strict=True,
             )
-            compared.setdefault(name, []).append(Compared(label, str(item.sample.id), said, found))
+            compared.setdefault(name, []).append(
+                Compared(label, item.sample, str(item.sample.id), said, found)
+            )
     return FrozenDict({name: agreement_of(label, items) for name, items in compared.items()})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -56,9 +55,8 @@ class Correction(Plain):
 
 def correction_of(
     name: str,
-    rows: Iterable[tuple[float | None, float | None, float]],
+    rows: Iterable[tuple[float | None, float | None, float, str | None]],
     *,
-    groups: Iterable[str] | None = None,
     scale: float = 1.0,
     apart: bool = False,
 ) -> Correction | None:
@@ -66,20 +64,17 @@ def correction_of(
 
     Args:
         name: The metric, or the label.
-        rows: Of each sample the judge's score and people's, None where there is none, and how many samples it stands for.
-        groups: The cluster that each belongs to; None: each is one by itself.
+        rows: Of each sample the judge's score and people's, None where there is none, how many samples it stands for, and
+            the cluster that it belongs to; None: it is one by itself.
         scale: The highest score.
         apart: Whether the samples without labels are those of another run, whose mean is wanted; at
             least two.
     """
-    of: Iterable[str | None] = itertools.repeat(None) if groups is None else groups
-    given = zip(rows, of, strict=groups is not None)
-    known = [
-        (value, said, weight, group) for (value, said, weight), group in given if value is not None
-    ]
+    known = [(value, said, weight, group) for value, said, weight, group in rows if value is not None]
     known.sort(key=lambda row: row[1] is None)  # first those with labels
     said = [(people, value, weight) for value, people, weight, _ in known if people is not None]
-    names = None if groups is None else [group for *_, group in known]
+    groups = [group for *_, group in known]
+    names = None if None in groups else groups
     everyone = [value for value, *_ in known]
     others = everyone[len(said) :]
     if min(len(said), len(others) if apart else 2) < 2 or (names and len(set(names[: len(said)])) < 2):  # noqa: PLR2004 - a variance needs two

@@ -173,7 +173,7 @@ def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
     samples = sum(bool(item.pairs) for item in compared)
     both, judge_only, people_only, neither = map(sum, zip((0, 0, 0, 0), *counts, strict=True))
     found = Agreement(label, samples, both, judge_only, people_only, neither)
-    labelled = sum(people is not None for item in compared for people in item.people)
+    labelled = sum(people is not None for item in compared for people in item.people or ())
     return replace(found, not_judged=labelled - found.answers, intervals=intervals_of(counts))
 
 
@@ -360,7 +360,7 @@ def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> list[tuple[fl
         (float(its.value is people) - float(mine.value is people), item.cluster)
         for item in one
         for people, mine, its in zip(
-            item.people, item.verdicts, rest[item.sample_id].verdicts, strict=True
+            item.people or (), item.verdicts, rest[item.sample_id].verdicts, strict=True
         )
         if None not in (people, mine.value, its.value)
     ]

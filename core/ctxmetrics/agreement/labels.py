@@ -5,18 +5,18 @@ A part of the samples have `Sample.labels`; ``null`` in a list is no label. `KIN
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import line, plural
-from ctxmetrics.comparison.answers import CONTEXTS, REFERENCE, UNITS, label_of
-from ctxmetrics.errors import ParameterError, SampleError
+from ctxmetrics.comparison.answers import CONTEXTS, REFERENCE, UNITS, label_of, people_value, weight_in
+from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
-from ctxmetrics.report.rows import key_of, texts_key
+from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import split_sentences
@@ -37,17 +37,27 @@ class Compared:
 
     Attributes:
         label: Which kind.
+        sample: The sample.
         sample_id: The sample's id, or its number.
-        people: What people said; None where they did not.
+        people: What people said; None where they did not. None without labels of this kind.
         verdicts: What the judge said.
         group: The cluster of samples that it belongs to; None: it is one by itself.
+        weight: How many samples it stands for.
+        mean: The mean that its scores are part of: a metric's, or the share of references that are supported.
+        scale: The highest score.
+        scores: The judge's score, and the one that people's labels give; None where there is none.
     """
 
     label: str
+    sample: Sample
     sample_id: str
-    people: tuple[bool | None, ...]
-    verdicts: tuple[Verdict, ...]
+    people: tuple[bool | None, ...] | None
+    verdicts: tuple[Verdict, ...] = ()
     group: str | None = None
+    weight: float = 1.0
+    mean: str = ""
+    scale: float = 1.0
+    scores: tuple[float | None, float | None] = (None, None)
 
     @property
     def cluster(self) -> str:
@@ -59,15 +69,9 @@ class Compared:
         """What people say, and the judge's verdict, where there are both."""
         return [
             (people, item)
-            for people, item in zip(self.people, self.verdicts, strict=True)
+            for people, item in zip(self.people or (), self.verdicts, strict=True)
             if people is not None and item.value is not None
         ]
-
-    @property
-    def values(self) -> tuple[float | None, float | None]:
-        """The first verdict of the judge and the first answer of people, as 1 and 0."""
-        judge, people = self.verdicts[0].value, self.people[0] if self.people else None
-        return None if judge is None else float(judge), None if people is None else float(people)
 
     @property
     def disputed(self) -> list[Verdict]:
@@ -119,26 +123,60 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
     return tuple(None if value is None else bool(value) for value in values)
 
 
-def compared(
-    label: str,
-    number: int,
-    sample: Sample,
-    score: Score,
-    people: tuple[bool | None, ...] | None,
-    *,
-    group: str | None = None,
-) -> Compared:
-    """Put a sample's labels beside the verdicts of the metric that they are compared with."""
-    verdicts, people = score.verdicts, people or ()
+def labelled(samples: Sequence[Sample], groups: Sequence[str | None]) -> dict[str, list[Compared]]:
+    """Return people's labels on each sample, by the kinds of label that there are; nothing is judged yet.
+
+    Args:
+        samples: The samples.
+        groups: The cluster that each belongs to.
+
+    Raises:
+        MissingFieldError: No sample has a label.
+        SampleError: A label is no yes or no, a list has not as many as there are things to label, or a weight is no
+            number above 0.
+    """
+    kinds = [name for name in KINDS if any(name in sample.labels for sample in samples)]
+    if not kinds:
+        known = "; ".join(f"'{name}': yes or no for each {thing}" for name, (thing, _) in KINDS.items())
+        raise MissingFieldError(
+            f"No sample has labels to compare with. Write labels={{..}} with {known}."
+        )
+    return {
+        kind: [
+            Compared(
+                kind,
+                sample,
+                sample.id or str(number),
+                labels_of(sample, kind),
+                group=group,
+                weight=weight_in(sample.labels, sample.called("A sample")),
+            )
+            for number, (sample, group) in enumerate(zip(samples, groups, strict=True), 1)
+        ]
+        for kind in kinds
+    }
+
+
+def judged(item: Compared, metric: Metric, score: Score) -> Compared:
+    """Return labels beside the verdicts and the score of the metric that they are compared with."""
+    people, verdicts = item.people, score.verdicts
     # Nothing was retrieved, which supports nothing; or there is no score.
     missing = None if score.value is None else False
-    if label == REFERENCE:
+    if item.label == REFERENCE:  # whether it is supported is the recall of one unit
         values = {verdict.value for verdict in verdicts} or {missing}
         whole = False if False in values else None if None in values else True
-        verdicts = (Verdict(id=REFERENCE, value=whole, text=sample.reference or ""),)
+        verdicts = (Verdict(id=REFERENCE, value=whole, text=item.sample.reference or ""),)
+        metric, score = ContextRecall(), Score(metric=REFERENCE, value=whole, verdicts=verdicts)
     elif not verdicts:
-        verdicts = tuple(Verdict(id=f"s{place}", value=missing) for place in range(1, len(people) + 1))
-    return Compared(label, sample.id or str(number), people, verdicts, group)
+        count = len(people or ())
+        verdicts = tuple(Verdict(id=f"s{place}", value=missing) for place in range(1, count + 1))
+    return replace(
+        item,
+        verdicts=() if people is None else verdicts,
+        mean=score.metric,
+        scale=metric.rules.scale,
+        scores=(score.value, people_value(metric, score, people)),
+    )
 
 
 # --- a run in place of a judge ---
@@ -168,31 +206,29 @@ def metric_in(results: Results, label: str) -> Metric:
     return (about or found)[0]
 
 
-def scores_in(
-    results: Results,
-    metric: Metric,
-    samples: Sequence[Sample],
-    said: Sequence[tuple[bool | None, ...] | None],
-    label: str,
-) -> list[Score]:
-    """Return a run's scores of samples, in their order; without a value where a sample without labels is not in the run.
+def scores_in(rows: Iterable[Row | None], metric: Metric, items: Sequence[Compared]) -> list[Score]:
+    """Return a run's scores of samples; without a value where a sample without labels is not in the run.
+
+    Args:
+        rows: The row of each sample; None where it is not in the run.
+        metric: The metric of the run.
+        items: The labels of each sample.
 
     Raises:
         ParameterError: A labelled sample is not in the run, or its verdicts are about other texts or units.
     """
-    scores = {texts_key(row): row[metric.name] for row in results}
     found = []
-    for number, (sample, people) in enumerate(zip(samples, said, strict=True), 1):
-        score = scores.get(key_of(sample))
-        if people is not None:
-            name = visible(sample.id or str(number))[:80]
+    for row, item in zip(rows, items, strict=True):
+        score = None if row is None else row[metric.name]
+        if item.people is not None:
+            name = visible(item.sample_id)[:80]
             if score is None:
                 raise ParameterError(
                     f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
                 )
             if score.verdicts:
-                _check(name, score, sample, label)
-        found.append(score or Score(metric=metric.name, value=None, sample_id=sample.id))
+                _check(name, score, item.sample, item.label)
+        found.append(score or Score(metric=metric.name, value=None, sample_id=item.sample.id))
     return found
 
 
