@@ -7,7 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from ctxmetrics import Sample
+from ctxmetrics import LexicalJudge, Sample, agree, read_samples
 from ctxmetrics.agreement.figures import among_people, krippendorff_alpha
 from ctxmetrics.cli import app
 
@@ -50,6 +50,21 @@ def labels(tmp_path):
         )
         assert run.exit_code == 0, run.output
     return file
+
+
+def test_labels_that_go_away_during_the_run_are_of_the_same_people(labels):
+    """The file is read before anything is paid; after the run it may be gone."""
+    path = labels.with_name("data.jsonl.labels.jsonl")
+    kept = among_people(path)
+
+    class Removing(LexicalJudge):
+        async def rate(self, request):
+            path.unlink(missing_ok=True)
+            return await super().rate(request)
+
+    found = agree(read_samples(labels), judge=Removing(), labels=path, progress=False)
+    assert not path.exists()
+    assert list(found.people) == kept
 
 
 def test_agree_says_how_far_people_agree(labels):

@@ -223,7 +223,8 @@ def agree(
         given = read_labelled(given, Path(labels), annotator=annotator)
     elif annotator is not None:
         raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
-    # All of this is checked before anything is paid.
+    # All of this is read and checked before anything is paid.
+    people = [] if labels is None else among_people(Path(labels))
     groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
     columns = labelled(given, groups or [None] * len(given))
     judging = judge or default_judge()
@@ -246,7 +247,6 @@ def agree(
             judged(item, metric, score) for item, score in zip(items, scores, strict=True)
         ]
     name = judging.name if results is None else next(filter(None, judges), "the run")
-    people = [] if labels is None else among_people(Path(labels))
     return _report(name, found, columns, bars=bars, systems=systems, people=people)
 
 

@@ -13,7 +13,7 @@ from ctxmetrics._display import visible
 from ctxmetrics._frozen import Plain
 from ctxmetrics._wording import plural
 from ctxmetrics.agreement.labels import Compared
-from ctxmetrics.comparison.answers import NO, YES, read_answers
+from ctxmetrics.comparison.answers import NO, YES, Answers
 from ctxmetrics.comparison.means import holm, paired_mean
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.report.view import aligned
@@ -424,7 +424,7 @@ def among_people(path: Path) -> list[PeopleAgreement]:
     Raises:
         InputFileError: The file is no file of labels.
     """
-    answers = read_answers(path).answers
+    answers = Answers(path).answers
     found = []
     for label in dict.fromkeys(question.label for _, question in answers):
         said: dict[object, dict[str, bool]] = {}

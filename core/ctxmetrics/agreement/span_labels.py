@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._display import visible
 from ctxmetrics._wording import clean, plural
-from ctxmetrics.comparison.answers import NO, YES, Answer, read_answers
+from ctxmetrics.comparison.answers import NO, YES, Answer, Answers
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, line_rows, own_id, span_of, write_span
 from ctxmetrics.formulas import Span
@@ -134,7 +134,7 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
     Raises:
         InputFileError: The file is no file of labels, or has no yes or no.
     """
-    file = read_answers(path)
+    file = Answers(path)
     given: dict[Any, list[Answer]] = {}  # by the sample's id, else by its texts
     for answer in file.answers.values():
         if answer.answer in {YES, NO}:

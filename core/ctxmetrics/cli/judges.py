@@ -78,7 +78,7 @@ def agree(
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
     from ctxmetrics.cli._run import convention_of, judge_of, samples_of
-    from ctxmetrics.comparison.answers import read_answers
+    from ctxmetrics.comparison.answers import Answers
     from ctxmetrics.evaluation.writer import check_outputs
 
     if people.annotator is not None and people.labels is None:
@@ -92,7 +92,7 @@ def agree(
     check_outputs({"--write": write}, {"FILE": source.file, "--labels": people.labels})
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
     # Read before the run, which may take long: the file may go away meanwhile.
-    draw = read_answers(people.labels).draw if people.labels and write else None
+    draw = Answers(people.labels).draw if people.labels and write else None
     measured = partial(compare, samples_of(source), **vars(people))
     reports = [measured(results=path) for path in results]
     with collected_warnings() as warnings:

@@ -9,7 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -113,19 +113,58 @@ class Draw:
     drawn: tuple[Drawn, ...]
 
 
-@dataclass(slots=True)
 class Answers:
     """What a labels file holds.
 
+    Args:
+        path: The file; missing or empty, it has no draw.
+
     Attributes:
+        path: The file.
         draw: The last draw, or None.
         answers: The last answer of each person to each question.
         size: How many bytes its whole lines have. What a kill left of a last line is no answer.
+
+    Raises:
+        InputFileError: The file cannot be read, or is no file of labels.
     """
 
-    draw: Draw | None = None
-    answers: dict[tuple[str, Question], Answer] = field(default_factory=dict)
-    size: int = 0
+    def __init__(self, path: Path) -> None:
+        self.path: Path = path
+        self.draw: Draw | None = None
+        self.answers: dict[tuple[str, Question], Answer] = {}
+        self.size: int = 0
+        try:
+            with path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line.endswith(b"\n"):
+                        self._read(line, number)
+                        self.size += len(line)
+                    elif self.draw is None and not line.startswith(_BEGINNING):
+                        raise self._problem(number)
+        except FileNotFoundError:
+            pass  # it begins with the first draw
+        except OSError as error:
+            raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the path.") from None
+
+    def _read(self, line: bytes, number: int) -> None:
+        try:
+            data = json.loads(line)
+            if "draw" in data:
+                self.draw = _draw_of(data)
+            elif self.draw is not None:
+                answer = _answer_of(data)
+                self.answers[answer.annotator, answer.question] = answer
+            else:
+                raise self._problem(number)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+            raise self._problem(number) from None
+
+    def _problem(self, number: int) -> InputFileError:
+        return InputFileError(
+            f"{self.path}, line {number}: this is no line of labels. "
+            "Give a file that `ctxmetrics label` wrote, or one that does not exist yet."
+        )
 
     @property
     def annotators(self) -> list[str]:
@@ -148,49 +187,6 @@ class Answers:
                 None if counts[YES] == counts[NO] else counts[YES] > counts[NO]
             )
         return said
-
-
-def read_answers(path: Path) -> Answers:
-    """Read a labels file; missing or empty, it has no draw.
-
-    Raises:
-        InputFileError: The file cannot be read, or is no file of labels.
-    """
-    found = Answers()
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.endswith(b"\n"):
-                    _read(found, path, line, number)
-                    found.size += len(line)
-                elif found.draw is None and not line.startswith(_BEGINNING):
-                    raise _problem(path, number)
-    except FileNotFoundError:
-        return found
-    except OSError as error:
-        raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the path.") from None
-    return found
-
-
-def _read(found: Answers, path: Path, line: bytes, number: int) -> None:
-    try:
-        data = json.loads(line)
-        if "draw" in data:
-            found.draw = _draw_of(data)
-        elif found.draw is not None:
-            answer = _answer_of(data)
-            found.answers[answer.annotator, answer.question] = answer
-        else:
-            raise _problem(path, number)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise _problem(path, number) from None
-
-
-def _problem(path: Path, number: int) -> InputFileError:
-    return InputFileError(
-        f"{path}, line {number}: this is no line of labels. "
-        "Give a file that `ctxmetrics label` wrote, or one that does not exist yet."
-    )
 
 
 def _draw_of(data: dict[str, Any]) -> Draw:
@@ -245,7 +241,7 @@ def labels_by_key(
         raise InputFileError(
             f"{path}: there is no such file. Answers are written by: ctxmetrics label FILE"
         )
-    file = read_answers(path)
+    file = Answers(path)
     if annotator is not None and annotator not in file.annotators:
         known = ", ".join(map(repr, file.annotators)) or "none"
         raise ParameterError(

@@ -22,7 +22,6 @@ from ctxmetrics.comparison.answers import (
     Key,
     Question,
     labels_by_key,
-    read_answers,
     with_labels,
 )
 from ctxmetrics.comparison.joining import find
@@ -181,19 +180,7 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 class LabelsFile(Answers):
-    """A file of answers, and what it holds.
-
-    Args:
-        path: The file; missing or empty, it has no draw.
-
-    Raises:
-        InputFileError: The file cannot be read, or is no file of labels.
-    """
-
-    def __init__(self, path: Path) -> None:
-        found = read_answers(path)
-        super().__init__(found.draw, found.answers, found.size)
-        self.path = path
+    """A file of answers, and what it holds, that takes further ones."""
 
     def begin(self, draw: Draw) -> None:
         """Write a draw: the first one of a new file, or a larger one than the last.
@@ -236,7 +223,7 @@ class LabelsFile(Answers):
                 ],
             }
         )
-        self.draw: Draw | None = draw
+        self.draw = draw
 
     def add(self, answer: Answer) -> None:
         """Append an answer; it is on the disk when this returns.
@@ -279,7 +266,7 @@ class LabelsFile(Answers):
                 whole = self.size + new.rfind(b"\n") + 1
                 if whole < self.size + len(new):
                     os.ftruncate(file, whole)
-                self.size: int = whole
+                self.size = whole
                 append(file, json_line(data), sync=True)
             finally:
                 os.close(file)
