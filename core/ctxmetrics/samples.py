@@ -137,7 +137,7 @@ class Sample:
         def __init__(self, **given: Any) -> None:
             who = "Sample" if given.get("id") is None else f"Sample {str(given['id'])[:80]!r}"
             if not _ABSENT.keys() >= given.keys():
-                check_keys(given, FIELDS, who, "ragas")
+                check_keys(given, FIELDS, who)
             if deep := next((name for name in given if _is_deep(given[name])), None):
                 raise SampleError(f"{who}: field '{deep}' is nested too deeply. Write flat data.")
             values = {**_ABSENT, **given}

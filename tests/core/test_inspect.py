@@ -49,7 +49,7 @@ def test_each_field_is_shown_with_its_column_and_first_value(tmp_path: Path) -> 
         "metrics that can run: context_recall, context_precision, context_utilization\n" in done.stdout
     )
     assert done.stdout.endswith(f"score it with: ctxmetrics score {path}\n")
-    assert read_samples(path).mapping["reference"] == "ground_truth"
+    assert read_samples(path).reading.mapping["reference"] == "ground_truth"
     assert not done.stderr
 
 

@@ -364,7 +364,7 @@ class SampleWrapper(Wrapper):
             SampleError: A field has the wrong type.
         """
         sample = Sample.from_dict(record, where=where)
-        check_keys(record, SCHEMAS["ragas"].known_keys, where, "ragas")
+        check_keys(record, SCHEMAS["ragas"].known_keys, where)
         return sample
 
     async def ascore_all(

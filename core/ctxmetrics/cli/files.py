@@ -156,7 +156,7 @@ def _metrics(
         if fitting
         else (f"no metric can run.{to_map(samples, file.reading.unread)}")
     )
-    if unused := [name for name in file.mapping if name in OPTIONS and name not in read]:
+    if unused := [name for name in file.reading.mapping if name in OPTIONS and name not in read]:
         yield f"no metric can use: {', '.join(unused)}"
 
 

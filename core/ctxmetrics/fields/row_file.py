@@ -162,11 +162,6 @@ class RowFile(Iterator[T], Generic[T]):
         self._named.update(reading.others)
         return reading
 
-    @property
-    def mapping(self) -> Mapping[str, str]:
-        """Where each field stands; see `Reading`."""
-        return self.reading.mapping
-
     def first_value(self, path: str) -> Any:
         """Return the first value at a path of the first rows, or None."""
         rows = (

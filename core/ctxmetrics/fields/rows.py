@@ -320,7 +320,7 @@ class Reading:
             if key in known | mapped or key.partition(".")[0] in heads:
                 continue
             if key == "page_content" or (key == "context" and is_ambiguous(opened[key], absent)):
-                check_keys([key], (), who, self.name, self.shown)
+                check_keys([key], (), who, self.shown)
             if meant := self.misspelt(str(key), absent):
                 shown, (name, known_as) = str(key)[:80], meant
                 if name in {"response", "reference"} and isinstance(opened[key], list):
@@ -347,11 +347,7 @@ class Reading:
 
 
 def check_keys(
-    keys: Iterable[str],
-    known: Iterable[str],
-    who: str,
-    schema: str,
-    shown: Callable[[str], str] = str,
+    keys: Iterable[str], known: Collection[str], who: str, shown: Callable[[str], str] = str
 ) -> None:
     """Refuse keys that no field has, as `Sample` does.
 
@@ -359,14 +355,12 @@ def check_keys(
         keys: The keys.
         known: Those that may be there.
         who: What the message calls the sample.
-        schema: The name of the schema.
         shown: How the row writes a key.
 
     Raises:
         AmbiguousFieldError: The key is ``context``.
         UnknownFieldError: Any other unknown key.
     """
-    known = frozenset(known)
     for key in (key for key in keys if key not in known):
         if key == "page_content":
             raise UnknownFieldError(
@@ -385,7 +379,7 @@ def check_keys(
                 f"{', --map '.join(named)}"
             )
         raise UnknownFieldError(
-            f"{who}: unknown field '{str(key)[:80]}' (schema '{schema}').{nearest(str(key), known)} "
+            f"{who}: unknown field '{str(key)[:80]}' (schema 'ragas').{nearest(str(key), known)} "
             "Anything of your own belongs into 'metadata'."
         )
 

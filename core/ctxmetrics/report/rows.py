@@ -12,7 +12,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -178,10 +178,12 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
         InputFileError: The file cannot be read, a line is no such row, or a sample lacks a metric that the samples before
             it have.
     """
+    metrics: list[str] = []  # those of the samples so far
     try:
         with open(path, "rb") as lines:  # noqa: PTH123 - a path of any kind
-            for index, (number, group) in enumerate(_samples(lines, str(path))):
-                identifier, record = group[0][0]["sample_id"], group[0][0]["sample"]
+            for index, group in enumerate(_samples(lines, str(path))):
+                number, first, _ = group[-1]
+                identifier, record = first["sample_id"], first["sample"]
                 try:
                     known = {key: value for key, value in (record or {}).items() if key not in _HASHES}
                     sample = None if record is None else Sample(**{**known, "id": identifier})
@@ -189,44 +191,34 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
                     raise InputFileError(
                         f"{path}, line {number}: the sample of these results cannot be read: {error}"
                     ) from None
-                yield Row(index, sample, identifier, tuple(score for _, score in group), record)
+                row = Row(index, sample, identifier, tuple(score for *_, score in group), record)
+                if metrics not in ([], [*row]):
+                    raise InputFileError(
+                        f"{path}, line {number}: the sample has {', '.join(row)}, those before it "
+                        f"{', '.join(metrics)}. Give the whole file of one run."
+                    )
+                metrics = [*row]
+                yield row
     except OSError as error:
         raise InputFileError(f"{path}: cannot be read: {error.strerror or error}.") from None
 
 
-def _samples(
-    lines: Iterable[bytes], name: str
-) -> Iterator[tuple[int, list[tuple[Mapping[str, Any], Score]]]]:
-    """Yield for each sample the number of its last line, and what its lines hold: as data, and the score."""
-    group: list[tuple[Mapping[str, Any], Score]] = []
-    metrics: list[str] = []  # those of the first sample
-    number = 0
-    for line in lines:
-        data, score = _read(line, f"{name}, line {number + 1}")
-        first = group[0][0] if group else data
-        same = data["sample_id"] == first["sample_id"] and data["sample"] == first["sample"]
-        if not same or score.metric in [known.metric for _, known in group]:
-            metrics = _checked_metrics(group, metrics, f"{name}, line {number}")
-            yield number, group
+def _samples(lines: Iterable[bytes], name: str) -> Iterator[list[tuple[int, Mapping[str, Any], Score]]]:
+    """Yield for each sample what its lines hold: the number of the line, its data, and its score."""
+    group: list[tuple[int, Mapping[str, Any], Score]] = []
+    for number, line in enumerate(lines, 1):
+        data, score = _read(line, f"{name}, line {number}")
+        if group and (
+            data["sample_id"] != group[0][1]["sample_id"]
+            or data["sample"] != group[0][1]["sample"]
+            or score.metric in [known.metric for *_, known in group]
+        ):
+            yield group
             group = []
-        group.append((data, score))
-        number += 1
+        group.append((number, data, score))
     if not group:
         raise InputFileError(f"{name}: the file holds no results. {_FIX}")
-    _checked_metrics(group, metrics, f"{name}, line {number}")
-    yield number, group
-
-
-def _checked_metrics(
-    group: Iterable[tuple[Mapping[str, Any], Score]], metrics: Sequence[str], where: str
-) -> list[str]:
-    found = [score.metric for _, score in group]
-    if metrics and found != metrics:
-        raise InputFileError(
-            f"{where}: the sample has {', '.join(found)}, those before it {', '.join(metrics)}. "
-            "Give the whole file of one run."
-        )
-    return found
+    yield group
 
 
 def _read(line: bytes, where: str) -> tuple[Mapping[str, Any], Score]:

@@ -302,9 +302,6 @@ class Summary(Mapping[str, MetricSummary]):
         return tuple(dict.fromkeys(told))
 
     def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
         language, paid = self.language, spent(self.usage, self.language)
         told = [f"{item.metric}: {note}" for item in self.values() for note in _notes(item, language)]
         told += [f"{say('labels', language)}: {note}" for note in self.notes]
