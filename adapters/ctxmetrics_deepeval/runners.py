@@ -42,16 +42,13 @@ def _assert_test(metric: Metric, samples: Sequence[Sample]) -> list[float | None
 
 def _test_case(sample: Sample, name: str | None = None) -> LLMTestCase:
     fields = sample.to_dict()
-    values: dict[str, Any] = {key: fields.get(own) for key, own in ctxmetrics_deepeval.FIELDS.items()}
-    carried = (
-        "retrieved_context_ids",
-        "reference_context_ids",
-        "reference_facts",
-        "references",
-        "stages",
+    values: dict[str, Any] = {
+        key: fields.pop(own, None) for key, own in ctxmetrics_deepeval.FIELDS.items()
+    }
+    # What has no field of its own goes into the metadata.
+    return LLMTestCase(
+        **{**values, "input": sample.user_input or "", "metadata": fields, "name": name}
     )
-    values["metadata"] = {own: fields.get(own) for own in carried}
-    return LLMTestCase(**{**values, "input": sample.user_input or "", "name": name})
 
 
 def _wrapped(metric: Metric) -> Any:

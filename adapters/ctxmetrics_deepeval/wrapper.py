@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from inspect import signature
@@ -162,22 +162,14 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         """
         measuring = _begin(self)
         with part_of(self.core):  # a test run of DeepEval may last as long as the process
-            return _end(self, measuring, _TestCases(self.core, SCHEMA).score(self._with_ids(test_case)))
+            return _end(self, measuring, _TestCases(self.core, SCHEMA, ids=self._ids).score(test_case))
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
         """Score a test case. Raises as `measure` does."""
         measuring = _begin(self)
         with part_of(self.core):
-            return _end(
-                self,
-                measuring,
-                await _TestCases(self.core, SCHEMA).ascore(self._with_ids(test_case)),
-            )
-
-    def _with_ids(self, test_case: LLMTestCase) -> LLMTestCase:
-        if not self._ids:
-            return test_case
-        return test_case.model_copy(update={"metadata": {**(test_case.metadata or {}), **self._ids}})
+            wrapper = _TestCases(self.core, SCHEMA, ids=self._ids)
+            return _end(self, measuring, await wrapper.ascore(test_case))
 
     def is_successful(self) -> bool | None:
         """Whether the last score reaches the threshold; None without a threshold."""
@@ -293,8 +285,15 @@ def _places(requires: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(("input", *(_HOME[name].partition(".")[0] for name in requires))))
 
 
+@dataclass(frozen=True)
 class _TestCases(Wrapper):
-    """A metric that scores test cases."""
+    """A metric that scores test cases.
+
+    Attributes:
+        ids: Ids that stand in place of those in the metadata, by field.
+    """
+
+    ids: Mapping[str, Sequence[str]] = FrozenDict({})
 
     def read(self, record: LLMTestCase) -> Sample:
         """Read a test case.
@@ -311,7 +310,7 @@ class _TestCases(Wrapper):
         """
         if not isinstance(record, LLMTestCase):
             raise SampleError(f"The test case must be an LLMTestCase, not {type(record).__name__}.")
-        metric, metadata = self.metric, record.metadata or {}
+        metric, metadata = self.metric, {**(record.metadata or {}), **self.ids}
         places = _places(metric.requires)
         given = {place: getattr(record, place) for place in places if place != "metadata"}
         if "context" in given:

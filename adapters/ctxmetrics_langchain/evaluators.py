@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 from uuid import UUID
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import set_config_context
+from langchain_core.runnables import RunnableLambda
 from langsmith import EvaluationResult, RunEvaluator, trace
 
 from ctxmetrics import Judge, Metric, Model, Score
@@ -148,11 +147,8 @@ class RetrievalEvaluator(RunEvaluator):
     def _invoke(self, fields: dict[str, Any]) -> Any:
         return _one_or_all(to_rows(self._scores(fields)))
 
-    async def _ainvoke(self, fields: dict[str, Any], config: RunnableConfig) -> Any:
-        with set_config_context(
-            config
-        ) as context:  # before Python 3.11, LangChain cannot for a coroutine
-            return _one_or_all(to_rows(await context.run(asyncio.ensure_future, self._ascores(fields))))
+    async def _ainvoke(self, fields: dict[str, Any]) -> Any:
+        return _one_or_all(to_rows(await self._ascores(fields)))
 
     def as_string_evaluator(self) -> MetricStringEvaluator:
         """Return the evaluator for langchain-classic: ``RunEvalConfig(custom_evaluators=[..])``.

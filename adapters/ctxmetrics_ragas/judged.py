@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, Unpack
 
 from ragas.metrics.base import MetricWithLLM
 
-from ctxmetrics import Judge, LLMJudge
+from ctxmetrics import Judge, LLMJudge, Metric
 from ctxmetrics.errors import ParameterError
 from ctxmetrics_ragas.metrics import RagasMetric, Settings
 from ctxmetrics_ragas.model import RagasModel
@@ -26,7 +26,9 @@ class JudgedMetric(RagasMetric):
         judge: A judge of `ctxmetrics`; ``"framework"``: the LLM of ``evaluate(llm=..)``. By default `judged_by`, else
             the embedded judge, and no LLM is asked for.
         llm: The LLM to judge with: ``llm_factory(..)``, a ``BaseRagasLLM``, or a LangChain model.
-        **settings: See `RagasMetric`.
+        core: See `RagasMetric`.
+        name: See `RagasMetric`.
+        **params: See `RagasMetric`.
     """
 
     # The ``judge=`` of a metric that is given neither a judge nor an LLM.
@@ -50,9 +52,11 @@ class JudgedMetric(RagasMetric):
         *_: Never,
         judge: Judge | Literal["framework"] | None = None,
         llm: Any = None,
-        **settings: Unpack[Settings],
+        core: Metric | None = None,
+        name: str | None = None,
+        **params: Unpack[Settings],
     ) -> None:
-        super().__init__(*_, **settings)
+        super().__init__(*_, core=core, name=name, **params)
         if judge is not None and llm is not None:
             raise ParameterError(f"{type(self).__name__}: give judge= or llm=, not both.")
         if judge is not None and not isinstance(self, MetricWithLLM):

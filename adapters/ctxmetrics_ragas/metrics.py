@@ -92,10 +92,8 @@ class ContextResult(MetricResult):
 
 
 class Settings(MetricParams, total=False):
-    """Keywords of a metric: the core's parameters or ``core``, a metric as it is; and the name of its results."""
+    """Parameters of a core metric."""
 
-    core: Metric | None
-    name: str | None
     threshold: float | None
     strict: bool
 
@@ -108,9 +106,10 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     a running loop, too. Equal and hashed as the core metric it holds. Parameters cannot be changed afterwards.
 
     Args:
-        **settings: Parameters of the core metric, such as ``convention``, ``top_k`` and ``threshold`` (the pass
-            mark); and ``name``, the key of the results: by default the core metric's name with the parameters that
-            change the number. Of two metrics with one name Ragas keeps the last.
+        core: A metric of the core, instead of its parameters.
+        name: The key of the results: by default the core metric's name with the parameters that change the number. Of
+            two metrics with one name Ragas keeps the last.
+        **params: Parameters of the core metric, such as ``convention``, ``top_k`` and ``threshold`` (the pass mark).
 
     Attributes:
         core: The core metric.
@@ -135,13 +134,17 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             setattr(cls, name, own.pop(name))
         super().__init_subclass__(**own)
 
-    def __init__(self, *positional: Never, **settings: Unpack[Settings]) -> None:
-        if positional or settings.keys() & self.renamed.keys():
+    def __init__(
+        self,
+        *positional: Never,
+        core: Metric | None = None,
+        name: str | None = None,
+        **params: Unpack[Settings],
+    ) -> None:
+        if positional or params.keys() & self.renamed.keys():
             raise ParameterError(f"{type(self).__name__}: {self._advice()}")
-        params: Any = {key: value for key, value in settings.items() if key not in ("core", "name")}
-        core = settings.get("core")
         if core is None:
-            also = ("core", "name", *(type(self).__init__.__kwdefaults__ or ()))
+            also = type(self).__init__.__kwdefaults__ or ()
             core = build_metric(self.core_class, params, also=also)
         elif not isinstance(core, self.core_class) or params:
             raise ParameterError(
@@ -149,7 +152,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             )
         self.core = core
         own_name = (self.framework_name or core.base_name) + core.name.removeprefix(core.base_name)
-        self.name: str = settings.get("name") or own_name
+        self.name: str = name or own_name
         self.allowed_values: Any = (0.0, core.rules.scale)
         optional = {f"{column}:optional" for column in core.uses if column not in _NO_COLUMN}
         self._required_columns = {MetricType.SINGLE_TURN: {*core.requires, *optional}}
