@@ -21,8 +21,8 @@ from ctxmetrics.adapting import (
     has_class,
     on_background_loop,
     only_choice,
+    reads_failures,
     token_usage,
-    unread_reply,
     validated_texts,
 )
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -59,6 +59,7 @@ class DeepEvalModel(ForeignModel):
         super().__init__(found, describe("deepeval", [found], name=found.get_model_name()))
         self.llm: Any = found
 
+    @reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the LLM: its async method in a loop of the caller's, its sync one in a thread for a sync call.
 
@@ -75,7 +76,7 @@ class DeepEvalModel(ForeignModel):
         with validated_texts() as texts:
             try:
                 answer = await _call(*(partial(way, text, **options) for way in ways))
-            except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
+            except Exception as error:
                 if has_class(error, "ValidationError"):  # of an LLM that parses replies in its own way
                     raise JudgeError(
                         "Your last reply could not be read.", reason_code="invalid_reply"
@@ -84,7 +85,7 @@ class DeepEvalModel(ForeignModel):
                 # after the reply was read and before it is returned.
                 if isinstance(error, (TypeError, OverflowError)) and texts and _is_deepevals(self.llm):
                     return Reply(content=only_choice(texts))
-                return unread_reply(error)
+                raise
         if texts and _is_deepevals(self.llm):
             only_choice(texts)  # DeepEval takes the first of several choices
         content, cost = answer if isinstance(answer, tuple) else (answer, None)

@@ -46,9 +46,7 @@ def _test_case(sample: Sample, name: str | None = None) -> LLMTestCase:
         key: fields.pop(own, None) for key, own in ctxmetrics_deepeval.FIELDS.items()
     }
     # What has no field of its own goes into the metadata.
-    return LLMTestCase(
-        **{**values, "input": sample.user_input or "", "metadata": fields, "name": name}
-    )
+    return LLMTestCase(**{**values, "input": sample.user_input or "", "metadata": fields, "name": name})
 
 
 def _wrapped(metric: Metric) -> Any:

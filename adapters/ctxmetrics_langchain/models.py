@@ -21,11 +21,11 @@ from ctxmetrics.adapting import (
     has_class,
     langchain_reply,
     message_reply,
+    reads_failures,
     response_format,
     safe_text,
-    unread_reply,
 )
-from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.errors import ParameterError
 
 # Statuses of a server that does not take the request.
 _REFUSED = (400, 422)
@@ -65,6 +65,7 @@ class ChatModel(ForeignModel):
             insisted = " tools"
         super().__init__(chat_model, f"{describe('langchain', [chat_model])}{insisted}")
 
+    @reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the chat model, in the loop this runs in.
 
@@ -89,10 +90,7 @@ class ChatModel(ForeignModel):
         run: dict[str, Any] = {
             key: config.get(key) for key in ("callbacks", "tags", "metadata", "run_name")
         }
-        try:
-            result = await self.chat_model.agenerate([messages], **run, **options)
-        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
-            return unread_reply(error)
+        result = await self.chat_model.agenerate([messages], **run, **options)
         return langchain_reply(result, asked=getattr(self.chat_model, "n", None) or 1)
 
     async def _call_tool(self, messages: list[BaseMessage], schema: type[BaseModel]) -> Reply:
@@ -103,12 +101,7 @@ class ChatModel(ForeignModel):
         )
         # The first step of what it returns is the model with the tool; the second would parse the reply.
         asked: Any = bind(any_reply(schema).model_json_schema(), **options).first
-        try:
-            return message_reply(await asked.ainvoke(messages))
-        except JudgeError:
-            raise
-        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
-            return unread_reply(error)
+        return message_reply(await asked.ainvoke(messages))
 
 
 def named_model(name: str) -> ChatModel:

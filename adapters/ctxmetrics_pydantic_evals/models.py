@@ -17,9 +17,9 @@ from ctxmetrics.adapting import (
     as_judge,
     check_finished,
     describe,
+    reads_failures,
     safe_text,
     token_usage,
-    unread_reply,
 )
 from ctxmetrics.errors import JudgeError, ParameterError
 
@@ -41,6 +41,7 @@ class PydanticAIModel(ForeignModel):
         identity = describe("pydantic-ai", [model], name=model.model_name)
         super().__init__(model, identity if tools else f"{identity} text")
 
+    @reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the model, in the loop this runs in.
 
@@ -54,10 +55,7 @@ class PydanticAIModel(ForeignModel):
             output_tools=[tool] if self.tools else [],
             allow_text_output=not self.tools,
         )
-        try:
-            response = await model_request(self.model, [asked], model_request_parameters=parameters)
-        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
-            return unread_reply(error)
+        response = await model_request(self.model, [asked], model_request_parameters=parameters)
         check_finished(getattr(response, "finish_reason", None))
         try:
             calls = [

@@ -59,6 +59,7 @@ class RagasModel(adapting.ForeignModel):
         skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER
         super().__init__(llm, adapting.describe("ragas", layers, name=name, skip=skip))
 
+    @adapting.reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the LLM, in the loop this runs in.
 
@@ -68,13 +69,7 @@ class RagasModel(adapting.ForeignModel):
         """
         if isinstance(self.llm, InstructorBaseRagasLLM):
             return await self._ask_instructor(prompt.text, schema)
-        try:
-            result = await self._ask_langchain(StringPromptValue(text=prompt.text))
-        except JudgeError:
-            raise
-        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
-            return adapting.unread_reply(error)
-        return adapting.langchain_reply(result)
+        return adapting.langchain_reply(await self._ask_langchain(StringPromptValue(text=prompt.text)))
 
     async def _ask_langchain(self, value: StringPromptValue) -> Any:
         if not isinstance(self.llm, BaseRagasLLM):
@@ -93,15 +88,12 @@ class RagasModel(adapting.ForeignModel):
         from anyio import to_thread
 
         asking: dict[str, Any] = {"prompt": text, "response_model": adapting.any_reply(schema)}
-        try:
-            if getattr(self.llm, "is_async", True):
-                found = await self._asked.agenerate(**asking)
-            else:
-                found = await to_thread.run_sync(
-                    partial(self._asked.generate, **asking), abandon_on_cancel=True
-                )
-        except Exception as error:  # noqa: BLE001 - it is raised again, unless the judge can read the reply itself
-            return adapting.unread_reply(error)
+        if getattr(self.llm, "is_async", True):
+            found = await self._asked.agenerate(**asking)
+        else:
+            found = await to_thread.run_sync(
+                partial(self._asked.generate, **asking), abandon_on_cancel=True
+            )
         answer = getattr(found, "_raw_response", None)
         if getattr(answer, "choices", None):
             reply = adapting.completion_reply(answer)

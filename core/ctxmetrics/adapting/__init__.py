@@ -44,9 +44,9 @@ from ctxmetrics.models.frameworks import (
     langchain_reply,
     message_reply,
     only_choice,
+    reads_failures,
     token_usage,
     unique_name,
-    unread_reply,
     validated_texts,
 )
 from ctxmetrics.models.openai.capabilities import response_format
@@ -56,6 +56,6 @@ __all__ = [
     "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
     "build_metric", "check_finished", "check_parameters", "check_texts", "checked_usage", "classify", "compact",
     "completion_reply", "content_of", "current_run", "describe", "has_class", "langchain_reply",
-    "mask_logs_of", "message_reply", "on_background_loop", "only_choice", "part_of", "response_format", "retrieval_of", "run_sync",
-    "safe_text", "text_of", "token_usage", "unique_name", "unread_reply", "using", "validated_texts",
+    "mask_logs_of", "message_reply", "on_background_loop", "only_choice", "part_of", "reads_failures", "response_format", "retrieval_of", "run_sync",
+    "safe_text", "text_of", "token_usage", "unique_name", "using", "validated_texts",
 ]  # fmt: skip

@@ -9,12 +9,12 @@ import hashlib
 import json
 import re
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import cache
-from typing import Any, NoReturn
+from functools import cache, wraps
+from typing import Any, NoReturn, ParamSpec
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -24,6 +24,8 @@ from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Reply, check_finished, message_text, served_name
 from ctxmetrics.verdicts import Usage
+
+P = ParamSpec("P")
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
 _CLIENTS = ("root_client", "client", "async_client")
@@ -217,6 +219,23 @@ def message_reply(message: Any) -> Reply:
         usage=token_usage(getattr(message, "usage_metadata", None)),
         served_model=served_name(told.get("model_name", told.get("model"))),
     )
+
+
+def reads_failures(
+    generate: Callable[P, Awaitable[Reply]],
+) -> Callable[P, Coroutine[Any, Any, Reply]]:
+    """Decorate the ``generate`` of a model: where what it raises is about the reply, see `unread_reply`."""
+
+    @wraps(generate)
+    async def reading(*args: P.args, **options: P.kwargs) -> Reply:
+        try:
+            return await generate(*args, **options)
+        except JudgeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
+            return unread_reply(error)
+
+    return reading
 
 
 def unread_reply(error: Exception) -> Reply:
