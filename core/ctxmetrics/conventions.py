@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ctxmetrics._frozen import FrozenDict, Plain
 from ctxmetrics.errors import ParameterError
@@ -121,13 +121,8 @@ def aegis(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mappin
     return None, {"unattributed_sentences_reasons": list(reasons)}
 
 
-_FAMILIES: tuple[Family, ...] = (
-    "recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision",
-)  # fmt: skip
-
-
 _UNDEFINED_WITHOUT_REFERENCE: Mapping[str, EmptySides] = FrozenDict(
-    dict.fromkeys(_FAMILIES, EmptySides(0.0, "undefined", "undefined"))
+    dict.fromkeys(get_args(Family), EmptySides(0.0, "undefined", "undefined"))
 )
 
 
@@ -231,6 +226,6 @@ def get_convention(name: str) -> Convention:
     Raises:
         ParameterError: No such convention.
     """
-    if name not in CONVENTIONS:
+    if not isinstance(name, str) or name not in CONVENTIONS:
         raise ParameterError(f"convention={name!r} is unknown. Choose from: {', '.join(CONVENTIONS)}.")
     return CONVENTIONS[name]

@@ -15,7 +15,7 @@ from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._pictures import in_text, refusal
 from ctxmetrics._version import __version__
-from ctxmetrics.conventions import CONVENTIONS, Convention, Family, Grouping
+from ctxmetrics.conventions import Convention, Family, Grouping, get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.fields import SPAN_MARK
 from ctxmetrics.formulas import average_precision, share
@@ -67,9 +67,6 @@ class Metric(ABC):
     counts: ClassVar[tuple[str, str]]
     # Whether the convention's bands, which are about recall, apply to it.
     banded: ClassVar[bool] = False
-    # Whether the convention's result objects, which are about judged recall, are made from it.
-    signalled: ClassVar[bool] = False
-
     # Whether `ascore` may wait, for example for a judge's reply; else it does the same as `score`.
     waits: ClassVar[bool] = False
 
@@ -99,17 +96,16 @@ class Metric(ABC):
             return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        check_choice("convention", self.convention, tuple(CONVENTIONS))
-        rules = CONVENTIONS[self.convention]
-        if formula := getattr(
-            self, "formula", None
-        ):  # the one that was chosen, where there is a choice
-            object.__setattr__(self, "formula_name", str(formula))
+        rules = get_convention(self.convention)
+        if formula := getattr(self, "formula", None):  # where there is a choice
+            vars(self)["formula_name"] = str(formula)
         group = getattr(self, "group", "context")
         if (group or rules.group) == "source":
-            object.__setattr__(self, "grouped", True)
-            object.__setattr__(self, "needs_pairs", group is not None)
-            object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
+            vars(self).update(
+                grouped=True,
+                needs_pairs=group is not None,
+                uses=(*self.uses, "retrieved_context_ids"),
+            )
         check_number(
             f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not type(self).top_k
         )
@@ -121,9 +117,11 @@ class Metric(ABC):
                     check_choice(f"{self.base_name}: {item.name}", value, choices)
                 given.append(f"{item.name}={getattr(value, '__name__', None) or value}")
         own = rules.threshold if self.threshold is None else self.threshold
-        object.__setattr__(self, "name", self.base_name + (f"({', '.join(given)})" if given else ""))
-        object.__setattr__(self, "rules", rules)
-        object.__setattr__(self, "pass_mark", rules.scale if self.strict else own)
+        vars(self).update(
+            name=self.base_name + (f"({', '.join(given)})" if given else ""),
+            rules=rules,
+            pass_mark=rules.scale if self.strict else own,
+        )
 
     @abstractmethod
     def score(self, sample: Sample) -> Score:
@@ -207,7 +205,7 @@ class Metric(ABC):
         rules, scaled, band = self.rules, self.scaled(value), None
         if rules.bands and self.banded and scaled is not None:
             band = next((item.text for item in rules.bands if scaled >= item.edge), None)
-        signals_of = rules.signals if self.signalled else None
+        signals_of = rules.signals if self.family == "recall" else None
         signals, extra = (None, {}) if signals_of is None else signals_of(scaled, made)
         added = {**extra, **found}
         return Score(
@@ -243,7 +241,7 @@ class Metric(ABC):
             value = float(Decimal(repr(float(value))) * Decimal(repr(scale)))
         return 0.0 if self.strict and value is not None and value < scale else value
 
-    def to_value(self, hits: Sequence[bool]) -> float | None:
+    def to_value(self, hits: Sequence[bool], /) -> float | None:
         """Apply the formula to complete verdicts: average precision, or their share that is yes."""
         if self.formula_name == "average_precision":
             return average_precision(hits, epsilon=self.rules.epsilon)
@@ -284,6 +282,8 @@ class ListMetric(Metric):
 
     # Whether the lists hold texts; no picture may stand among them.
     reads_texts: ClassVar[bool] = False
+    # Whether there is a verdict for each item of the reference; else there is one for each that was retrieved, in rank order.
+    counts_reference: ClassVar[bool] = False
 
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class. The verdicts are made when they are first read."""
@@ -347,17 +347,8 @@ class _Later:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precision(Metric):
-    """What all precisions share: the choice of the formula."""
-
-    formula_name: ClassVar[str] = "average_precision"
-
-    formula: Formula = field(default="average_precision", metadata=named_choice(Formula))
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextPrecision(Precision):
-    """What the precisions of texts share: contexts of one source may count as one.
+class TextPrecision(Metric):
+    """What the precisions of texts share: the choice of the formula, and contexts of one source may count as one.
 
     Attributes:
         group: ``"source"``: contexts of one source count as one, at the rank of the first, relevant
@@ -366,6 +357,9 @@ class TextPrecision(Precision):
             the convention's, where contexts and ids are pairs.
     """
 
+    formula_name: ClassVar[str] = "average_precision"
+
+    formula: Formula = field(default="average_precision", metadata=named_choice(Formula))
     group: Grouping | None = field(default=None, metadata=named_choice(Grouping))
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ctxmetrics.conventions import Family
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
-from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, Precision, named_choice
+from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, named_choice
 from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Verdict
 
@@ -27,8 +27,6 @@ class IDMetric(ListMetric):
     family: ClassVar[Family] = "id_recall"
     requires: ClassVar[tuple[str, ...]] = ("retrieved_context_ids", "reference_context_ids")
     counts: ClassVar[tuple[str, str]] = ("retrieved id", "relevant")
-    # Whether there is a verdict for each reference id; else there is one for each retrieved id, in rank order.
-    counts_reference: ClassVar[bool] = False
 
     def compare(
         self, retrieved: Sequence[str], reference: Iterable[str]
@@ -64,7 +62,7 @@ class IDBasedContextRecall(IDMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class IDBasedContextPrecision(Precision, IDMetric):
+class IDBasedContextPrecision(IDMetric):
     """How many of the retrieved ids are reference ids, or how early they stand.
 
     Formula: ``"share"`` |retrieved and reference| / |retrieved|, as sets (the order does not matter);
@@ -112,9 +110,7 @@ class IDBasedHitRate(IDMetric):
     base_name: ClassVar[str] = "id_based_hit_rate"
     formula_name: ClassVar[str] = "hit_rate"
 
-    def to_value(self, hits: Sequence[bool]) -> float:
-        """1.0 where any id is relevant, else 0.0."""
-        return hit_rate(hits)
+    to_value = staticmethod(hit_rate)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,9 +124,7 @@ class IDBasedReciprocalRank(IDMetric):
     base_name: ClassVar[str] = "id_based_reciprocal_rank"
     formula_name: ClassVar[str] = "reciprocal_rank"
 
-    def to_value(self, hits: Sequence[bool]) -> float:
-        """1 / rank of the first relevant id."""
-        return reciprocal_rank(hits)
+    to_value = staticmethod(reciprocal_rank)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -71,14 +71,15 @@ class JudgedMetric(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.answer_field == "reference":
-            object.__setattr__(self, "counted_unit", self.unit or self.rules.unit)
+            vars(self)["counted_unit"] = self.unit or self.rules.unit
         supports = getattr(self, "relevance", None) == "supports"
-        object.__setattr__(self, "about_units", self.counts_units or supports)
+        vars(self)["about_units"] = self.counts_units or supports
         if self.counts_units:
-            object.__setattr__(self, "counts", (self.counted_unit, "supported"))
+            vars(self)["counts"] = (self.counted_unit, "supported")
         if self.counted_unit == "fact":  # what this object needs, unlike its class
-            object.__setattr__(self, "requires", ("reference_facts", "retrieved_contexts"))
-            object.__setattr__(self, "uses", (*self.uses, "reference"))
+            vars(self).update(
+                requires=("reference_facts", "retrieved_contexts"), uses=(*self.uses, "reference")
+            )
         if self.language is not None and (
             not isinstance(self.language, str) or not self.language.isascii()
         ):
@@ -334,7 +335,6 @@ class ContextRecall(JudgedMetric):
     counts: ClassVar[tuple[str, str]] = ("sentence", "supported")
     banded: ClassVar[bool] = True
     counts_units: ClassVar[bool] = True
-    signalled: ClassVar[bool] = True
 
     weighting: Weighting | None = field(default=None, metadata=named_choice(Weighting))
     partial: float = field(default=0.0, metadata=NAMED)

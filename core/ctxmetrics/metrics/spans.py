@@ -127,7 +127,7 @@ class SpanBasedContextRecall(SpanMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "formula_name", f"share_of_{self.unit}s")
+        vars(self)["formula_name"] = f"share_of_{self.unit}s"
 
     def compare(
         self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]

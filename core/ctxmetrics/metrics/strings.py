@@ -32,8 +32,6 @@ class StringMetric(ListMetric):
 
     requires: ClassVar[tuple[str, ...]] = ("retrieved_contexts", "reference_contexts")
     reads_texts: ClassVar[bool] = True
-    # Whether there is a verdict for each reference context; else there is one for each retrieved one, in rank order.
-    counts_reference: ClassVar[bool] = False
 
     min_similarity: float = field(default=0.5, metadata=NAMED)
     similarity: Measure = field(default="levenshtein", metadata=NAMED)
