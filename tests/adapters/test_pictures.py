@@ -20,7 +20,15 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic_ai.messages import AudioUrl, BinaryContent, DocumentUrl, ImageUrl
 
-from ctxmetrics import ContextRecall, NonLLMContextRecall, Sample, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    Metric,
+    NonLLMContextPrecision,
+    NonLLMContextRecall,
+    Sample,
+    evaluate,
+)
 from ctxmetrics.errors import SampleError
 
 if TYPE_CHECKING:
@@ -238,6 +246,27 @@ def test_the_core_scores_no_placeholder(text: str) -> None:
         assert "field 'retrieved_contexts', item 2 holds a picture" in first.message
         assert second.value == 1.0
     assert ContextRecall(top_k=1).score(pictured).value == 1.0  # the picture is not looked at
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        ContextPrecision(group="source"),
+        ContextPrecision(convention="deepeval"),
+        NonLLMContextPrecision(group="source"),
+        NonLLMContextPrecision(convention="deepeval"),
+    ],
+    ids=lambda metric: metric.name,
+)
+def test_the_name_of_a_picture_s_file_is_an_id_where_sources_count(metric: Metric) -> None:
+    sample = Sample(
+        reference=REFERENCE,
+        reference_contexts=[REFERENCE],
+        retrieved_contexts=[REFERENCE, "It is made of iron."],
+        retrieved_context_ids=["slides/tower.png", "iron.pdf"],
+    )
+    score = metric.score(sample)
+    assert (score.value, score.reason_code, score.metadata["sources"]) == (1.0, None, 2)
 
 
 @pytest.mark.parametrize("picture", [*PARTS.values(), MESSAGES["file"], b"\x89PNG"])

@@ -17,7 +17,7 @@ from ctxmetrics._pictures import in_text, refusal
 from ctxmetrics._version import __version__
 from ctxmetrics.conventions import Convention, Family, Grouping, get_convention
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.fields import SPAN_MARK
+from ctxmetrics.fields import SPAN_MARK, TEXTS_OF
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
@@ -159,8 +159,11 @@ class Metric(ABC):
             )
 
     def check_texts(self, sample: Sample) -> Score | None:
-        """Return the score of a sample that has a picture where the metric reads text; None where it has none."""
-        for name in (*self.requires, *self.uses):
+        """Return the score of a sample that has a picture where the metric reads text; None where it has none.
+
+        The id of a context may be the name of a picture's file.
+        """
+        for name in (name for name in (*self.requires, *self.uses) if name not in TEXTS_OF):
             value = getattr(sample, name)
             listed = isinstance(value, (tuple, dict))
             texts = value if listed else (value or "",)
