@@ -257,6 +257,11 @@ def is_expected(counted: tuple[str, str]) -> bool:
     return counted[0] in _UNITS or counted[0].startswith("reference ")
 
 
+def places_of(verdict: Verdict) -> list[str]:
+    """Return the contexts of the evidence behind a verdict: ``c1``, ``c2`` .."""
+    return [f"c{index + 1}" for index in dict.fromkeys(span.context for span in verdict.evidence)]
+
+
 def why_missed(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
     """Return in two or three words why a verdict is not a yes; empty for one that is.
 
@@ -265,7 +270,7 @@ def why_missed(verdict: Verdict, counted: tuple[str, str], language: str) -> str
         counted: What verdicts of its score are about, and what a yes means (`Score.counted`).
         language: Of the words.
     """
-    parts = [f"c{index + 1}" for index in dict.fromkeys(span.context for span in verdict.evidence)]
+    parts = places_of(verdict)
     if verdict.value:
         return ""
     if verdict.value is None:

@@ -57,11 +57,21 @@ def test_a_judge_that_must_not_be_asked_is_not_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{", '{"metric": "context_recall"}', '{"metric": "x", "cases": [{"id": "a"}]}']
+    ("text", "problem"),
+    [
+        ("{", ", line 1: not valid JSON"),
+        (
+            '{"metric": "context_recall", "cases": [{"id": NaN}]}',
+            ", the file: not valid JSON: NaN is no",
+        ),
+        ('{"metric": "x", "metric": "y"}', ", the file: the key 'metric' stands twice"),
+        ('{"metric": "context_recall"}', " is no file of golden cases"),
+        ('{"metric": "x", "cases": [{"id": "a"}]}', " is no file of golden cases"),
+    ],
 )
-def test_a_broken_file_is_named(tmp_path: Path, text: str) -> None:
+def test_a_broken_file_is_named(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "context_recall.json").write_text(text, encoding="utf-8")
-    with pytest.raises(InputFileError, match=r"context_recall\.json is no file of golden cases"):
+    with pytest.raises(InputFileError, match=rf"context_recall\.json{problem}"):
         load_cases(tmp_path)
 
 

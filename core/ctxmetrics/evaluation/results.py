@@ -25,7 +25,7 @@ from ctxmetrics.report.labels import Labels
 from ctxmetrics.report.report import Report, notebook_html, render_html, worst_first
 from ctxmetrics.report.rows import read_rows, to_rows, without_texts
 from ctxmetrics.report.stages import Stages, staged_metric, stages_of
-from ctxmetrics.report.view import Controls, Origin, Row, Summary
+from ctxmetrics.report.view import Controls, Row, Summary
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import DOUBTFUL, Usage
@@ -152,18 +152,14 @@ class Results(Sequence[Row]):
 
     def summary(self) -> Summary:
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
-        origin = Origin(
-            provenances=tuple(
-                dict.fromkeys(item for column in self._columns.values() for item in column.provenances)
-            ),
-            source=self.source,
-            started=self.started,
-        )
+        columns = self._columns
         return Summary(
-            {name: column.summary(self._samples) for name, column in self._columns.items()},
+            {name: column.summary(self._samples) for name, column in columns.items()},
             self.usage,
             self.stopped,
-            origin,
+            tuple(dict.fromkeys(item for column in columns.values() for item in column.provenances)),
+            self.source,
+            self.started,
             self.controls,
             self._labels.notes(),
         )

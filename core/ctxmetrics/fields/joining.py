@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxmetrics.errors import InputFileError, SampleError
 from ctxmetrics.fields.documents import look_up
+from ctxmetrics.fields.schema import some_of
 
 # The fields that are taken from the references' file.
 _EXPECTED = (
@@ -20,7 +21,6 @@ _MEANT = {
     "retrieved_contexts": "reference_contexts",
     "retrieved_context_ids": "reference_context_ids",
 }
-_SHOWN = 5
 
 
 class Partners:
@@ -95,13 +95,13 @@ class Partners:
         """
         if not self._ids:
             raise InputFileError(
-                f"no sample has a partner among the references: samples {_some(self._alone)}; references "
-                f"{_some(self._left.values())}. Write --on COLUMN, a column of both files."
+                f"no sample has a partner among the references: samples {some_of(map(repr, self._alone))}; references "
+                f"{some_of(map(repr, self._left.values()))}. Write --on COLUMN, a column of both files."
             )
         if self._alone:
-            yield f"{len(self._alone)} without a partner among the references: {_some(self._alone)}"
+            yield f"{len(self._alone)} without a partner among the references: {some_of(map(repr, self._alone))}"
         if self._left:
-            yield f"{len(self._left)} of the references without a partner, not scored: {_some(self._left.values())}"
+            yield f"{len(self._left)} of the references without a partner, not scored: {some_of(map(repr, self._left.values()))}"
 
     def _names(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield the keys of a row, each with its kind."""
@@ -113,8 +113,3 @@ class Partners:
 
 def _plain(key: object) -> str:
     return " ".join(str(key).split()).casefold()
-
-
-def _some(names: Iterable[str]) -> str:
-    first = [repr(name[:60]) for name in names]
-    return ", ".join(first[:_SHOWN]) + (" .." if len(first) > _SHOWN else "")

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._display import visible_on_page
 from ctxmetrics._version import __version__
-from ctxmetrics._wording import doubt, is_expected, mark_of, plural, say, why_missed
+from ctxmetrics._wording import doubt, is_expected, mark_of, places_of, plural, say, why_missed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -55,7 +54,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     own = {"style": Markup(_file("page.css")), "script": Markup(_file("page.js"))}  # noqa: S704 - files of the package
-    shown = (say, plural, doubt, mark_of, hash_of, reason_of, places_of, shortened)
+    shown = (say, plural, doubt, mark_of, is_expected, places_of, reason_of, shortened, hash_of)
     found.globals.update(own, version=__version__, **{item.__name__: item for item in shown})
     return found
 
@@ -95,10 +94,3 @@ def reason_of(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
             ),
         )
     )
-
-
-def places_of(verdict: Verdict, counted: tuple[str, str]) -> Sequence[str]:
-    """Return the contexts of the evidence behind a verdict on what is expected: ``c1``, ``c2`` .."""
-    if not is_expected(counted):
-        return ()
-    return [f"c{index + 1}" for index in dict.fromkeys(span.context for span in verdict.evidence)]

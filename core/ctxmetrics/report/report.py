@@ -56,18 +56,18 @@ class Report:
     def facts(self) -> list[tuple[str, str]]:
         """What was scored, when, by whom, and what it cost: pairs of a name and a text."""
         language, summary = self.language, self.summary
-        origin, samples = summary.origin, max((item.samples for item in summary.values()), default=0)
-        when = "" if origin.started is None else f"{origin.started:%Y-%m-%d %H:%M %Z}"
+        samples = max((item.samples for item in summary.values()), default=0)
+        when = "" if summary.started is None else f"{summary.started:%Y-%m-%d %H:%M %Z}"
         counted = plural(samples, "sample", language=language)
-        judges = [*origin.each("judge")]
-        judges += [f"{say('answered as', language)} {name}" for name in origin.each("served_model")]
-        judges += [f"{say('prompt', language)} {name}" for name in origin.each("prompt")]
+        judges = [*summary.each("judge")]
+        judges += [f"{say('answered as', language)} {name}" for name in summary.each("served_model")]
+        judges += [f"{say('prompt', language)} {name}" for name in summary.each("prompt")]
         found = [
-            ("data", ", ".join(filter(None, (origin.source, counted, when)))),
+            ("data", ", ".join(filter(None, (summary.source, counted, when)))),
             ("judge", ", ".join(judges)),
             ("cost", spent(summary.usage, language)),
-            ("convention", ", ".join(name for name in origin.each("convention") if name != "default")),
-            ("library", ", ".join(origin.each("library"))),
+            ("convention", ", ".join(name for name in summary.each("convention") if name != "default")),
+            ("library", ", ".join(summary.each("library"))),
         ]
         return [(say(name, language), text) for name, text in found if text]
 
@@ -77,7 +77,7 @@ class Report:
         controls = self.summary.controls
         return (
             *self.summary.repeated,
-            *self.summary.origin.labels,
+            *self.summary.warnings,
             *self.summary.notes,
             *(
                 f"{name}: {text}"
@@ -145,9 +145,7 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
     room = max((len(name) for name, _ in facts), default=0)
     for name, text in facts:
         lines += folded(clean(text, 4 * WIDTH), f"{name:<{room}}  ", "")
-    lines += [
-        line for label in report.summary.origin.labels for line in folded(clean(label, 4 * WIDTH))
-    ]
+    lines += [line for label in report.summary.warnings for line in folded(clean(label, 4 * WIDTH))]
     shown = report.lowest(lowest) if lowest > 0 else []
     if shown:
         lines += ["", f"{say('lowest scores of each metric', report.language)}:"]

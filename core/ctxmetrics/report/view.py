@@ -229,32 +229,6 @@ class Controls(Plain):
         return text + wrong + (paid and f"; {paid}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """Where results come from.
-
-    Attributes:
-        provenances: The provenances of the scores of the run, each once.
-        source: The file that the samples, or the results, were read from, where there is one.
-        started: When the run began; None for results that were read from a file.
-    """
-
-    provenances: tuple[Provenance, ...] = ()
-    source: str | None = None
-    started: datetime | None = None
-
-    def each(self, name: str) -> tuple[str, ...]:
-        """Return the values of a field of the provenances, each once: ``judge``, ``served_model``, ``prompt`` .."""
-        return tuple(
-            dict.fromkeys(value for item in self.provenances if (value := getattr(item, name)))
-        )
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What a reader of the numbers must know about the judges."""
-        return tuple(dict.fromkeys(text for item in self.provenances for text in item.warnings))
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Summary(Mapping[str, MetricSummary]):
     """The summaries by metric name; ``str()`` is a table.
@@ -263,17 +237,21 @@ class Summary(Mapping[str, MetricSummary]):
         metrics: Summaries by name.
         usage: Calls and tokens of the run.
         stopped: Why the run ended early, or None.
-        origin: Who judged, what and when.
+        provenances: The provenances of the scores of the run, each once.
+        source: The file that the samples, or the results, were read from, where there is one.
+        started: When the run began; None for results that were read from a file.
         controls: What the judge made of the controls, where the run asked for some.
         notes: What a reader must know about the run's ids and labels.
     """
 
     metrics: Mapping[str, MetricSummary]
     usage: Usage
-    stopped: str | None = None
-    origin: Origin = Origin()
-    controls: Controls | None = None
-    notes: tuple[str, ...] = ()
+    stopped: str | None
+    provenances: tuple[Provenance, ...]
+    source: str | None
+    started: datetime | None
+    controls: Controls | None
+    notes: tuple[str, ...]
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
@@ -288,6 +266,17 @@ class Summary(Mapping[str, MetricSummary]):
     def language(self) -> str:
         """The language of the table: that of the metrics' conventions, where they have one."""
         return language_of(item.convention for item in self.metrics.values())
+
+    def each(self, name: str) -> tuple[str, ...]:
+        """Return the values of a field of the provenances, each once: ``judge``, ``served_model``, ``prompt`` .."""
+        return tuple(
+            dict.fromkeys(value for item in self.provenances if (value := getattr(item, name)))
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know about the judges."""
+        return tuple(dict.fromkeys(text for item in self.provenances for text in item.warnings))
 
     @property
     def repeated(self) -> tuple[str, ...]:

@@ -13,16 +13,16 @@ through a framework's runner, many at once: the proof of an adapter. One by one 
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from ctxmetrics._frozen import EMPTY, plain
 from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
+from ctxmetrics.fields.formats import content_of
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
@@ -214,10 +214,10 @@ def _same(wanted: Any, actual: Any, *, contained: bool) -> bool:
 
 
 def _read(path: Path) -> list[Case]:
+    data = content_of(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
         return [_case(data["metric"], entry) for entry in data["cases"]]
-    except (ValueError, TypeError, KeyError) as error:
+    except (TypeError, KeyError) as error:
         raise InputFileError(
             f"{path} is no file of golden cases: {type(error).__name__}: {error}"
         ) from None
@@ -228,10 +228,6 @@ def _case(metric: str, entry: dict[str, Any]) -> Case:
         name: tuple(entry[name]) for name in ("refused_by", "tags") if name in entry
     }
     return Case(**{**entry, **several, "metric": metric})
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 # --- all of them through a runner, many at once ---
