@@ -13,7 +13,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, Sample, ScriptedJudge, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    LexicalJudge,
+    Sample,
+    ScriptedJudge,
+    compare,
+    evaluate,
+)
 from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.correction import Correction
@@ -764,6 +772,25 @@ def test_of_the_metrics_of_a_run_that_is_taken_which_the_labels_are_about(metric
     run = evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
     (found,) = agree(samples, results=run).corrections
     assert (found.metric, found.judge_mean) == taken
+
+
+def test_labels_of_contexts_do_not_correct_a_mean_over_sources():
+    """Of two sources one is useful, by two of its three contexts: 1/2 by sources, 2/3 by contexts."""
+    given = {"retrieved_contexts": [CONTEXTS[1], "It rains.", CONTEXTS[1]], "reference": CONTEXTS[1]}
+    labelled = [
+        replace(
+            sample(n, context_useful=[True, False, True]), retrieved_context_ids=list("aba"), **given
+        )
+        for n in range(2)
+    ]
+    metrics = [ContextPrecision(group="source", formula="share")]
+    run = evaluate(labelled, metrics, judge=LexicalJudge(), progress=False)
+    assert [row.scores[0].value for row in run] == [0.5, 0.5]
+    report = agree(labelled, results=run)
+    assert [item.answers for item in report.agreements] == [6]
+    assert report.corrections == ()
+    (found,) = compare(run, run).metrics
+    assert found.corrected is None
 
 
 def test_a_run_without_a_sample_is_refused():

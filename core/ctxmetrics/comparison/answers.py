@@ -10,7 +10,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -311,35 +310,30 @@ def people_value(
 ) -> float | None:
     """Return the score that people's labels give, by the metric's own formula; None where a label is missing.
 
-    Where nothing was asked, since a side is empty, the convention's value stands.
+    Where nothing was asked, since a side is empty, the convention's value stands. Labels are about contexts: where the
+    metric counts sources, they give no score.
 
     Args:
         metric: The metric.
         score: The judge's score; its verdicts say what weighs how much.
         labels: What people said about the same things, or None.
     """
-    verdicts = len(score.verdicts)
-    if (
-        labels is not None
-        and len(labels) != verdicts
-        and (metric.top_k is None or len(labels) < verdicts)
-    ):
-        labels = None if verdicts else labels
-    if labels is None or not verdicts:
-        return None if labels is None else score.value
-    said = tuple(
+    verdicts = score.verdicts
+    if labels is None or metric.grouped:
+        return None
+    if not verdicts:
+        return score.value
+    said = labels if metric.top_k is None else labels[: len(verdicts)]
+    counted = [
         (bool(label), verdict.weight)
-        for label, verdict in zip(labels[:verdicts], score.verdicts, strict=True)
+        for label, verdict in zip(said, verdicts, strict=False)
         if label is not None or verdict.weight == 0
-    )
-    return _value(metric, said) if len(said) == verdicts else None
-
-
-@lru_cache(maxsize=4096)
-def _value(metric: Metric, said: tuple[tuple[bool, float], ...]) -> float | None:
-    labels, weights = zip(*said, strict=True)
+    ]
+    if not len(counted) == len(said) == len(verdicts):
+        return None
+    hits, weights = zip(*counted, strict=True)
     equal = set(weights) == {1.0}
-    return metric.scaled(metric.to_value(labels) if equal else weighted_share(labels, weights))
+    return metric.scaled(metric.to_value(hits) if equal else weighted_share(hits, weights))
 
 
 def weight_in(labels: Mapping[str, object], who: str) -> float:
