@@ -23,7 +23,7 @@ from ctxmetrics.agreement.labelling.draw import (
     read_labelled,
     samples_by_key,
 )
-from ctxmetrics.agreement.labelling.session import Session, Verdicts
+from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.cli import app
 from ctxmetrics.errors import (
     InputFileError,
@@ -74,7 +74,7 @@ def session(folder: Path, samples, *, annotator: str = "me", **options) -> Sessi
     file = LabelsFile(folder / "labels.jsonl")
     if file.draw is None:
         file.begin(draw(keyed, len(keyed), seed=1))
-    return Session(keyed, file, annotator=annotator, verdicts=Verdicts(), **options)
+    return Session(keyed, file, annotator=annotator, **options)
 
 
 # ---- the draw ----
@@ -413,7 +413,7 @@ def test_weights_are_handed_on_where_they_differ(tmp_path):
     keyed = samples_by_key(samples)
     file = LabelsFile(tmp_path / "labels.jsonl")
     file.begin(draw(keyed, 4, seed=1, by="metadata.topic"))
-    one = Session(keyed, file, annotator="me", verdicts=Verdicts())
+    one = Session(keyed, file, annotator="me")
     for number in range(len(one.questions)):
         one.answer(number, "yes")
     assert {answer.weight for answer in file.answers.values()} == {3.0, 1.0}

@@ -32,7 +32,6 @@ from ctxmetrics.agreement.correction import (
     ranking_of,
 )
 from ctxmetrics.agreement.figures import (
-    FEW,
     Agreement,
     JudgeTable,
     PeopleAgreement,
@@ -52,6 +51,7 @@ from ctxmetrics.agreement.labels import (
     scores_in,
 )
 from ctxmetrics.comparison.joining import groups_of
+from ctxmetrics.comparison.means import FEWEST
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.engine import evaluate
@@ -136,8 +136,8 @@ class AgreementReport:
         yield from (f"{item.metric}: {item.conclusion}" for item in self.rankings)
         yield from (f"{item.label}: {item.conclusion}" for item in self.bars)
         for item in self.agreements:
-            if item.samples < FEW:
-                yield f"{item.label}: {plural(item.samples, 'sample', 'is', 'are')} too few to say much; label {FEW} or more"
+            if item.samples < FEWEST:
+                yield f"{item.label}: {plural(item.samples, 'sample', 'is', 'are')} too few to say much; label {FEWEST} or more"
             if item.not_judged:
                 yield f"{item.label}: {plural(item.not_judged, 'label')} without a verdict of the judge"
 

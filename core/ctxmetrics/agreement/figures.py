@@ -14,14 +14,12 @@ from ctxmetrics._frozen import Plain
 from ctxmetrics._wording import plural
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.comparison.answers import NO, YES, Answers
-from ctxmetrics.comparison.means import holm, paired_mean
+from ctxmetrics.comparison.means import FEWEST, holm, paired_mean
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.report.view import aligned
 
 # The four kinds of answers: both say yes, only the judge, only people, both say no.
 KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
-# Below this number of labelled samples the figures say little.
-FEW = 25
 _WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
 # Balanced accuracy of a judge that guesses.
 CHANCE = 0.5
@@ -206,7 +204,7 @@ def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, fl
     total = counts.sum(axis=0)
     prior = total * size / total.sum() + 0.5
     ways = [np.random.default_rng(_SEED).dirichlet(prior, size=_DRAWS) * total.sum()]
-    if size >= FEW:
+    if size >= FEWEST:
         random, even = np.random.default_rng(_SEED), np.full(size, 1 / size)
         ways.insert(
             0,
@@ -329,8 +327,7 @@ def table_of(
         for label in labels:
             if pairs := _paired(compared[0][label], other.get(label, ())):
                 mean = paired_mean(*zip(*pairs, strict=True))
-                figures = mean.mean, mean.interval, mean.p, mean.p
-                found.append(JudgeDifference(label, name, names[0], len(pairs), *figures))
+                found.append((label, name, names[0], len(pairs), mean.mean, mean.interval, mean.p))
     return JudgeTable(
         tuple(names),
         {
@@ -338,8 +335,8 @@ def table_of(
             for label in labels
         },
         tuple(
-            replace(item, p_adjusted=p)
-            for item, p in zip(found, holm([item.p for item in found]), strict=True)
+            JudgeDifference(*figures, p_adjusted=p)
+            for figures, p in zip(found, holm([p for *_, p in found]), strict=True)
         ),
     )
 
@@ -357,7 +354,7 @@ def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> list[tuple[fl
             "agree: the judges were compared with other labels. Compare all of them on the same samples."
         )
     return [
-        (float(its.value is people) - float(mine.value is people), item.cluster)
+        (float(its.value is people) - float(mine.value is people), item.group or item.sample_id)
         for item in one
         for people, mine, its in zip(
             item.people or (), item.verdicts, rest[item.sample_id].verdicts, strict=True

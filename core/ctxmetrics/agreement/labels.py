@@ -60,11 +60,6 @@ class Compared:
     scores: tuple[float | None, float | None] = (None, None)
 
     @property
-    def cluster(self) -> str:
-        """What is drawn as one: the group, else the sample."""
-        return self.sample_id if self.group is None else self.group
-
-    @property
     def pairs(self) -> list[tuple[bool, Verdict]]:
         """What people say, and the judge's verdict, where there are both."""
         return [

@@ -78,7 +78,7 @@ def label(
 ) -> None:
     """Label a random part of the samples by hand, on a local page. `ctxmetrics agree` reads the answers."""
     from ctxmetrics.agreement.labelling.draw import LabelsFile, samples_by_key
-    from ctxmetrics.agreement.labelling.session import Session, Verdicts, run_in_terminal
+    from ctxmetrics.agreement.labelling.session import Session, run_in_terminal
     from ctxmetrics.cli._run import samples_of
     from ctxmetrics.comparison.answers import ANSWERS, ASKED
     from ctxmetrics.evaluation.results import Results
@@ -93,7 +93,7 @@ def label(
         answers,
         annotator=annotator,
         labels=ask or ASKED,
-        verdicts=Verdicts(None if verdicts is None else Results.from_jsonl(verdicts)),
+        run=None if verdicts is None else Results.from_jsonl(verdicts),
         then=f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}",
     )
     try:

@@ -368,31 +368,28 @@ def labelled_by(
     Raises:
         InputFileError: A file is no labels file, or an answer is about a sample, or contexts, of none of the runs.
     """
-    known = [{texts_key(row): row for row in reversed(run)} for run in runs]
-    found: list[dict[Key, dict[str, Any]]] = [{} for _ in runs]
+    known = {texts_key(row): row for run in reversed(runs) for row in reversed(run)}
+    found: dict[Key, dict[str, Any]] = {}
     for path in map(Path, paths):
 
         def asked(key: Key, answers: Collection[Question], path: Path = path) -> list[Question]:
-            row = next((rows[key] for rows in known if key in rows), None)
-            if row is None:
+            if key not in known:
                 raise InputFileError(
                     f"{path}: the answers about sample {visible(key[0] or key[1])[:80]!r} are about texts that neither run "
                     "has. Give runs on the samples that were labelled."
                 )
-            return _questions(key, row, answers)
+            return _questions(key, known[key], answers)
 
         for key, given in labels_by_key(path, asked).items():
-            for rows, labels in zip(known, found, strict=True):
-                if key in rows:
-                    labels.setdefault(key, {}).update(given)
+            found.setdefault(key, {}).update(given)
     return [
         [
             row
             if row.sample is None
-            else replace(row, sample=with_labels(row.sample, labels.get(texts_key(row), {})))
+            else replace(row, sample=with_labels(row.sample, found.get(texts_key(row), {})))
             for row in run
         ]
-        for run, labels in zip(runs, found, strict=True)
+        for run in runs
     ]
 
 

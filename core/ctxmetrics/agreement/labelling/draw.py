@@ -31,7 +31,7 @@ from ctxmetrics.evaluation.writer import append, json_line
 from ctxmetrics.metrics.judged import ContextRecall
 from ctxmetrics.report.rows import key_of
 from ctxmetrics.samples import Sample
-from ctxmetrics.text import Span, detect_language, has_content, sentence_spans, splitter
+from ctxmetrics.text import Span, has_content, sentence_spans, splitter
 
 
 def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
@@ -126,8 +126,7 @@ def _stratum(sample: Sample, by: str | None) -> str | None:
 
 def units_of(sample: Sample) -> tuple[Span, ...]:
     """Return the positions in the reference of the sentences that the metric counts."""
-    reference = sample.reference or ""
-    return sentence_spans(reference, detect_language(reference))
+    return sentence_spans(sample.reference or "")
 
 
 def questions_of(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> list[Question]:

@@ -24,40 +24,36 @@ from ctxmetrics.comparison.answers import (
 )
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import SPAN_MARK
-from ctxmetrics.report.rows import key_of, texts_key
+from ctxmetrics.report.rows import texts_key
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 
 
-class Verdicts:
-    """Finds the judge's verdict on a question, for a person who asks for it.
+def _verdict_on(question: Question, sample: Sample, rows: Mapping[Key, Row] | None) -> str:
+    """Return the judge's verdict on a question with its evidence, or why there is none.
 
     Args:
-        rows: Rows of a run over the same samples; None: the embedded judge judges a sample when it is asked for.
+        question: The question.
+        sample: The sample that it is about.
+        rows: Rows of a run over the same samples; None: the embedded judge judges the sample.
     """
-
-    def __init__(self, rows: Iterable[Row] | None = None) -> None:
-        self._rows = None if rows is None else {texts_key(row): row for row in rows}
-
-    def on(self, question: Question, sample: Sample) -> str:
-        """Return the verdict on a question with its evidence, or why there is none."""
-        metric = KINDS[question.label][1]
-        if self._rows is None:
-            scores: Sequence[Score] = (metric().score(sample),)
-        else:
-            scores = row.scores if (row := self._rows.get(key_of(sample))) else ()
-        found = [
-            verdict
-            for score in scores
-            for verdict in score.verdicts
-            if score.metric.partition("(")[0] == metric.base_name and verdict.id == question.item
-        ]
-        if not found or (question.text and found[0].text != question.text):
-            return "The judge gave no verdict on this."
-        word = {True: "yes", False: "no", None: "no verdict"}[found[0].value]
-        why = line(found[0]).partition("\n")[2].strip()
-        return f"{word}. {why}" if why else word
+    metric = KINDS[question.label][1]
+    if rows is None:
+        scores: Sequence[Score] = (metric().score(sample),)
+    else:
+        scores = row.scores if (row := rows.get(question.key)) else ()
+    found = [
+        verdict
+        for score in scores
+        for verdict in score.verdicts
+        if score.metric.partition("(")[0] == metric.base_name and verdict.id == question.item
+    ]
+    if not found or (question.text and found[0].text != question.text):
+        return "The judge gave no verdict on this."
+    word = {True: "yes", False: "no", None: "no verdict"}[found[0].value]
+    why = line(found[0]).partition("\n")[2].strip()
+    return f"{word}. {why}" if why else word
 
 
 class Session:
@@ -69,7 +65,8 @@ class Session:
         samples: The samples that can be labelled.
         file: The file of answers, with a draw.
         annotator: Who answers.
-        verdicts: Gives the judge's verdict where the person asks for it.
+        run: Rows of a run over the samples, whose verdicts are shown where the person asks for them; None: the embedded
+            judge judges a sample when it is asked for.
         labels: Which labels are asked for.
         then: The command that reads the answers, to be shown at the end.
 
@@ -83,24 +80,25 @@ class Session:
         file: LabelsFile,
         *,
         annotator: str,
-        verdicts: Verdicts,
+        run: Iterable[Row] | None = None,
         labels: Collection[str] = ASKED,
         then: str = "",
     ) -> None:
         self.file: LabelsFile = file
         self.annotator: str = annotator
         self.then: str = then
-        self._samples, self._verdicts = samples, verdicts
-        self._drawn = file.draw.drawn if file.draw else ()
-        for one in self._drawn:
-            if one.key not in samples:
+        self._samples = samples
+        self._rows = None if run is None else {texts_key(row): row for row in run}
+        self._drawn = {one.key: one for one in file.draw.drawn} if file.draw else {}
+        for key in self._drawn:
+            if key not in samples:
                 raise ParameterError(
-                    f"label: {file.path} was drawn from other samples: {one.key[0] or one.key[1]!r} is not here, or its "
+                    f"label: {file.path} was drawn from other samples: {key[0] or key[1]!r} is not here, or its "
                     "texts have changed. Give the file that it was begun with, or another one with --labels."
                 )
-        asked = [questions_of(one.key, samples[one.key], labels) for one in self._drawn]
-        self.questions: list[Question] = [question for found in asked for question in found]
-        self._places = [place for place, found in enumerate(asked) for _ in found]
+        self.questions: list[Question] = [
+            question for key in self._drawn for question in questions_of(key, samples[key], labels)
+        ]
         self._shown = {
             number
             for number, one in enumerate(map(self._saved, self.questions))
@@ -151,7 +149,7 @@ class Session:
         return {
             **about,
             "number": number,
-            "sample": self._places[number] + 1,
+            "sample": [*self._drawn].index(question.key) + 1,
             "name": shown(sample.id or ""),
             "label": question.label,
             "item": question.item,
@@ -176,7 +174,7 @@ class Session:
         question = self._question(number)
         with self._lock:
             self._shown.add(number)
-        return self._verdicts.on(question, self._samples[question.key])
+        return _verdict_on(question, self._samples[question.key], self._rows)
 
     def answer(self, number: int, answer: str, contexts: Collection[str] = ()) -> None:
         """Write an answer; it is on the disk when this returns.
@@ -210,7 +208,7 @@ class Session:
                     question,
                     answer,
                     self.annotator,
-                    self._drawn[self._places[number]].weight,
+                    self._drawn[question.key].weight,
                     tuple(name for name in known if name in contexts),
                     number in self._shown,
                     self._spans(question, marked) if answer == ANSWERS[0] else (),
