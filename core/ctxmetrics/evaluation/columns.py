@@ -32,7 +32,6 @@ class Column:
         causes: Why verdicts are missing, by verdict code.
         words: What was said when each cause occurred first.
         convention: Name of the convention.
-        passed: Rows that reach the pass mark.
         failed: Rows that failed.
         answered: Whether some verdict is a yes or a no.
         verdicts: How many verdicts there are.
@@ -51,7 +50,6 @@ class Column:
     causes: Counter[str] = field(default_factory=Counter)
     words: dict[str, str] = field(default_factory=dict)
     convention: str = "default"
-    passed: int = 0
     failed: int = 0
     answered: bool = False
     verdicts: int = 0
@@ -92,7 +90,6 @@ class Column:
                 if (text := contradiction(verdict))
             ]
         self.convention = score.provenance.convention
-        self.passed += score.passed is True
         self.failed += score.reason_code in FAILURES
         self.threshold = score.threshold if score.threshold is not None else self.threshold
 
@@ -147,7 +144,7 @@ class Column:
             doubtful=dict(self.doubts),
             contradictions=tuple(self.contradictions[:_MOST_CONTRADICTIONS]),
             said=(self.said[True], self.said[False]),
-            passed=None if self.threshold is None else self.passed,
+            passed=None if self.threshold is None else sum(value >= self.threshold for value in known),
             threshold=self.threshold,
             convention=self.convention,
         )

@@ -264,7 +264,7 @@ class Evaluation:
             reader = asyncio.create_task(self._read(file, advance))
             reader.add_done_callback(lambda _: self._changed.set())
             try:
-                await self._collect(reader, file, results)
+                failed = await self._collect(reader, file, results)
             except CtxMetricsError as error:
                 error.results = results
                 raise
@@ -282,7 +282,7 @@ class Evaluation:
                 results.controls = self._controls.found if self._controls else None
             if file is not None:
                 self._finish(file, results)
-        if results.stopped is None and results.trouble:
+        if results.stopped is None and failed:
             _log.warning(results.trouble)
         elif results.stopped not in (None, run.down):  # that a judge is down was said when it happened
             _log.warning("The run was stopped: %s", results.stopped)
@@ -371,8 +371,8 @@ class Evaluation:
 
     async def _collect(
         self, reader: asyncio.Task[None], file: OutFile | None, results: Results
-    ) -> None:
-        """Hand the rows on in order."""
+    ) -> bool:
+        """Hand the rows on in order; return whether any has a score that failed."""
         while self._jobs or not reader.done():
             self._changed.clear()
             waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
@@ -406,8 +406,10 @@ class Evaluation:
             if self._options["on_error"] == "raise":
                 _raise_failure(row)
         reader.result()
-        if self._stopped is None and results.trouble:
+        failed = any(column.failed for column in results.columns.values())
+        if failed and self._stopped is None:
             self._run.check_sent()
+        return failed
 
 
 async def score_sample(metric: Metric, sample: Sample) -> Score:

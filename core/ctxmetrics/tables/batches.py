@@ -218,7 +218,7 @@ class BatchScorer:
                 )
             )
             for metric in able:
-                found = results.column(metric.name)
+                found = results.columns[metric.name]
                 scored[metric.name][:] = [
                     None if math.isnan(value) else value for value in found.values
                 ]
