@@ -33,6 +33,8 @@ VerdictCode = Literal[
     "budget_exceeded",
 ]
 
+# Characters that stand for one token where none are counted.
+CHARACTERS_A_TOKEN = 4
 # Codes that a yes or no of a language model may carry, the most serious last.
 FLAGS = (None, "no_echo", "weak_evidence", "contradicted", "unverified_evidence")
 # Codes of verdicts that are counted as doubtful wherever a mean is shown.

@@ -23,7 +23,7 @@ HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_servers():
-    capabilities.forget()
+    capabilities._known.clear()
 
 
 def refusal(status, message, **more):

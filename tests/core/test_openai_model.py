@@ -45,7 +45,7 @@ DATA = {
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch):
     """No memory of servers."""
-    capabilities.forget()
+    capabilities._known.clear()
     monkeypatch.setattr(run, "_process", run.Run())
 
 

@@ -32,7 +32,7 @@ HONEST = answer_from()
 @pytest.fixture(autouse=True, params=["aiohttp", "httpx"])
 def transport(request, monkeypatch):
     """Each transport, with no memory of servers."""
-    capabilities.forget()
+    capabilities._known.clear()
     if request.param == "httpx":
         monkeypatch.delattr("openai.DefaultAioHttpClient")  # as in older versions of the package
     elif not importlib.util.find_spec("aiohttp"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from io import StringIO
@@ -83,11 +83,12 @@ def aside(
         folder: The folder to work in; None: a temporary folder, which is deleted afterwards.
         silent: Whether to drop what is printed.
     """
-    here, before = Path.cwd(), {name: os.environ.get(name) for name in environment}
+    before = {name: os.environ.get(name) for name in environment}
     with ExitStack() as stack:
         stack.callback(_set, before)
-        os.chdir(stack.enter_context(TemporaryDirectory()) if folder is None else folder)
-        stack.callback(os.chdir, here)
+        stack.enter_context(
+            chdir(stack.enter_context(TemporaryDirectory()) if folder is None else folder)
+        )
         if silent:
             stack.enter_context(redirect_stdout(StringIO()))
             stack.enter_context(redirect_stderr(StringIO()))

@@ -13,9 +13,8 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.formulas import smallest_k
 from ctxmetrics.report.view import aligned
 from ctxmetrics.scores import Score
+from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 
-# Characters that stand for one token, as where a server gives no counts.
-CHARACTERS_A_TOKEN = 4
 RESAMPLES = 2_000
 _SEED = 0
 

@@ -18,7 +18,6 @@ from ctxmetrics._wording import plural
 from ctxmetrics.comparison.means import samples_needed
 from ctxmetrics.comparison.view import found_in
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.curve import CHARACTERS_A_TOKEN
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.judges.base import Judge
@@ -30,7 +29,7 @@ from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.models.base import Model, Prompt, Reply
 from ctxmetrics.samples import Sample
 from ctxmetrics.text import split_sentences
-from ctxmetrics.verdicts import Usage
+from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
 
 # How often one context supports a unit. At least one of n contexts does with the probability 1 - 0.65
 # ** n.
@@ -211,14 +210,13 @@ def _counting(metric: Metric) -> Metric:
     """Return the metric with a judge that asks the same questions, of a model that only counts."""
     if not isinstance(metric, JudgedMetric) or isinstance(metric.judge, LexicalJudge):
         return metric
-    judge = metric.judge
-    if isinstance(judge, NLIJudge):
+    if isinstance(metric.judge, NLIJudge):
         return replace(metric, judge=LexicalJudge())
-    if not isinstance(judge, LLMJudge):
+    if not isinstance(metric.judge, LLMJudge):
         raise ParameterError(
-            f"estimate: what {type(judge).__name__} costs is not known. It counts for LexicalJudge, NLIJudge and LLMJudge."
+            f"estimate: what {type(metric.judge).__name__} costs is not known. It counts for LexicalJudge, NLIJudge and LLMJudge."
         )
-    return replace(metric, judge=judge.asking(_Counter(judge.model)))
+    return replace(metric, judge=metric.judge.asking(_Counter(metric.judge.model)))
 
 
 class _Counter:

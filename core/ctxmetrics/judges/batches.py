@@ -6,6 +6,7 @@ a blocked loop holds up no other request.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 import reprlib
@@ -128,7 +129,7 @@ class Queue:
         try:
             returned = self._predict(list(batch))
             if inspect.isawaitable(returned):
-                returned = run_sync(_awaited, returned)
+                returned = run_sync(asyncio.wait_for, returned, None)
             return dict(zip(batch, read_scores(returned, len(batch)), strict=True))
         except BaseException as error:  # noqa: BLE001 - whatever a user's function raises, no caller may wait without end
             requests = {id(request) for request in batch.values()}
@@ -145,10 +146,6 @@ class Queue:
 def _remember(memory: Memo[float], key: str, done: Future[Score]) -> None:
     if not isinstance(score := done.result(), str):
         memory.remember(key, score)
-
-
-async def _awaited(awaitable: Any) -> Any:
-    return await awaitable
 
 
 # --- what is returned ---

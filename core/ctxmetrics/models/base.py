@@ -15,7 +15,7 @@ from typing_extensions import Protocol, runtime_checkable
 from ctxmetrics._display import visible
 from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import JudgeError
-from ctxmetrics.verdicts import Usage
+from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,8 +31,6 @@ _COUNTS: Mapping[str, Any] = {
 }
 # The largest count that is accepted; NaN is not.
 _MOST = 1_000_000_000
-# Characters of a token, by the rule of thumb.
-_CHARACTERS = 4
 _LONGEST_NAME = 200
 # How servers say that a reply was cut off.
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
@@ -97,8 +95,8 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
     given, counted, cost = counts["prompt_tokens"], counts["completion_tokens"], counts["cost"]
     return Usage(
         calls=1 if counts["calls"] is None else counts["calls"],
-        prompt_tokens=-(-len(sent) // _CHARACTERS) if given is None else given,
-        completion_tokens=-(-len(received) // _CHARACTERS) if counted is None else counted,
+        prompt_tokens=-(-len(sent) // CHARACTERS_A_TOKEN) if given is None else given,
+        completion_tokens=-(-len(received) // CHARACTERS_A_TOKEN) if counted is None else counted,
         reused=counts["reused"] or 0,
         cost=None if cost is None else float(cost),
         estimated=given is None or counted is None or getattr(usage, "estimated", False) is True,

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, ParamSpec
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -339,12 +339,9 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
     Args:
         schema: The schema of a reply.
     """
-    from pydantic import BaseModel, ConfigDict, PrivateAttr, create_model
 
-    class AnyReply(BaseModel):
-        model_config = ConfigDict(extra="allow")
-
-        _raw: str | None = PrivateAttr(None)
+    class AnyReply(BaseModel, extra="allow"):
+        _raw: str | None = None
 
         @classmethod
         def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:

@@ -77,11 +77,9 @@ class UsefulnessReply(ReplyModel):
     contexts: list[ContextReply]
 
 
-class JointReply(ReplyModel):
+class JointReply(AttributionReply):
     """The reply to the joint judgement."""
 
-    data: str = ""
-    sentences: list[SentenceReply]
     contexts: list[ContextReply]
 
 

@@ -16,13 +16,11 @@ from ctxmetrics.metrics import parsed
 from ctxmetrics.report.rows import record_of
 from ctxmetrics.report.view import Row, aligned, folded
 from ctxmetrics.stages import Stage, recorded, sizes_of
-from ctxmetrics.verdicts import Evidence, Verdict
+from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Evidence, Verdict
 
 IDS = "id_based_context_recall"
 """The metric whose stages are read from the ids of the sample."""
 NOTHING = "never found"
-# Characters for one token, where tokens are not counted.
-_CHARACTERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +252,7 @@ def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> It
         held = Attribution(tuple(verdicts), (0,) * sum(size["contexts"] for size in sizes.values()))
         used = {number for rests in held.rests_on() for number in rests}
         precision = len(used) / max(contexts, 1) if value == "value" else None
-        tokens = characters / _CHARACTERS if characters or not contexts else None
+        tokens = characters / CHARACTERS_A_TOKEN if characters or not contexts else None
         yield StageMeans(name, 1, held.recall() if units else score.share, precision, contexts, tokens)
 
 

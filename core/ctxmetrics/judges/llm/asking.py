@@ -78,6 +78,7 @@ class Exchange:
     _note: str = ""
     _usage: Usage = field(default_factory=Usage)
     _raw: list[str] = field(default_factory=list)
+    # Of the last failure: where it was no fault of the reply, asking again does not help.
     _code: str = "invalid_reply"
     _reason: str | None = None
     _served: str | None = None
@@ -88,8 +89,6 @@ class Exchange:
     _weak: set[str] = field(default_factory=set)
     # Replies that were about other data: at the second one, the judgement ends.
     _wrong: int = 0
-    # The last failure was not a fault of the reply, so asking again does not help.
-    _final: bool = False
 
     async def claims(self, text: str) -> Answer:
         """Ask for the claims of a text."""
@@ -134,7 +133,7 @@ class Exchange:
         settle(found, part)
         for id_ in (*units, *contexts):
             if id_ not in found:
-                code = self._code if self._final else self._codes.get(id_, self._code)
+                code = self._codes.get(id_, self._code) if self._code in CONTENT_CODES else self._code
                 text = (part.units if id_ in part.units else part.contexts)[id_]
                 found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=self._reason)
         return self._answer(verdicts=FrozenDict(found))
@@ -162,7 +161,11 @@ class Exchange:
 
     @property
     def _goes_on(self) -> bool:
-        return not self._final and self._failures <= self.max_repairs and self._wrong < _MOST_WRONG
+        return (
+            self._code in CONTENT_CODES
+            and self._failures <= self.max_repairs
+            and self._wrong < _MOST_WRONG
+        )
 
     async def _ask(
         self, step: Step, data: Mapping[str, Any], read: Callable[[Reply, str], T]
@@ -191,7 +194,6 @@ class Exchange:
         except BudgetExceededError as problem:
             self._code, self._reason = problem.code, safe_text(problem)
         self._failures += 1
-        self._final = self._code not in CONTENT_CODES
         return None
 
     def _answer(self, **found: Any) -> Answer:
@@ -202,6 +204,6 @@ class Exchange:
         breaker = run.breaker_of(self.model.identity)
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):
             breaker.usable()
-        elif not self._final:
+        elif self._code in CONTENT_CODES:
             breaker.unusable(self._code)
         return answer

@@ -123,11 +123,6 @@ def capabilities_of(endpoint: str, model: str) -> Capabilities:
     return _known.get(key) or _known.setdefault(key, Capabilities(model))
 
 
-def forget() -> None:
-    """Start as a new process would, knowing no server."""
-    _known.clear()
-
-
 @lru_cache(maxsize=64)
 def response_format(model: type[BaseModel]) -> dict[str, Any]:
     """Return the field of a request that asks for JSON of a reply's schema, as `ctxmetrics.prompts` has them: strict."""
