@@ -199,7 +199,7 @@ def calibrated(
         judge: The name of the run's judge.
         metrics: The run's metrics.
         card: The card as it was read before the run, which may have changed its file; None: it is read.
-        results: The run; None before it, and for one that was stopped.
+        results: The run; None before it. One that was stopped is not corrected.
 
     Returns:
         The card, the corrected means as a table, and why there is no valid card, which is a gate.
@@ -222,7 +222,7 @@ def calibrated(
         if card is None:
             card = read_card(given.calibration)
             card.check(judge, metrics, None if age is None else int(age[1]))
-        found = [] if results is None else card.corrections(results)
+        found = [] if results is None or results.stopped else card.corrections(results)
     except InputFileError as error:
         problem = f"calibration card {given.calibration} is refused: {error}"
         if given.require_calibration:

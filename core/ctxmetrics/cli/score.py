@@ -101,8 +101,9 @@ def score(
 
     cache = _cache_of(source.file, output, gates, judging.judge)
     judge = judge_of(judging.judge, judging.base_url)
-    shown = (output.report, output.write_baseline, output.by, gates.calibration)
-    keep = bool(output.out is None or show or output.stages or any(shown))
+    keep = output.out is None or any(
+        (show, output.stages, output.report, output.write_baseline, output.by, gates.calibration)
+    )
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
     _check_samples(samples, metrics, output)
     bars = gates_of(metrics, gates, None if asked.metric else payload)
@@ -124,8 +125,7 @@ def score(
     )
     results = _run(run, source.file)
     _show(results, output, show)
-    whole = None if results.stopped else results
-    _, corrected, problem = calibrated(gates, judge.name, metrics, card, whole)
+    _, corrected, problem = calibrated(gates, judge.name, metrics, card, results)
     print_result(corrected or None)
     outcomes = list(outcomes_of(bars, gates, results, problem))
     failed = tell_ci(

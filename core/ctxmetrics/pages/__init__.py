@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from ctxmetrics.verdicts import Verdict
 
-# Characters of the text of a verdict that is shown in a list.
-_TEXT = 300
-
 
 def render(template: str, **values: Any) -> str:
     """Return a page, or a piece of one.
@@ -54,7 +51,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     own = {"style": Markup(_file("page.css")), "script": Markup(_file("page.js"))}  # noqa: S704 - files of the package
-    shown = (say, plural, doubt, mark_of, is_expected, places_of, reason_of, shortened, hash_of)
+    shown = (say, plural, doubt, mark_of, is_expected, places_of, reason_of, hash_of)
     found.globals.update(own, version=__version__, **{item.__name__: item for item in shown})
     return found
 
@@ -75,11 +72,6 @@ def hash_of(text: str) -> str:
 
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Markup(f"'sha256-{digest}'")  # noqa: S704 - digits and letters
-
-
-def shortened(text: str) -> str:
-    """Return the beginning of a text that is too long for a list."""
-    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
 
 
 def reason_of(verdict: Verdict, counted: tuple[str, str], language: str) -> str:

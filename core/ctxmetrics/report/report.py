@@ -12,7 +12,7 @@ from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import clean, is_expected, mark_of, plural, say, why_missed, why_of
 from ctxmetrics.pages import macro, render
 from ctxmetrics.report.sample import sample_view
-from ctxmetrics.report.stages import Stages
+from ctxmetrics.report.stages import Stages, mean_of
 from ctxmetrics.report.view import (
     NAME,
     WIDTH,
@@ -108,8 +108,7 @@ def worst_first(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 def share_of(row: Row) -> float | None:
     """Return the mean of a sample's scores as shares of their scales; None where none has a value."""
-    known = [share for score in row.values() if (share := score.share) is not None]
-    return sum(known) / len(known) if known else None
+    return mean_of([score.share for score in row.values()])
 
 
 def is_missed(verdict: Verdict, score: Score) -> bool:

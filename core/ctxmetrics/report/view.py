@@ -217,16 +217,13 @@ class Controls(Plain):
     def shown(self, language: str = "en") -> str:
         """Return one line: the count, its interval, which kinds were wrong and what was paid."""
         low, high = self.interval
-        of, to = say("of", language), say("to", language)
-        text = (
-            f"{say('controls', language)}: {self.right} {of} {self.verdicts} {say('verdicts right', language)} "
-            f"({low:.2f} {to} {high:.2f})"
+        of, right = say("of", language), say("verdicts right", language)
+        parts = (
+            f"{say('controls', language)}: {self.right} {of} {self.verdicts} {right} ({low:.2f} {say('to', language)} {high:.2f})",
+            f"{say('wrong', language)}: {listed(self.wrong)}" if self.right < self.verdicts else "",
+            spent(self.usage, language),
         )
-        wrong = (
-            f"; {say('wrong', language)}: {listed(self.wrong)}" if self.right < self.verdicts else ""
-        )
-        paid = spent(self.usage, language)
-        return text + wrong + (paid and f"; {paid}")
+        return "; ".join(filter(None, parts))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

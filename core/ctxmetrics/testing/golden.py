@@ -151,8 +151,11 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
         value where none is expected, and the other way round, is always a difference.
     """
     if isinstance(outcome, CtxMetricsError):
-        told = f"{case.id}: {_wanted(case)} expected, but {outcome.code} was raised: {outcome}"
-        return [] if case.error == outcome.code else [told]
+        return (
+            []
+            if case.error == outcome.code
+            else [f"{case.id}: {_wanted(case)} expected, but {outcome.code} was raised: {outcome}"]
+        )
     actual = {
         "reason_code": outcome.reason_code,
         "verdicts": [verdict.value for verdict in outcome.verdicts],
