@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.fields import OPTIONS, TEXT_KEYS, KeyParams, Place, Schema
+from ctxmetrics.fields import OPTIONS, TEXT_KEYS, KeyParams, Place, Retrieval, Schema
 from ctxmetrics.samples import Sample
 
 SCHEMA = Schema(
@@ -25,7 +25,7 @@ SCHEMA = Schema(
         "reference_context_ids": Place.of("expected", "ids"),
         "stages": Place.of("said", "stages"),
     },
-    retrievals=lambda run: run or (),
+    retrievals=lambda run: [Retrieval(*step) for step in run or ()],
     hint="Nor did a tool find any.",
 )
 EVERY = tuple(SCHEMA.places)

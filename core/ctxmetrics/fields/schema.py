@@ -138,8 +138,8 @@ class Schema:
         separator: What stands between the texts of a list that a file has as one text.
         carried: Keys of a row that no metric needs; they become metadata.
         id_keys: Where a document's id is looked for.
-        retrievals: What retrievers and rerankers handed on in the record's ``run``, each as a `Retrieval` or as the
-            name and the documents of one, in the order in which they began; asked where no key holds what was retrieved.
+        retrievals: What retrievers and rerankers handed on in the record's ``run``, in the order in which they began;
+            asked where no key holds what was retrieved.
         hint: Added to the message when nothing retrieved is found.
         evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
         package: The adapter's package, which warnings name as their place.
@@ -151,7 +151,7 @@ class Schema:
     separator: str | None = None
     carried: frozenset[str] = frozenset()
     id_keys: tuple[str, ...] = ID_KEYS
-    retrievals: Callable[[Any], Iterable[Retrieval | tuple[str, Any]]] | None = None
+    retrievals: Callable[[Any], Iterable[Retrieval]] | None = None
     hint: str = ""
     evaluation: Callable[[Mapping[str, Any]], str | None] | None = None
     package: str = "ctxmetrics"
@@ -278,7 +278,7 @@ class Schema:
         if field == "retrieved_contexts" and self.retrievals:
             if self._under_keys(record, keys, "stages")[0]:  # the last of them
                 return []
-            if (retrieved := self._retrieved(record, keys)) is not None:
+            if (retrieved := _retrieved(self.retrievals(record.get("run")), keys)) is not None:
                 return [("", retrieved)]
         return unnamed if field in TEXTS_OF.values() else []
 
@@ -345,38 +345,9 @@ class Schema:
             return []
         texts = {  # without ids: the sample's may stand elsewhere
             name: {"contexts": [item if (text := text_of(item)) is None else text for item in found]}
-            for name, found in (stages_of(self._steps(record)) or {}).items()
+            for name, found in (stages_of([*self.retrievals(record.get("run"))]) or {}).items()
         }
         return [("", texts)] if texts else []
-
-    def _steps(self, record: Mapping[str, Any]) -> list[Retrieval]:
-        return [
-            step if isinstance(step, Retrieval) else Retrieval(*step)
-            for step in (self.retrievals(record.get("run")) if self.retrievals else ())
-        ]
-
-    def _retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> list[Any] | None:
-        """Join the documents of the retrievers that count: those that are asked for, else those no reranker chose from."""
-        wanted = keys.get("retriever")
-        steps = [step for step in self._steps(record) if wanted is None or step.retrieves]
-        if not steps:
-            return None
-        if wanted is None:
-            chosen = handed_on(steps)
-        elif wanted == "last":
-            chosen = steps[-1:]
-        else:
-            counts = wanted if callable(wanted) else lambda name: wanted in ("all", name)
-            chosen = [step for step in steps if counts(step.name)]
-        if not chosen:
-            raise SampleError(
-                f"retriever={wanted!r} is none of: {', '.join(step.name for step in steps)}."
-            )
-        if hidden := [step.name for step in chosen if step.documents is None]:
-            raise SampleError(
-                f"The retriever run {hidden[0]!r} holds no documents: it failed, or hides its outputs."
-            )
-        return joined(chosen)
 
     def _id(self, item: Any, key: Any, field: str, number: int, *, spans: bool) -> Any:
         document, names = unscored(item), self.id_keys if key is None else (f"metadata.{key}", key)
@@ -402,3 +373,25 @@ class Schema:
         if field == "reference" and self._find(record, keys, "reference_facts"):
             hint = " There are facts: count them with unit='fact'."
         return f"no {tried} in its {place.side if holder is side else 'fields'} (there is: {there}).{hint} Name it with {OPTIONS[field]}=."
+
+
+def _retrieved(found: Iterable[Retrieval], keys: Mapping[str, Any]) -> list[Any] | None:
+    """Join the documents of the retrievers that count: those that are asked for, else those no reranker chose from."""
+    wanted = keys.get("retriever")
+    steps = [step for step in found if wanted is None or step.retrieves]
+    if not steps:
+        return None
+    if wanted is None:
+        chosen = handed_on(steps)
+    elif wanted == "last":
+        chosen = steps[-1:]
+    else:
+        counts = wanted if callable(wanted) else lambda name: wanted in ("all", name)
+        chosen = [step for step in steps if counts(step.name)]
+    if not chosen:
+        raise SampleError(f"retriever={wanted!r} is none of: {', '.join(step.name for step in steps)}.")
+    if hidden := [step.name for step in chosen if step.documents is None]:
+        raise SampleError(
+            f"The retriever run {hidden[0]!r} holds no documents: it failed, or hides its outputs."
+        )
+    return joined(chosen)

@@ -13,9 +13,10 @@ through a framework's runner, many at once: the proof of an adapter. One by one 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -293,10 +294,9 @@ def batches(cases: Sequence[Case]) -> list[Batch]:
     for case in cases:
         groups[make_metric(replace(case, judge=None))].append(case)
     return [
-        batch
+        _batch(metric, part)
         for metric, group in groups.items()
         for part in (_apart(metric, group) if isinstance(metric, JudgedMetric) else [group])
-        for batch in [_batch(metric, part)]
     ]
 
 
@@ -304,13 +304,11 @@ def _apart(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
     """Separate the cases that a judge cannot tell apart: claims are asked for by the text alone."""
     if metric.counted_unit != "claim":
         return [cases]
-    parts: dict[int, list[Case]] = defaultdict(list)
-    seen: Counter[str] = Counter()
+    alike: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
-        text = case.sample[metric.answer_field]
-        parts[seen[text]].append(case)
-        seen[text] += 1
-    return [*parts.values()]
+        alike[case.sample[metric.answer_field]].append(case)
+    # The first case of each text, the second of each, and so on.
+    return [[case for case in part if case] for part in zip_longest(*alike.values())]
 
 
 def _batch(metric: Metric, cases: list[Case]) -> Batch:
