@@ -59,9 +59,11 @@ class Report:
         samples = max((item.samples for item in summary.values()), default=0)
         when = "" if summary.started is None else f"{summary.started:%Y-%m-%d %H:%M %Z}"
         counted = plural(samples, "sample", language=language)
-        judges = [*summary.each("judge")]
-        judges += [f"{say('answered as', language)} {name}" for name in summary.each("served_model")]
-        judges += [f"{say('prompt', language)} {name}" for name in summary.each("prompt")]
+        judges = [
+            *summary.each("judge"),
+            *(f"{say('answered as', language)} {name}" for name in summary.each("served_model")),
+            *(f"{say('prompt', language)} {name}" for name in summary.each("prompt")),
+        ]
         found = [
             ("data", ", ".join(filter(None, (summary.source, counted, when)))),
             ("judge", ", ".join(judges)),
@@ -251,15 +253,17 @@ def notebook_html(report: Report) -> str:
 
 def _samples(report: Report) -> tuple[list[Any], int]:
     """Return the samples of the page, and of how many, the worst, it keeps the texts."""
-    from markupsafe import Markup
-
-    opening, detail = macro("line.html", "opening"), macro("sample.html", "sample_of")
+    head_of, detail, whole = (
+        macro("line.html", "head_of"),
+        macro("sample.html", "sample_of"),
+        macro("line.html", "whole"),
+    )
     values = [
         "|".join("" if score.share is None else f"{score.share:.6g}" for score in row.values())
         for row in report.rows
     ]
     heads = [
-        opening(row, its, _flags(row), _line(report, row), report.language)
+        head_of(row, its, _flags(row), _line(report, row), report.language)
         for row, its in zip(report.rows, values, strict=True)
     ]
     details: list[str] = []
@@ -271,8 +275,7 @@ def _samples(report: Report) -> tuple[list[Any], int]:
             break
     kept = bisect(sizes[1:], KEPT_BYTES) if sizes[-1] > MOST_BYTES else len(heads)
     details[kept:] = [macro("line.html", "absent")(report.language)] * (len(heads) - kept)
-    end = Markup("</div></details>")
-    return [head + text + end for head, text in zip(heads, details, strict=True)], kept
+    return list(map(whole, heads, details)), kept
 
 
 def _line(report: Report, row: Row) -> Any:
