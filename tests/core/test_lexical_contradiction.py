@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -193,6 +194,22 @@ def test_a_comparison_names_the_contradictions_that_one_run_has():
     assert f"first run only, q1, s1: {said}" in before.compare(after).notes
     assert f"second run only, q1, s1: {said}" in after.compare(before).notes
     assert not before.compare(before).notes
+
+
+def test_the_contradictions_of_a_sample_are_named_in_the_order_of_its_sentences():
+    """In every process: the order of a set of texts is another one in each."""
+    things = ("pump", "boiler", "heater", "cooler", "filter")
+    several = Sample(
+        id="q1",
+        reference=" ".join(f"The {thing} is covered for 2 years." for thing in things),
+        retrieved_contexts=[
+            f"The {thing} is covered for 1 year. Registration ends after 2 years." for thing in things
+        ],
+    )
+    clear = replace(several, retrieved_contexts=[several.reference])
+    before, after = (evaluate([one], [ContextRecall()], progress=False) for one in (several, clear))
+    places = re.findall(r"first run only, q1, (s\d)", str(before.compare(after)))
+    assert places == ["s1", "s2", "s3", "s4", "s5"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ People label a part of the samples, in `Sample.labels`:
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,13 +34,14 @@ from ctxmetrics.agreement.correction import (
 )
 from ctxmetrics.agreement.figures import (
     Agreement,
+    JudgeDifference,
     JudgeTable,
     PeopleAgreement,
     agreement_of,
     among_people,
+    paired_answers,
     shown,
     shown_with,
-    table_of,
 )
 from ctxmetrics.agreement.labelling.draw import read_labelled
 from ctxmetrics.agreement.labels import (
@@ -51,7 +53,7 @@ from ctxmetrics.agreement.labels import (
     scores_in,
 )
 from ctxmetrics.comparison.joining import groups_of
-from ctxmetrics.comparison.means import FEWEST
+from ctxmetrics.comparison.means import FEWEST, holm, paired_mean
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.engine import evaluate
@@ -148,10 +150,29 @@ class AgreementReport:
             ParameterError: The others were compared with other labels.
         """
         reports = (self, *others)
-        return table_of(
-            [item.judge for item in reports],
-            [item.agreements for item in reports],
-            [item.compared for item in reports],
+        often = Counter(report.judge for report in reports)
+        names = [
+            f"{report.judge} ({place})" if often[report.judge] > 1 else report.judge
+            for place, report in enumerate(reports, 1)
+        ]
+        found = []
+        for name, other in zip(names[1:], others, strict=True):
+            for label, mine in self.compared.items():
+                if pairs := paired_answers(mine, other.compared.get(label, ())):
+                    mean = paired_mean(*zip(*pairs, strict=True))
+                    found.append((label, name, names[0], len(pairs), mean.mean, mean.interval, mean.p))
+        return JudgeTable(
+            tuple(names),
+            {
+                label: tuple(
+                    item for report in reports for item in report.agreements if item.label == label
+                )
+                for label in self.compared
+            },
+            tuple(
+                JudgeDifference(*figures, p_adjusted=p)
+                for figures, p in zip(found, holm([p for *_, p in found]), strict=True)
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ctxmetrics._frozen import Plain
 from ctxmetrics._wording import plural
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.comparison.answers import NO, YES, Answers
-from ctxmetrics.comparison.means import FEWEST, holm, paired_mean
+from ctxmetrics.comparison.means import FEWEST
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.report.view import aligned
 
@@ -304,47 +304,13 @@ class JudgeTable(Plain):
         return "\n".join(lines[1:])
 
 
-def table_of(
-    judges: Sequence[str],
-    agreements: Sequence[Sequence[Agreement]],
-    compared: Sequence[Mapping[str, Sequence[Compared]]],
-) -> JudgeTable:
-    """Put judges side by side.
-
-    Args:
-        judges: Their names.
-        agreements: Of each judge.
-        compared: Of each judge, by kind of label: the labels beside its verdicts.
-
-    Raises:
-        ParameterError: The judges were compared with other labels.
-    """
-    often = Counter(judges)
-    names = [f"{name} ({place})" if often[name] > 1 else name for place, name in enumerate(judges, 1)]
-    labels = [item.label for item in agreements[0]]
-    found = []
-    for name, other in zip(names[1:], compared[1:], strict=True):
-        for label in labels:
-            if pairs := _paired(compared[0][label], other.get(label, ())):
-                mean = paired_mean(*zip(*pairs, strict=True))
-                found.append((label, name, names[0], len(pairs), mean.mean, mean.interval, mean.p))
-    return JudgeTable(
-        tuple(names),
-        {
-            label: tuple(item for items in agreements for item in items if item.label == label)
-            for label in labels
-        },
-        tuple(
-            JudgeDifference(*figures, p_adjusted=p)
-            for figures, p in zip(found, holm([p for *_, p in found]), strict=True)
-        ),
-    )
-
-
-def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> list[tuple[float, str]]:
+def paired_answers(one: Sequence[Compared], other: Iterable[Compared]) -> list[tuple[float, str]]:
     """Return for each answer that both judged 1 where only the other agrees with people, -1 for only the one, else 0.
 
     The second value is the cluster of the answer's sample.
+
+    Raises:
+        ParameterError: The judges were compared with other labels.
     """
     rest = {item.sample_id: item for item in other}
     if [(item.sample_id, item.people) for item in one] != [
@@ -354,7 +320,10 @@ def _paired(one: Sequence[Compared], other: Iterable[Compared]) -> list[tuple[fl
             "agree: the judges were compared with other labels. Compare all of them on the same samples."
         )
     return [
-        (float(its.value is people) - float(mine.value is people), item.group or item.sample_id)
+        (
+            float(its.value is people) - float(mine.value is people),
+            item.sample_id if item.group is None else item.group,
+        )
         for item in one
         for people, mine, its in zip(
             item.people or (), item.verdicts, rest[item.sample_id].verdicts, strict=True

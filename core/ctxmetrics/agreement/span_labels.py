@@ -177,15 +177,14 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
 
 def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sample], list[str], str]:
     """Return the samples with what is found in the sources, what is not, and how much that is."""
-    texts = list(
-        dict.fromkeys(
-            text
-            for sample in samples
-            for _, texts, given in _contexts(sample)
-            for text, id_ in zip(texts, given, strict=True)
-            if SPAN_MARK not in (id_ or "")
-        )
-    )
+    wanted = [
+        text
+        for sample in samples
+        for _, texts, given in _contexts(sample)
+        for text, id_ in zip(texts, given, strict=True)
+        if SPAN_MARK not in (id_ or "")
+    ]
+    texts = list(dict.fromkeys(wanted))
     names: list[str] = []
 
     def noted() -> Iterator[tuple[str, str]]:
@@ -195,12 +194,11 @@ def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sam
 
     places = dict(zip(texts, locate(texts, noted()), strict=True))
     located = [_located(sample, number, places, names) for number, sample in enumerate(samples, 1)]
-    missing = [problem for _, _, found in located for problem in found]
-    total = sum(count for _, count, _ in located)
+    missing = [problem for _, problems in located for problem in problems]
     return (
-        [sample for sample, _, _ in located],
+        [sample for sample, _ in located],
         missing,
-        f"{total - len(missing)} of {plural(total, 'context')} found in {plural(len(names), 'source')}.",
+        f"{len(wanted) - len(missing)} of {plural(len(wanted), 'context')} found in {plural(len(names), 'source')}.",
     )
 
 
@@ -214,16 +212,15 @@ def _contexts(sample: Sample) -> Iterator[tuple[str, Sequence[str], Sequence[str
 
 def _located(
     sample: Sample, number: int, places: Mapping[str, Places], names: Sequence[str]
-) -> tuple[Sample, int, list[str]]:
-    """Return the sample with the ids that were found, how many were looked for, and what was not found."""
+) -> tuple[Sample, list[str]]:
+    """Return the sample with the ids that were found, and what was not found."""
     complete: dict[str, Any] = {}
-    problems, count = [], 0
+    problems = []
     for ids, texts, given in _contexts(sample):
         new = list(given)
         for index, (text, id_) in enumerate(zip(texts, given, strict=True)):
             if SPAN_MARK in (id_ or ""):
                 continue
-            count += 1
             spans_ = places[text].within(_named(id_, names))
             if len(spans_) == 1:
                 new[index] = write_span(*spans_[0])
@@ -239,7 +236,7 @@ def _located(
             complete[ids] = tuple(new)
     if "reference_context_ids" in complete:
         complete["metadata"] = marked(sample, "reference_contexts, found in their sources")
-    return replace(sample, **complete), count, problems
+    return replace(sample, **complete), problems
 
 
 def _named(given: str | None, names: Sequence[str]) -> str | None:

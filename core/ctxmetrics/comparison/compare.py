@@ -165,7 +165,8 @@ def _compared(
     empty = [name for name in names if name not in {item.name for item in differences}]
     notes += [f"no sample has a value in both runs: {', '.join(empty)}"] if empty else []
     about_index, comparable = index_notes(first, second)
-    notes += [*_contradictions(pairs, names), *about_index]
+    contradictions = dict.fromkeys(_contradictions(pairs, names))
+    notes += [*list(contradictions)[:_MOST_CONTRADICTIONS], *about_index]
     families = {name: metric.family for name in names if (metric := metric_named(name)) is not None}
     recalls = [name for name in families if families[name] == "recall"]
     units = partial(_lost, metrics=recalls, one_index=comparable)
@@ -186,15 +187,14 @@ def _compared(
 
 
 def _primary(wanted: Sequence[str], names: Sequence[str], row: Row) -> list[str]:
-    """Return the metrics that get a verdict, in the order of the run.
+    """Return the metrics that get a verdict.
 
     Raises:
         ParameterError: The runs have no such metric, or several.
     """
     if not wanted:
         return [next((name for name in names if row[name].provenance.judge), names[0])]
-    found = [named(names, name, "metric") for name in wanted]
-    return [name for name in names if name in found]
+    return [named(names, name, "metric") for name in wanted]
 
 
 def named(names: Sequence[str], name: str, option: str) -> str:
@@ -431,9 +431,8 @@ def _is_bare(row: Row) -> bool:
     return any(one.text.startswith(HASHED) for score in row.scores for one in score.verdicts[:1])
 
 
-def _contradictions(pairs: Sequence[tuple[Row, Row]], metrics: Sequence[str]) -> list[str]:
-    """Name the first contradictions of the embedded judge that only one of the runs has."""
-    found: dict[str, None] = {}
+def _contradictions(pairs: Iterable[Pair], metrics: Sequence[str]) -> Iterator[str]:
+    """Yield the contradictions of the embedded judge that only one of the runs has; of each metric."""
     for rows in pairs:
         for metric in () if any(map(_is_bare, rows)) else metrics:
             first, second = (
@@ -441,9 +440,9 @@ def _contradictions(pairs: Sequence[tuple[Row, Row]], metrics: Sequence[str]) ->
                 for row in rows
             )
             for run, own, rest in (("first", first, second), ("second", second, first)):
-                for id_, text in own.items() - rest.items():
-                    found[f"{run} run only, {clean(rows[0].name, TEXT)}, {id_}: {text}"] = None
-    return list(found)[:_MOST_CONTRADICTIONS]
+                for id_, text in own.items():
+                    if rest.get(id_) != text:
+                        yield f"{run} run only, {clean(rows[0].name, TEXT)}, {id_}: {text}"
 
 
 def _numbered(units: Iterable[Verdict], key_of: Callable[[str], str]) -> dict[tuple[str, int], Verdict]:
@@ -476,8 +475,8 @@ def _held(unit: Verdict, row: Row, other: Row, one_index: bool) -> Iterable[Held
         )
 
 
-def _worst(pairs: Iterable[Pair], names: Sequence[str]) -> list[Worse]:
-    pairs, found = list(pairs), []
+def _worst(pairs: Sequence[Pair], names: Iterable[str]) -> Iterator[Worse]:
+    """Yield the samples that fell, of each metric those that fell most."""
     for name in names:
         fallen = [
             Worse(name, one.name, _question(one, other), left, right)
@@ -486,5 +485,4 @@ def _worst(pairs: Iterable[Pair], names: Sequence[str]) -> list[Worse]:
             and (right := other[name].value) is not None
             and right < left - EQUAL
         ]
-        found += sorted(fallen, key=lambda item: item.after - item.before)[:_WORST]
-    return found
+        yield from sorted(fallen, key=lambda item: item.after - item.before)[:_WORST]

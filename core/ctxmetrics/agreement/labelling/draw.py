@@ -31,7 +31,7 @@ from ctxmetrics.evaluation.writer import append, json_line
 from ctxmetrics.metrics.judged import ContextRecall
 from ctxmetrics.report.rows import key_of
 from ctxmetrics.samples import Sample
-from ctxmetrics.text import Span, has_content, sentence_spans, splitter
+from ctxmetrics.text import has_content, sentence_spans, splitter
 
 
 def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
@@ -124,17 +124,12 @@ def _stratum(sample: Sample, by: str | None) -> str | None:
 # --- questions and answers ---
 
 
-def units_of(sample: Sample) -> tuple[Span, ...]:
-    """Return the positions in the reference of the sentences that the metric counts."""
-    return sentence_spans(sample.reference or "")
-
-
 def questions_of(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> list[Question]:
     """Return the questions about a sample: about each sentence of the reference, as the metric cuts it, then each context."""
     reference = sample.reference or ""
     asked = [
         Question(key, UNITS, f"s{number}", reference[start:end])
-        for number, (start, end) in enumerate(units_of(sample), 1)
+        for number, (start, end) in enumerate(sentence_spans(reference), 1)
     ]
     asked += [
         Question(key, CONTEXTS, f"c{number}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmetrics._display import visible_on_page as shown
 from ctxmetrics._wording import line
-from ctxmetrics.agreement.labelling.draw import LabelsFile, questions_of, units_of
+from ctxmetrics.agreement.labelling.draw import LabelsFile, questions_of
 from ctxmetrics.agreement.labels import KINDS
 from ctxmetrics.comparison.answers import (
     ANSWERS,
@@ -28,6 +28,7 @@ from ctxmetrics.report.rows import texts_key
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
+from ctxmetrics.text import sentence_spans
 
 
 def _verdict_on(question: Question, sample: Sample, rows: Mapping[Key, Row] | None) -> str:
@@ -145,7 +146,8 @@ class Session:
         question = self._question(number)
         sample, saved = self._samples[question.key], self._saved(question)
         reference = sample.reference or ""
-        asked = units_of(sample)[int(question.item[1:]) - 1] if question.label == UNITS else (0, 0)
+        place = int(question.item[1:]) - 1
+        start, end = sentence_spans(reference)[place] if question.label == UNITS else (0, 0)
         return {
             **about,
             "number": number,
@@ -155,9 +157,9 @@ class Session:
             "item": question.item,
             "user_input": shown(sample.user_input or ""),
             "reference": [
-                shown(reference[: asked[0]]),
-                shown(reference[slice(*asked)]),
-                shown(reference[asked[1] :]),
+                shown(reference[:start]),
+                shown(reference[start:end]),
+                shown(reference[end:]),
             ],
             "contexts": [shown(text) for text in sample.retrieved_contexts or ()],
             "answer": saved.answer if saved else None,
