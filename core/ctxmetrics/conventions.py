@@ -226,6 +226,6 @@ def get_convention(name: str) -> Convention:
     Raises:
         ParameterError: No such convention.
     """
-    if not isinstance(name, str) or name not in CONVENTIONS:
+    if name not in CONVENTIONS:
         raise ParameterError(f"convention={name!r} is unknown. Choose from: {', '.join(CONVENTIONS)}.")
     return CONVENTIONS[name]

@@ -15,7 +15,7 @@ from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._pictures import in_text, refusal
 from ctxmetrics._version import __version__
-from ctxmetrics.conventions import Convention, Family, Grouping, get_convention
+from ctxmetrics.conventions import CONVENTIONS, Convention, Family, Grouping
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.fields import SPAN_MARK, TEXTS_OF
 from ctxmetrics.formulas import average_precision, share
@@ -96,7 +96,8 @@ class Metric(ABC):
             return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        rules = get_convention(self.convention)
+        check_choice("convention", self.convention, tuple(CONVENTIONS))
+        rules = CONVENTIONS[self.convention]
         if formula := getattr(self, "formula", None):  # where there is a choice
             vars(self)["formula_name"] = str(formula)
         group = getattr(self, "group", "context")
@@ -210,7 +211,6 @@ class Metric(ABC):
             band = next((item.text for item in rules.bands if scaled >= item.edge), None)
         signals_of = rules.signals if self.family == "recall" else None
         signals, extra = (None, {}) if signals_of is None else signals_of(scaled, made)
-        added = {**extra, **found}
         return Score(
             metric=self.name,
             value=scaled,
@@ -220,7 +220,7 @@ class Metric(ABC):
             band=band,
             verdicts=made,
             signals=signals,
-            metadata=FrozenDict(added) if added else EMPTY,
+            metadata=FrozenDict({**extra, **found}) or EMPTY,
             provenance=_provenance(
                 formula=self.formula_name,
                 convention=self.convention,

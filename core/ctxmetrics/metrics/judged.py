@@ -207,8 +207,8 @@ class JudgedMetric(Metric):
 
         Empty where no stage has a context; of a metric that counts contexts, where the last one has none.
         """
-        given: Mapping[str, Stage] = sample.stages or EMPTY
-        stages = {name: stage for name, stage in given.items() if stage.contexts is not None}
+        given = (sample.stages or EMPTY).items()
+        stages = {name: stage for name, stage in given if stage.contexts is not None}
         name, last = list(stages.items())[-1]
         ids = None if last.ids is None else last.ids[: len(contexts)]
         stages[name] = Stage(contexts, ids)
@@ -240,8 +240,9 @@ class JudgedMetric(Metric):
                 )
                 return Judgement(verdicts=(whole,), usage=claims.usage)
             request = replace(request, units=claims.claims)
-        asking = self._ask_stages(judge, request, stages) if stages else self.ask(judge, request)
-        judgement = await asking
+        judgement = await (
+            self._ask_stages(judge, request, stages) if stages else self.ask(judge, request)
+        )
         if self.about_units and not self.counts_units:
             judgement = replace(judgement, verdicts=_supporting(judgement.verdicts, request))
         if claims is not None:  # whose prompt cut the units, and whose judged them
@@ -301,10 +302,7 @@ class JudgedMetric(Metric):
                 by_id.setdefault(verdict.id, verdict)
         verdicts = []
         for id_, text in zip(ids, texts, strict=True):
-            verdict = by_id.get(id_, missing)
-            # also where it is a copy, which takes memory
-            if verdict.id is not id_ or verdict.text is not text:
-                verdict = replace(verdict, id=id_, text=text)
+            verdict = replace(by_id.get(id_, missing), id=id_, text=text)
             verdicts.append(checked_verdict(verdict, request.contexts))
         return replace(judgement, verdicts=tuple(verdicts))
 

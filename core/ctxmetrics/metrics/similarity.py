@@ -11,7 +11,6 @@ double as without one.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from functools import lru_cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from ctxmetrics._runtime.memo import Memo
+from ctxmetrics._runtime.memo import Memo, hashed
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.batches import PredictionError, read_scores
 
@@ -122,9 +121,7 @@ def best_matches(
     settled = best and not callable(measure) and frozenset(retrieved) == frozenset(references)
     if settled or not best or not isinstance(measure, Hashable):
         return _compared(retrieved, references, measure, cutoff, best)
-    lengths = tuple(map(len, retrieved)), tuple(map(len, references))
-    texts = "".join((*retrieved, *references)).encode("utf-8", "surrogatepass")
-    key = (hashlib.sha256(texts).digest(), lengths, measure, cutoff)
+    key = (hashed(retrieved), hashed(references), measure, cutoff)
     found = MEMORY.peek(key)
     if found is None:
         found = _compared(retrieved, references, measure, cutoff, best)
@@ -148,8 +145,6 @@ def similarities(
     """
     import numpy as np
 
-    if not retrieved or not references:
-        return np.zeros((len(retrieved), len(references)))
     if callable(measure):
         return np.array(_asked(measure, retrieved, references), np.float64)
     from rapidfuzz import distance, process
