@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, Unpack
 from ragas.metrics.base import MetricWithLLM
 
 from ctxmetrics import Judge, LLMJudge, Metric
+from ctxmetrics.adapting import CoreParams
 from ctxmetrics.errors import ParameterError
-from ctxmetrics_ragas.metrics import RagasMetric, Settings
+from ctxmetrics_ragas.metrics import RagasMetric
 from ctxmetrics_ragas.model import RagasModel
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class JudgedMetric(RagasMetric):
         llm: Any = None,
         core: Metric | None = None,
         name: str | None = None,
-        **params: Unpack[Settings],
+        **params: Unpack[CoreParams],
     ) -> None:
         super().__init__(*_, core=core, name=name, **params)
         if judge is not None and llm is not None:

@@ -22,8 +22,8 @@ from ragas.metrics.result import MetricResult
 from ctxmetrics import Metric, Sample, Score
 from ctxmetrics.adapting import (
     SCHEMAS,
+    CoreParams,
     MetricClass,
-    MetricParams,
     Run,
     RunOptions,
     SampleWrapper,
@@ -91,13 +91,6 @@ class ContextResult(MetricResult):
         return ContextResult, (self.details,)
 
 
-class Settings(MetricParams, total=False):
-    """Parameters of a core metric."""
-
-    threshold: float | None
-    strict: bool
-
-
 class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     """A core metric as a metric of Ragas; use its subclasses.
 
@@ -139,7 +132,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         *positional: Never,
         core: Metric | None = None,
         name: str | None = None,
-        **params: Unpack[Settings],
+        **params: Unpack[CoreParams],
     ) -> None:
         if positional or params.keys() & self.renamed.keys():
             raise ParameterError(f"{type(self).__name__}: {self._advice()}")

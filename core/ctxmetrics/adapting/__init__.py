@@ -11,6 +11,7 @@ from ctxmetrics._runtime.run import Run, current_run, part_of, using
 from ctxmetrics._secrets import mask_logs_of, safe_text
 from ctxmetrics.adapting.runners import Runner, aside
 from ctxmetrics.adapting.wrapper import (
+    CoreParams,
     MetricClass,
     MetricParams,
     SampleWrapper,
@@ -52,7 +53,7 @@ from ctxmetrics.models.frameworks import (
 from ctxmetrics.models.openai.capabilities import response_format
 
 __all__ = [
-    "OPTIONS", "SCHEMAS", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
+    "OPTIONS", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
     "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
     "build_metric", "check_finished", "check_parameters", "check_texts", "checked_usage", "classify", "compact",
     "completion_reply", "content_of", "current_run", "describe", "has_class", "langchain_reply",

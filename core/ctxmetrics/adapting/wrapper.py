@@ -82,15 +82,15 @@ class MetricParams(TypedDict, total=False):
     explain: bool
 
 
-class WrapperParams(MetricParams, KeyParams, total=False):
-    """What a wrapper of one metric takes beside a judge.
-
-    The metric's parameters, with ``threshold`` and ``strict``, and the keys of the fields
-    (`KeyParams`).
-    """
+class CoreParams(MetricParams, total=False):
+    """All parameters of the metrics but the judge, under the core's names."""
 
     threshold: float | None
     strict: bool
+
+
+class WrapperParams(CoreParams, KeyParams, total=False):
+    """What a wrapper of one metric takes beside a judge: the metric's parameters, and the keys of the fields."""
 
 
 class MetricClass:

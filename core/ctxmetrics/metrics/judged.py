@@ -72,8 +72,7 @@ class JudgedMetric(Metric):
         super().__post_init__()
         if self.answer_field == "reference":
             vars(self)["counted_unit"] = self.unit or self.rules.unit
-        supports = getattr(self, "relevance", None) == "supports"
-        vars(self)["about_units"] = self.counts_units or supports
+        vars(self)["about_units"] = self.counts_units or getattr(self, "relevance", None) == "supports"
         if self.counts_units:
             vars(self)["counts"] = (self.counted_unit, "supported")
         if self.counted_unit == "fact":  # what this object needs, unlike its class
@@ -352,7 +351,7 @@ class ContextRecall(JudgedMetric):
             MissingFieldError: A fact has no importance, and the metric needs it.
         """
         weighting = self.weighting or self.rules.weighting
-        if weighting is None or self.counted_unit != "fact":
+        if weighting is None:
             return super().weights(sample)
         given = [fact.importance for fact in sample.reference_facts or ()]
         if None in given:

@@ -252,7 +252,7 @@ def _asked(
         return [[_checked(measure, row, column) for column in columns] for row in rows]
     pairs = [(row, column) for row in rows for column in columns]
     try:
-        scores = read_scores(measure(pairs), len(pairs)) if pairs else []
+        scores = read_scores(measure(pairs), len(pairs))
     except PredictionError as error:
         raise ParameterError(f"similarity {_name(measure)}: {error}") from None
     if problem := next((score for score in scores if isinstance(score, str)), None):

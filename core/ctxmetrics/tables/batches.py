@@ -108,7 +108,7 @@ class BatchScorer:
         for metric in self.metrics:
             if (
                 isinstance(metric, ListMetric)
-                and not getattr(metric, "grouped", False)
+                and not metric.grouped
                 and self._reads_lists(metric.requires, frame.columns)
             ):
                 kinds.setdefault(metric.requires, []).append(metric)
@@ -186,7 +186,10 @@ class BatchScorer:
                     values += metric.values(rows, shared)
                     reasons += [None] * len(rows)
                 else:
-                    samples = samples or [_sample(fields, row) for row in rows]
+                    samples = samples or [
+                        Sample(**dict(zip(fields, row, strict=True))) if type(row) is tuple else row
+                        for row in rows
+                    ]
                     scores = [score_now(metric, sample) for sample in samples]
                     values += [score.value for score in scores]
                     reasons += [score.reason_code for score in scores]
@@ -278,11 +281,6 @@ def _reads_two_lists(metric: ListMetric) -> bool:
         and metric.top_k != 0
         and not callable(getattr(metric, "similarity", None))  # one that the user wrote may fail
     )
-
-
-def _sample(fields: Sequence[str], row: tuple[Sequence[str], ...] | Sample) -> Sample:
-    given: Any = dict(zip(fields, row, strict=True)) if isinstance(row, tuple) else {}
-    return Sample(**given) if given else row  # type: ignore[return-value]  # no tuple is a sample by now
 
 
 def frame_of(table: Any) -> nw.DataFrame[Any]:
