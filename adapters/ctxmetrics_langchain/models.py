@@ -80,10 +80,9 @@ class ChatModel(ForeignModel):
             except Exception as error:
                 if not self.tools or getattr(error, "status_code", None) not in _REFUSED:
                     raise
-            reply = await self._call_tool(messages, schema)
-            self._takes_format = False  # the tool call was taken, so it was the format that was refused
-            return reply
-        return await (self._call_tool(messages, schema) if self.tools else self._ask(messages))
+        reply = await (self._call_tool(messages, schema) if self.tools else self._ask(messages))
+        self._takes_format = False  # where the tool call was taken, it was the format that was refused
+        return reply
 
     async def _ask(self, messages: list[BaseMessage], **options: Any) -> Reply:
         config = ensure_config()

@@ -204,8 +204,7 @@ class Sample:
 
     def has(self, name: str) -> bool:
         """Whether a field is there; several references stand for one."""
-        several = name == "reference" and self.references is not None
-        return several or getattr(self, name) is not None
+        return getattr(self, name) is not None or (name == "reference" and self.has("references"))
 
     def called(self, otherwise: str = "The sample") -> str:
         """Return what messages call the sample: by its id, where it has one."""

@@ -129,9 +129,7 @@ def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:
     that state a part of it; without evidence, where the stage has the whole pool, of this size. A context that stands
     twice in the stage counts at its first rank.
     """
-    ranks: dict[int, int] = {}
-    for rank, number in enumerate(place):
-        ranks.setdefault(number, rank)
+    ranks = {number: rank for rank, number in reversed([*enumerate(place)])}  # the first of each
     kept = [
         replace(span, context=ranks[span.context]) for span in verdict.evidence if span.context in ranks
     ]

@@ -33,22 +33,21 @@ MOST_STEPS = 200_000_000
 # What it takes to normalise a character, and each character that it becomes: one ligature may become eighteen.
 _STEPS_A_CHARACTER, _STEPS_A_PIECE = 600, 250
 
-_SCRIPTS = (
-    ("ja", re.compile(r"[\u3040-\u30ff]")),
-    ("zh", re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")),
-    ("ko", re.compile(r"[\uac00-\ud7af\u1100-\u11ff]")),
-    ("th", re.compile(r"[\u0e00-\u0e7f]")),
-    ("uk", re.compile(r"[іїєґІЇЄҐ]")),
-    ("ru", re.compile(r"[\u0400-\u04ff]")),
-    ("el", re.compile(r"[\u0370-\u03ff]")),
-    ("ar", re.compile(r"[\u0600-\u06ff]")),
-    ("he", re.compile(r"[\u0590-\u05ff]")),
-    ("hi", re.compile(r"[\u0900-\u097f]")),
-)
+_SCRIPTS = {
+    "ja": re.compile(r"[\u3040-\u30ff]"),
+    "zh": re.compile(r"[\u3400-\u9fff\uf900-\ufaff]"),
+    "ko": re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"),
+    "th": re.compile(r"[\u0e00-\u0e7f]"),
+    "uk": re.compile(r"[іїєґІЇЄҐ]"),
+    "ru": re.compile(r"[\u0400-\u04ff]"),
+    "el": re.compile(r"[\u0370-\u03ff]"),
+    "ar": re.compile(r"[\u0600-\u06ff]"),
+    "he": re.compile(r"[\u0590-\u05ff]"),
+    "hi": re.compile(r"[\u0900-\u097f]"),
+}
 # Every character of `_SCRIPTS`, and some more.
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
 # Characters of ASCII at which the splitter may begin a sentence in English.
@@ -158,10 +157,10 @@ def detect_language(text: str) -> str:
     if sample.isascii() or _OTHER_SCRIPT.search(sample) is None:
         return "en"
     letters = sum(character.isalpha() for character in sample)
-    for language, pattern in _SCRIPTS:
+    for language, pattern in _SCRIPTS.items():
         found = len(pattern.findall(sample))
         if language == "uk":
-            if found and len(_CYRILLIC.findall(sample)) * 2 > letters:
+            if found and len(_SCRIPTS["ru"].findall(sample)) * 2 > letters:
                 return "uk"
         elif (language == "ja" and found * 10 > letters > 0) or found * 2 > letters > 0:
             return language

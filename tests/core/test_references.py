@@ -64,6 +64,13 @@ def test_facts_and_the_response_are_read_as_before() -> None:
         ContextRecall().score(Sample(retrieved_contexts=CONTEXTS))
 
 
+def test_an_empty_response_that_has_a_value_is_called_one() -> None:
+    """DeepEval's value of an empty side is 0; the reference is none of its fields."""
+    empty = Sample(response=" - ", reference=WHOLE, retrieved_contexts=CONTEXTS)
+    score = ContextUtilization(convention="deepeval").score(empty)
+    assert (score.value, score.message) == (0.0, "the response is empty")
+
+
 def test_the_scale_of_a_convention_is_the_highest_value() -> None:
     score = ContextRecall(convention="aegis").score(sample(HALF, WHOLE))
     assert (score.value, score.metadata["reference_number"]) == (100.0, 2)

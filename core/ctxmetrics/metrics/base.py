@@ -263,16 +263,17 @@ class Metric(ABC):
         worth = (
             sides.no_reference if retrieved else sides.nothing_retrieved if reference else sides.both
         )
-        weightless = "reference_facts" in self.requires and sample.reference_facts
-        code, side = "no_reference", "no fact is vital" if weightless else "the reference side is empty"
+        code, side = "no_reference", "the reference side is empty"
         if reference:
             code, side = "no_retrieved_contexts", "nothing was retrieved"
+        elif "response" in self.requires:
+            code, side = "no_response", "the response is empty"
+        elif "reference_facts" in self.requires and sample.reference_facts:
+            side = "no fact is vital"
         if not isinstance(worth, str):
             return self.build(sample, worth, message=side, **provenance)
         if worth == "judge":
             return None
-        if not reference and "response" in self.requires:
-            code, side = "no_response", "the response is empty"
         message = (
             f"{side}: under the convention '{self.convention}' {self.base_name} is undefined then."
         )

@@ -299,11 +299,11 @@ class JudgedMetric(Metric):
                 by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
             else:
                 by_id.setdefault(verdict.id, verdict)
-        verdicts = []
-        for id_, text in zip(ids, texts, strict=True):
-            verdict = replace(by_id.get(id_, missing), id=id_, text=text)
-            verdicts.append(checked_verdict(verdict, request.contexts))
-        return replace(judgement, verdicts=tuple(verdicts))
+        verdicts = tuple(
+            checked_verdict(replace(by_id.get(id_, missing), id=id_, text=text), request.contexts)
+            for id_, text in zip(ids, texts, strict=True)
+        )
+        return replace(judgement, verdicts=verdicts)
 
 
 @dataclass(frozen=True, kw_only=True)
