@@ -182,23 +182,18 @@ def test_from_several_processes_that_start_at_once(tmp_path):
 
 
 def test_while_another_process_sets_the_file_up_it_is_waited_for():
-    class Connection:
+    class Connection(sqlite3.Connection):
         """Refuses twice, as SQLite does without waiting while a file becomes a log-writing one."""
 
-        def __init__(self):
-            self.real, self.refused = sqlite3.connect(":memory:", isolation_level=None), 0
+        refused = 0
 
         def execute(self, command):
             if "journal_mode" in command and self.refused < 2:
                 self.refused += 1
                 raise sqlite3.OperationalError("database is locked")
-            return self.real.execute(command)
+            return super().execute(command)
 
-        @property
-        def in_transaction(self):
-            return self.real.in_transaction
-
-    connection = Connection()
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=Connection)
     _prepare(connection)
     assert connection.refused == 2
     assert connection.execute("PRAGMA user_version").fetchone() == (2,)

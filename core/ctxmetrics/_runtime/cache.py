@@ -369,8 +369,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 def _make_table(connection: sqlite3.Connection) -> None:
     """Make the table and note its version, in one step, so that no process sees one without the other."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         columns = [row[1] for row in connection.execute("PRAGMA table_info(verdicts)")]
         if not columns and version in (0, _VERSION):
@@ -378,9 +378,6 @@ def _make_table(connection: sqlite3.Connection) -> None:
             connection.execute(f"PRAGMA user_version = {_VERSION}")
         elif columns != ["number", "key", "value"] or version != _VERSION:
             raise _OtherVersionError(f"holds a table of another version ({version}, not {_VERSION})")
-    finally:
-        if connection.in_transaction:
-            connection.execute("COMMIT")
 
 
 def _is_useless(error: sqlite3.Error) -> bool:

@@ -12,10 +12,10 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
 from ctxmetrics._runtime import breaker as breakers
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ctxmetrics._runtime.cache import RunCache
     from ctxmetrics._runtime.memo import Memo
 
+T = TypeVar("T")
 DEFAULT_CONCURRENCY = 16
 DEFAULT_TIMEOUT = 120.0
 # How often one request is sent at most: when a server or a connection fails, and when no answer comes
@@ -64,6 +65,7 @@ class Run:
             `OVERLOAD_PATIENCE`.
 
     Attributes:
+        breakers: Those of its models, by the models' identities.
         problem: The failure of the last request that failed, in a run that ends.
     """
 
@@ -80,7 +82,7 @@ class Run:
     usage: Usage = field(default_factory=Usage)
     spent: str | None = None
     problem: JudgeError | None = None
-    _breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
+    breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary
     )
@@ -90,7 +92,7 @@ class Run:
     def breaker_of(self, name: str) -> Breaker:
         """Return the breaker of a model, by the model's identity: each model has its own."""
         owner = _owner.get()
-        breakers = self._breakers
+        breakers = self.breakers
         if owner is not None and not self.ends:
             # Owners are told apart as objects: two equal metrics are two owners.
             if id(owner) not in _owned:
@@ -101,20 +103,13 @@ class Run:
             Breaker(self.max_failures, None if self.ends else COOL_DOWN, self.attempts or ATTEMPTS),
         )
 
-    @property
-    def down(self) -> str | None:
-        """Why a model is not asked any more in this run, or None."""
-        return next(
-            (breaker.message for breaker in tuple(self._breakers.values()) if breaker.message), None
-        )
-
     def check_sent(self) -> None:
         """Raise if no request of the run could be sent, and all failed with the same exception.
 
         Raises:
             RequestError: That is the case; no sample is the cause.
         """
-        found = [breaker.unsent(name) for name, breaker in self._breakers.items()]
+        found = [breaker.unsent(name) for name, breaker in self.breakers.items()]
         if found and found[0] and all(found):
             raise found[0]
 
@@ -164,7 +159,6 @@ class Run:
                         problem, first = first, None
                         raise problem
                     reply = await send()
-                    return replace(reply, usage=reply.usage + lost)
                 except JudgeError as problem:
                     if problem.reason_code != "judge_down":
                         failed[problem.reason_code] += 1
@@ -173,7 +167,7 @@ class Run:
                         refused_at = refused_at or time.monotonic()
                     problem.lost, asked = lost, problem.retry_after
                     raise
-        raise AssertionError  # the last failure is raised above
+        return replace(reply, usage=reply.usage + lost)
 
     def _given_up(self, failed: Counter[str], refused_at: float) -> bool:
         """Whether a request has failed often enough; ``refused_at`` is when it was first refused for overload."""
@@ -293,17 +287,21 @@ def current_run() -> Run:
 
 
 @contextmanager
-def using(run: Run) -> Iterator[Run]:
-    """Make a run the current one."""
-    token = _current.set(run)
+def setting(variable: ContextVar[Any], value: T) -> Iterator[T]:
+    """Give a context variable a value for a block of code."""
+    token = variable.set(value)
     try:
-        yield run
+        yield value
     finally:
-        _current.reset(token)
+        variable.reset(token)
 
 
-@contextmanager
-def part_of(owner: object | None) -> Iterator[None]:
+def using(run: Run) -> AbstractContextManager[Run]:
+    """Make a run the current one."""
+    return setting(_current, run)
+
+
+def part_of(owner: object | None) -> AbstractContextManager[object]:
     """Set the owner of all that is judged in the block, where it is part of no run.
 
     The knowledge that a judge is down belongs to this owner, and ends with the object.
@@ -311,14 +309,10 @@ def part_of(owner: object | None) -> Iterator[None]:
     Args:
         owner: The object. Where an outer block has set an owner, that one stays; so it does for None.
     """
-    token = _owner.set(owner if _owner.get() is None else _owner.get())
-    try:
-        yield
-    finally:
-        _owner.reset(token)
+    return setting(_owner, owner if _owner.get() is None else _owner.get())
 
 
 def forget_failures() -> None:
     """Forget, outside of runs, that a judge was down."""
-    _process._breakers.clear()  # noqa: SLF001 - this module's own
+    _process.breakers.clear()
     _owned.clear()

@@ -278,13 +278,14 @@ class Evaluation:
                     task.cancel()
                 await asyncio.wait(tasks, timeout=GRACE)
                 results.usage = replace(run.usage, reused=results.usage.reused)
-                results.stopped = self._stopped or run.down or run.spent
+                down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
+                results.stopped = self._stopped or down or run.spent
                 results.controls = self._controls.found if self._controls else None
             if file is not None:
                 self._finish(file, results)
         if results.stopped is None and failed:
             _log.warning(results.trouble)
-        elif results.stopped not in (None, run.down):  # that a judge is down was said when it happened
+        elif results.stopped not in (None, down):  # that a judge is down was said when it happened
             _log.warning("The run was stopped: %s", results.stopped)
         return results
 

@@ -9,8 +9,8 @@ import hashlib
 import json
 import re
 import weakref
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache, wraps
@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, create_model
 
+from ctxmetrics._runtime.run import setting
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Reply, check_finished, message_text, served_name
@@ -316,15 +317,9 @@ def has_class(value: object, name: str) -> bool:
     return any(kind.__name__ == name for kind in type(value).__mro__)
 
 
-@contextmanager
-def validated_texts() -> Iterator[list[str]]:
+def validated_texts() -> AbstractContextManager[list[str]]:
     """Collect the texts that clients validate in the block: OpenAI's client validates every choice of an answer."""
-    texts: list[str] = []
-    token = _validated.set(texts)
-    try:
-        yield texts
-    finally:
-        _validated.reset(token)
+    return setting(_validated, [])
 
 
 @cache
