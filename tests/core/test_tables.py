@@ -234,14 +234,14 @@ def test_without_narwhals_the_command_is_named(monkeypatch):
         score_table(pd.DataFrame(IDS), METRICS)
 
 
-def test_columns_are_recognised_by_their_types_where_no_row_was_read():
+def test_columns_are_recognised_by_their_types_where_no_row_was_read(caplog):
     text, texts = pa.string(), pa.list_(pa.string())
     flat = {"question": text, "ground_truth": text, "contexts": texts, "level": pa.int64()}
-    found = recognise(rows_like(flat, ()))
-    assert found.notes == (
-        "columns read (schema ragas_v1): question -> user_input, ground_truth -> reference, contexts -> retrieved_contexts",
-        "no field, carried along as metadata: level",
-    )
+    recognise(rows_like(flat, ()), source="table")
+    assert caplog.messages == [
+        "table: columns read (schema ragas_v1): question -> user_input, ground_truth -> reference, contexts -> retrieved_contexts",
+        "table: no field, carried along as metadata: level",
+    ]
     nested = {
         "inputs": pa.struct({"question": text}),
         "outputs": pa.struct({"documents": pa.list_(pa.struct({"page_content": text}))}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
@@ -61,7 +60,7 @@ class Source:
         self._samples: Iterator[Any] = iter(samples)
         if self._listed:
             if mappings := [sample for sample in samples if isinstance(sample, Mapping)]:
-                self._recognise(mappings)
+                self._reading = recognise(mappings, written=False, source="samples")
             self._samples = iter([self._checked(sample) for sample in samples])
             if self._lacking and samples:
                 check_present(metrics, self._lacking)
@@ -101,18 +100,12 @@ class Source:
         """Read a stream no further."""
         self._stopped = True
 
-    def _recognise(self, mappings: Iterable[Mapping[str, Any]]) -> Reading:
-        """Decide how mappings are read, by those that are known, and log it."""
-        self._reading = recognise(mappings, written=False)
-        for note in self._reading.notes:
-            logging.getLogger("ctxmetrics").warning("samples: %s", note)
-        return self._reading
-
     def _checked(self, sample: object) -> Sample:
         self._number += 1
         if isinstance(sample, Mapping):
-            reading = self._reading or self._recognise([sample])
-            sample = Sample.read(sample, reading, where=f"Sample {self._number}")
+            # Those of a stream are read as its first one is.
+            self._reading = self._reading or recognise([sample], written=False, source="samples")
+            sample = Sample.read(sample, self._reading, where=f"Sample {self._number}")
         elif not isinstance(sample, Sample):
             raise SampleError(
                 f"Sample {self._number} must be a Sample or a mapping of its fields, not {type(sample).__name__}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -52,8 +53,9 @@ def recognise(
     *,
     written: bool = True,
     single: bool = False,
+    source: object = None,
 ) -> Reading:
-    """Decide how rows are read.
+    """Decide how rows are read, and log what was decided.
 
     With ``"auto"``, the schema that finds the most fields in the rows is taken, the first of `SCHEMAS` where several do.
     Names count without case and separators then, and a column that this schema does not know is taken for the field
@@ -65,6 +67,7 @@ def recognise(
         columns: Which column or path holds which field, where no schema is right.
         written: Whether lists and objects may stand as text, as files have them.
         single: Whether one text may stand for a list of one, if every row has it so.
+        source: What the log calls the rows, such as their file; None logs nothing.
 
     Raises:
         ParameterError: There is no such schema, field or column.
@@ -102,7 +105,9 @@ def recognise(
         ),
         unread=tuple(path for path, value in leaves(unread, _DEPTH) if _are_passages(value)),
     )
-    return replace(reading, notes=tuple(_notes(reading, opened, found)))
+    for note in _notes(reading, opened, found) if source else ():
+        logging.getLogger("ctxmetrics").warning("%s: %s", source, note)
+    return reading
 
 
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:

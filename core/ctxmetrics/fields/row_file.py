@@ -154,11 +154,9 @@ class RowFile(Iterator[T], Generic[T]):
             if column not in elsewhere or any(look_up(row, column) is not None for row in rows)
         }
         try:
-            reading = recognise(rows, self._schema, columns, single=True)
+            reading = recognise(rows, self._schema, columns, single=True, source=self.path)
         except CtxMetricsError as error:
             raise type(error)(f"{self.path}: {error}") from None
-        for note in reading.notes:
-            self._tell(note)
         self._named.update(reading.others)
         return reading
 

@@ -54,7 +54,6 @@ class Reading:
         others: Names in the first rows that no schema knows; a nested one as its path.
         unsure: The fields that two columns may hold: for each the possible ``COLUMN=FIELD``. Then no
             row is read.
-        notes: What a user must know: what was decided, and which columns are in the metadata.
     """
 
     name: str
@@ -67,7 +66,6 @@ class Reading:
     written: bool = False
     others: tuple[str, ...] = ()
     unsure: tuple[tuple[str, ...], ...] = ()
-    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.name not in SCHEMAS:

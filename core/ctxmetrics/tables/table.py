@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -98,9 +97,7 @@ def score_table(
     rows = (
         rows_like(columns_of(table), columns or ()) if distributed else plain_rows(frame.head(PEEKED))
     )
-    reading = recognise(rows, schema, columns)
-    for note in reading.notes:
-        logging.getLogger("ctxmetrics").warning("score_table: %s", note)
+    reading = recognise(rows, schema, columns, source="score_table")
     scorer = BatchScorer(metrics=metrics, reading=reading, judge=judge, options=options)
     if distributed:
         return cast("Table", score_distributed(table, scorer))
