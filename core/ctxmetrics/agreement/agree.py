@@ -17,6 +17,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -50,7 +51,6 @@ from ctxmetrics.agreement.labels import (
     judged,
     labelled,
     metric_in,
-    scores_in,
 )
 from ctxmetrics.comparison.joining import groups_of
 from ctxmetrics.comparison.means import FEWEST, holm, paired_mean
@@ -114,15 +114,14 @@ class AgreementReport:
             )
             for item in self.corrections
         ]
-        by_metric = {
-            metric: [item for item in self.systems if item.metric == metric]
-            for metric in dict.fromkeys(item.metric for item in self.systems)
-        }
         blocks = [
             [f"{self.judge} against people{within}", *self._sentences()],
             aligned(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
             aligned([_CORRECTED, *corrected] if corrected else []),
-            *(_system_lines(metric, items) for metric, items in by_metric.items()),
+            *(
+                _system_lines(metric, [item for item in self.systems if item.metric == metric])
+                for metric in dict.fromkeys(item.metric for item in self.systems)
+            ),
             list(map(str, self.people)),
         ]
         return "\n\n".join("\n".join(lines) for lines in blocks if lines)
@@ -257,18 +256,13 @@ def agree(
         found = results if isinstance(results, Results) else Results.from_jsonl(results)
         known = {texts_key(row): row for row in found}
         rows = [known.get(key_of(sample)) for sample in given]
-    bars: list[Bar | None] = []
-    judges: list[str | None] = []
     for label, items in columns.items():
         metric = metric_in(found, label)
-        scores = scores_in(rows, metric, items)
-        judges += [score.provenance.judge for score in scores]
-        bars.append(bar_of(label, scores, [item.people for item in items]))
-        columns[label] = [
-            judged(item, metric, score) for item, score in zip(items, scores, strict=True)
-        ]
+        columns[label] = [judged(item, metric, row) for item, row in zip(items, rows, strict=True)]
+    first = next(iter(columns.values()))
+    judges = (item.score.provenance.judge for item in first if item.score)
     name = judging.name if results is None else next(filter(None, judges), "the run")
-    return _report(name, found, columns, bars=bars, systems=systems, people=people)
+    return _report(name, found, columns, systems, people)
 
 
 def _judged(
@@ -285,19 +279,17 @@ def _report(
     judge: str,
     results: Results,
     columns: dict[str, list[Compared]],
-    *,
-    bars: Iterable[Bar | None],
     systems: Sequence[str] | None,
     people: Sequence[PeopleAgreement],
 ) -> AgreementReport:
-    figures = [] if systems is None else list(_by_system(columns.values(), systems))
-    rankings = [
-        ranking_of(name, [item for item in figures if item.metric == name])
-        for name in dict.fromkeys(item.metric for item in figures)
-    ]
+    figures = [list(_by_system(items, systems)) for items in columns.values() if systems]
     corrections = [_correction(items) for items in reversed(columns.values())]
     disputes = (item for items in columns.values() for item in items if item.disputed)
     groups = {item.group for items in columns.values() for item in items}
+    bars = [
+        bar_of(label, [item.score for item in items], [item.people for item in items])
+        for label, items in columns.items()
+    ]
     return AgreementReport(
         judge=judge,
         agreements=tuple(agreement_of(name, items) for name, items in columns.items()),
@@ -308,8 +300,8 @@ def _report(
             name: tuple(item for item in items if item.people is not None)
             for name, items in columns.items()
         },
-        systems=tuple(figures),
-        rankings=tuple(item for item in rankings if item is not None),
+        systems=tuple(chain.from_iterable(figures)),
+        rankings=tuple(item for item in map(ranking_of, figures) if item is not None),
         people=tuple(people),
         clusters=None if None in groups else len(groups),
         bars=tuple(bar for bar in bars if bar is not None),
@@ -318,25 +310,22 @@ def _report(
 
 def _correction(items: Sequence[Compared]) -> Correction | None:
     """Return the mean of samples, corrected by their labels."""
-    rows = ((*item.scores, item.weight, item.group) for item in items)
+    rows = ((*item.values, item.weight, item.group) for item in items)
     return correction_of(items[0].mean, rows, scale=items[0].scale)
 
 
-def _by_system(
-    columns: Iterable[Sequence[Compared]], systems: Sequence[str]
-) -> Iterator[SystemFigures]:
-    for items in columns:
-        for system in sorted(set(systems)):
-            own = [item for item, name in zip(items, systems, strict=True) if name == system]
-            values = [value for value, _ in (item.scores for item in own) if value is not None]
-            yield SystemFigures(
-                own[0].mean,
-                system,
-                len(values),
-                sum(values) / len(values) if values else None,
-                agreement_of(own[0].label, own),
-                _correction(own),
-            )
+def _by_system(items: Sequence[Compared], systems: Sequence[str]) -> Iterator[SystemFigures]:
+    for system in sorted(set(systems)):
+        own = [item for item, name in zip(items, systems, strict=True) if name == system]
+        values = [value for value, _ in (item.values for item in own) if value is not None]
+        yield SystemFigures(
+            own[0].mean,
+            system,
+            len(values),
+            sum(values) / len(values) if values else None,
+            agreement_of(own[0].label, own),
+            _correction(own),
+        )
 
 
 def _system_lines(metric: str, items: Sequence[SystemFigures]) -> list[str]:

@@ -217,7 +217,7 @@ def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) ->
             labelled=tuple(
                 (_hash(key_of(one.sample)), judge, people, one.weight)
                 for one in labelled
-                for judge, people in (one.scores,)
+                for judge, people in (one.values,)
                 if judge is not None and people is not None
             ),
         )

@@ -14,6 +14,7 @@ from ctxmetrics._frozen import Plain
 from ctxmetrics.agreement.figures import Agreement
 from ctxmetrics.comparison.means import corrected_mean, weighted_mean
 from ctxmetrics.scores import Score
+from ctxmetrics.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +158,8 @@ class Ranking(Plain):
         )
 
 
-def ranking_of(metric: str, figures: Sequence[SystemFigures]) -> Ranking | None:
-    """Return how the judge's means rank systems beside people's; None below two systems with labels."""
+def ranking_of(figures: Sequence[SystemFigures]) -> Ranking | None:
+    """Return how the judge's means of a metric rank systems beside people's; None below two systems with labels."""
     known = [(item.system, item.correction) for item in figures if item.correction is not None]
     if len(known) < 2:  # noqa: PLR2004 - one system has no rank
         return None
@@ -166,7 +167,7 @@ def ranking_of(metric: str, figures: Sequence[SystemFigures]) -> Ranking | None:
     people = [item.people_mean for _, item in known]
     off = sorted((item.judge_labelled - item.people_mean, system) for system, item in known)
     return Ranking(
-        metric,
+        figures[0].metric,
         len(known),
         kendall_tau(judge, people),
         spearman_rho(judge, people),
@@ -253,7 +254,7 @@ class Bar(Plain):
 
 
 def bar_of(
-    label: str, scores: Sequence[Score], said: Sequence[tuple[bool | None, ...] | None]
+    label: str, scores: Sequence[Score | None], said: Sequence[tuple[bool | None, ...] | None]
 ) -> Bar | None:
     """Propose a bar from labels of support: one a sentence, or one for all of a reference.
 
@@ -268,7 +269,7 @@ def bar_of(
     rows = [
         (place, *row)
         for place, (score, labels) in enumerate(zip(scores, said, strict=True))
-        for row in _rows(score, labels or ())
+        for row in _rows(score.verdicts if score else (), labels or ())
     ]
     if not rows:
         return None
@@ -300,9 +301,8 @@ def bar_of(
     )
 
 
-def _rows(score: Score, labels: Sequence[bool | None]) -> list[tuple[float, bool, bool]]:
+def _rows(verdicts: Sequence[Verdict], labels: Sequence[bool | None]) -> list[tuple[float, bool, bool]]:
     """Return coverage, the judge's verdict and people's: of each sentence, or of the reference's lowest sentence."""
-    verdicts = score.verdicts
     if any("smallest_k" not in verdict.details or verdict.value is None for verdict in verdicts):
         return []
     found = [(float(verdict.details["score"]), bool(verdict.value)) for verdict in verdicts]

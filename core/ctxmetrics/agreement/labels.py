@@ -5,7 +5,7 @@ A part of the samples have `Sample.labels`; ``null`` in a list is no label. `KIN
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ctxmetrics._display import visible
@@ -41,11 +41,12 @@ class Compared:
         sample_id: The sample's id, or its number.
         people: What people said; None where they did not. None without labels of this kind.
         verdicts: What the judge said.
+        score: The judge's score of the sample.
         group: The cluster of samples that it belongs to; None: it is one by itself.
         weight: How many samples it stands for.
-        mean: The mean that its scores are part of: a metric's, or the share of references that are supported.
-        scale: The highest score.
-        scores: The judge's score, and the one that people's labels give; None where there is none.
+        mean: The mean that its values are part of: a metric's, or the share of references that are supported.
+        scale: The highest value.
+        values: The judge's value in this mean, and the one that people's labels give; None where there is none.
     """
 
     label: str
@@ -53,11 +54,12 @@ class Compared:
     sample_id: str
     people: tuple[bool | None, ...] | None
     verdicts: tuple[Verdict, ...] = ()
+    score: Score | None = None
     group: str | None = None
     weight: float = 1.0
     mean: str = ""
     scale: float = 1.0
-    scores: tuple[float | None, float | None] = (None, None)
+    values: tuple[float | None, float | None] = (None, None)
 
     @property
     def pairs(self) -> list[tuple[bool, Verdict]]:
@@ -152,31 +154,6 @@ def labelled(samples: Sequence[Sample], groups: Sequence[str | None]) -> dict[st
     }
 
 
-def judged(item: Compared, metric: Metric, score: Score) -> Compared:
-    """Return labels beside the verdicts and the score of the metric that they are compared with."""
-    people, verdicts = item.people, score.verdicts
-    # Nothing was retrieved, which supports nothing; or there is no score.
-    missing = None if score.value is None else False
-    if item.label == REFERENCE:  # whether it is supported is the recall of one unit
-        values = {verdict.value for verdict in verdicts} or {missing}
-        whole = False if False in values else None if None in values else True
-        verdicts = (Verdict(id=REFERENCE, value=whole, text=item.sample.reference or ""),)
-        metric, score = ContextRecall(), Score(metric=REFERENCE, value=whole, verdicts=verdicts)
-    elif not verdicts:
-        count = len(people or ())
-        verdicts = tuple(Verdict(id=f"s{place}", value=missing) for place in range(1, count + 1))
-    return replace(
-        item,
-        verdicts=() if people is None else verdicts,
-        mean=score.metric,
-        scale=metric.rules.scale,
-        scores=(score.value, people_value(metric, score, people)),
-    )
-
-
-# --- a run in place of a judge ---
-
-
 def metric_in(results: Results, label: str) -> Metric:
     """Return the metric of a run that a kind of label is compared with: the one that the labels are about, else another.
 
@@ -201,43 +178,58 @@ def metric_in(results: Results, label: str) -> Metric:
     return (about or found)[0]
 
 
-def scores_in(rows: Iterable[Row | None], metric: Metric, items: Sequence[Compared]) -> list[Score]:
-    """Return a run's scores of samples; without a value where a sample without labels is not in the run.
+def judged(item: Compared, metric: Metric, row: Row | None) -> Compared:
+    """Return labels beside the verdicts and the score of the metric that they are compared with.
 
     Args:
-        rows: The row of each sample; None where it is not in the run.
-        metric: The metric of the run.
-        items: The labels of each sample.
+        item: The labels.
+        metric: The metric.
+        row: The sample in the run; None where it is not there: without labels it then has no score.
 
     Raises:
         ParameterError: A labelled sample is not in the run, or its verdicts are about other texts or units.
     """
-    found = []
-    for row, item in zip(rows, items, strict=True):
-        score = None if row is None else row[metric.name]
-        if item.people is not None:
-            name = visible(item.sample_id)[:80]
-            if score is None:
-                raise ParameterError(
-                    f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
-                )
-            if score.verdicts:
-                _check(name, score, item.sample, item.label)
-        found.append(score or Score(metric=metric.name, value=None, sample_id=item.sample.id))
-    return found
+    score = Score(metric=metric.name, value=None) if row is None else row[metric.name]
+    verdicts, values = score.verdicts, (score.value, people_value(metric, score, item.people))
+    if item.people is not None:
+        _check(item, score, there=row is not None)
+    # Nothing was retrieved, which supports nothing; or there is no score.
+    missing = None if score.value is None else False
+    if item.label == REFERENCE:
+        whole = {verdict.value for verdict in verdicts} or {missing}
+        value = False if False in whole else None if None in whole else True
+        verdicts = (Verdict(id=REFERENCE, value=value, text=item.sample.reference or ""),)
+        values = (value, item.people[0] if item.people else None)
+    elif not verdicts:
+        verdicts = tuple(
+            Verdict(id=f"s{place}", value=missing) for place, _ in enumerate(item.people or (), 1)
+        )
+    return replace(
+        item,
+        score=score,
+        verdicts=() if item.people is None else verdicts,
+        values=values,
+        mean=REFERENCE if item.label == REFERENCE else metric.name,
+        scale=1.0 if item.label == REFERENCE else metric.rules.scale,
+    )
 
 
-def _check(name: str, score: Score, sample: Sample, label: str) -> None:
-    if label == CONTEXTS:
-        fits, fix = len(score.verdicts) == len(sample.retrieved_contexts or ()), "Score without top_k"
+def _check(item: Compared, score: Score, *, there: bool) -> None:
+    name, count = visible(item.sample_id)[:80], len(score.verdicts)
+    if not there:
+        raise ParameterError(
+            f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
+        )
+    if item.label == CONTEXTS:
+        fits, fix = count == len(item.sample.retrieved_contexts or ()), "Score without top_k"
     else:
-        references = sample.references or (sample.reference or "",)
+        references = item.sample.references or (item.sample.reference or "",)
         units = tuple(verdict.text for verdict in score.verdicts)
         fits = units in map(split_sentences, references)
         fix = "Score with unit='sentence', and the splitter that cut the labelled sentences"
-    if not fits:
+    if count and not fits:
         raise ParameterError(
-            f"agree: the {plural(len(score.verdicts), 'verdict')} of {score.metric} on sample {name!r} "
-            f"{'is' if len(score.verdicts) == 1 else 'are'} not about what was labelled. "
+            f"agree: the {plural(count, 'verdict')} of {score.metric} on sample {name!r} "
+            f"{'is' if count == 1 else 'are'} not about what was labelled. "
             f"{fix}."
         )
