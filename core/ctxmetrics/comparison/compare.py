@@ -397,8 +397,6 @@ def _lost(
     found: dict[tuple[str, int], tuple[Verdict, str, list[str]]] = {}
     key_of = text_hash if _is_bare(row) or _is_bare(other) else str
     for metric in metrics:
-        if row[metric].verdicts == other[metric].verdicts:
-            continue
         its = _numbered(other[metric].verdicts, key_of)
         # Nothing was retrieved: nothing is supported.
         nothing = other[metric].value is not None and not its

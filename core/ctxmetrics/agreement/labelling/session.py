@@ -14,6 +14,7 @@ from ctxmetrics.comparison.answers import (
     ANSWERS,
     ASKED,
     CANNOT_SAY,
+    CONTEXTS,
     NO,
     SKIPPED,
     UNITS,
@@ -193,17 +194,17 @@ class Session:
         question = self._question(number)
         if answer not in ANSWERS:
             raise ParameterError(f"label: answer {answer!r} must be one of {', '.join(ANSWERS)}.")
-        held = self._samples[question.key].retrieved_contexts or ()
-        known = [f"c{place}" for place in range(1, len(held) + 1)]
-        if contexts and (
-            answer != ANSWERS[0] or question.label != UNITS or not set(contexts) <= set(known)
-        ):
+        sample = self._samples[question.key]
+        known = [f"c{place}" for place, _ in enumerate(sample.retrieved_contexts or (), 1)]
+        if contexts and (answer != YES or question.label != UNITS or not set(contexts) <= set(known)):
             raise ParameterError(
                 f"label: contexts belong to a yes about a sentence, and this sample has {len(known)} of them."
             )
-        marked = (
-            [question.item] if question.label != UNITS else [name for name in known if name in contexts]
-        )
+        chosen = tuple(name for name in known if name in contexts)
+        useful = question.label == CONTEXTS and answer == YES
+        ids = sample.retrieved_context_ids or ()
+        # Where a context stands in its source, as far as its id says so.
+        places = dict(zip(known, ids, strict=True)) if len(ids) == len(known) else {}
         with self._lock:
             self.file.add(
                 Answer(
@@ -211,19 +212,15 @@ class Session:
                     answer,
                     self.annotator,
                     self._drawn[question.key].weight,
-                    tuple(name for name in known if name in contexts),
+                    chosen,
                     number in self._shown,
-                    self._spans(question, marked) if answer == ANSWERS[0] else (),
+                    tuple(
+                        places[name]
+                        for name in ((question.item,) if useful else chosen)
+                        if SPAN_MARK in places.get(name, "")
+                    ),
                 )
             )
-
-    def _spans(self, question: Question, names: Collection[str]) -> tuple[str, ...]:
-        """Return where contexts stand in their sources, as far as their ids say so."""
-        sample = self._samples[question.key]
-        ids = sample.retrieved_context_ids or ()
-        if len(ids) != len(sample.retrieved_contexts or ()):
-            return ()
-        return tuple(id_ for id_ in (ids[int(name[1:]) - 1] for name in names) if SPAN_MARK in id_)
 
     def _question(self, number: int) -> Question:
         if not 0 <= number < len(self.questions):
