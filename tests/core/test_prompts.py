@@ -102,7 +102,7 @@ print(*(packs.get_pack(language).versions[step] for language in ("en", "ru") for
 
     prompt = render(pack, step, DATA)
     for one in (prompt, prompt, replace(prompt, version=f"{step}-en-7")):
-        question = Question(Part({}, {}, {}, "", "en"), (), one)
+        question = Question(Part({}, {}), one)
         run_sync(judge._remembered, question, pack, ask)
     assert len(asked) == 2
 

@@ -10,6 +10,7 @@ from rapidfuzz import fuzz
 
 from ctxmetrics import text
 from ctxmetrics._frozen import FrozenDict
+from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.llm.checking import MOST_QUOTES, settle
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse
 from ctxmetrics.judges.llm.splitting import Part
@@ -254,9 +255,9 @@ def test_the_evidence_of_one_context_stands_in_the_order_of_its_text() -> None:
 
 
 def test_a_useful_context_shows_its_own_quote_and_one_good_piece_of_evidence_is_enough() -> None:
-    part = Part(
-        units={**PART.units, "s2": "Rabbits sleep."}, contexts=PART.contexts, answer="It hums at night."
-    )
+    units = {**PART.units, "s2": "Rabbits sleep."}
+    request = JudgeRequest(units=(), contexts=(), answer="It hums at night.")
+    part = Part(units=units, contexts=PART.contexts, request=request)
     sentences = [
         {**YES, "supported": True},
         {"id": "s2", "supported": True, "evidence": [{"context": "c1", "quote": "At night"}]},  # weak

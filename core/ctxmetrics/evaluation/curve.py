@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from numbers import Integral
 from typing import Any
@@ -86,28 +86,26 @@ class SmallestK:
     n: int
 
 
-def curve_of(metric: str, scores: Iterable[Score], ks: Iterable[int], formula: str) -> list[CurvePoint]:
-    """Return a metric's points; see `Results.curve`."""
+def curve_of(
+    metric: str, scores: Iterable[Score], ks: Iterable[int], formula: str
+) -> Iterator[CurvePoint]:
+    """Yield a metric's points; see `Results.curve`."""
     known = _known(metric, scores)
-    points: list[CurvePoint] = []
     for k in ks:
         if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
             raise ParameterError(f"curve: k={k!r} must be a whole number from 1.")
         characters = _mean([sum(attribution.context_lengths[:k]) for attribution in known])
-        points.append(
-            CurvePoint(
-                metric=metric,
-                k=int(k),
-                recall=_mean([attribution.recall(k) or 0.0 for attribution in known]),
-                precision=_mean(
-                    [attribution.precision(k, formula=formula) or 0.0 for attribution in known]
-                ),
-                characters=characters,
-                tokens=None if characters is None else characters / CHARACTERS_A_TOKEN,
-                n=len(known),
-            )
+        yield CurvePoint(
+            metric=metric,
+            k=int(k),
+            recall=_mean([attribution.recall(k) or 0.0 for attribution in known]),
+            precision=_mean(
+                [attribution.precision(k, formula=formula) or 0.0 for attribution in known]
+            ),
+            characters=characters,
+            tokens=None if characters is None else characters / CHARACTERS_A_TOKEN,
+            n=len(known),
         )
-    return points
 
 
 def smallest_k_of(metric: str, scores: Iterable[Score], keep: float) -> SmallestK:

@@ -12,7 +12,6 @@ from ctxmetrics._runtime.failures import CONTENT_CODES
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.llm.checking import check, settle
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
@@ -28,31 +27,29 @@ _MOST_WRONG = 2
 
 
 def question(
-    request: JudgeRequest, part: Part, units: Sequence[str], contexts: Sequence[str]
+    part: Part, units: Sequence[str], contexts: Sequence[str]
 ) -> tuple[Step, dict[str, object]]:
     """Return the step that asks about these ids, and the fields it shows; the names are those the prompts explain."""
     step: Step = "joint" if units and contexts else "attribution" if units else "usefulness"
-    data: dict[str, object] = {"question": request.user_input}
+    data: dict[str, object] = {"question": part.request.user_input}
     if units:
         data["sentences"] = [{"id": id_, "text": part.units[id_]} for id_ in units]
     else:
-        data["answer"] = request.answer
+        data["answer"] = part.request.answer
     shown = part.contexts if units else contexts
     data["contexts"] = [{"id": id_, "text": part.contexts[id_]} for id_ in shown]
     return step, data
 
 
 class Question(NamedTuple):
-    """One request of a judgement. Every unit that it shows needs a verdict.
+    """One request of a judgement.
 
     Attributes:
         part: What it shows.
-        contexts: Ids of the contexts that need a verdict.
         prompt: The prompt of the first request.
     """
 
     part: Part
-    contexts: tuple[str, ...]
     prompt: Prompt
 
 
@@ -97,7 +94,7 @@ class Exchange:
             claims = await self._ask("claims", {"text": text}, parse_claims)
         return self._answer(claims=claims or (), code=None if claims else self._code)
 
-    async def verdicts(self, request: JudgeRequest) -> Answer:
+    async def verdicts(self) -> Answer:
         """Ask for verdicts, and again for those that are missing.
 
         The joint question is asked whole or not at all: whether a context is useful must not be judged
@@ -105,12 +102,9 @@ class Exchange:
         questions, and fewer at a time after a reply that a length limit cut off. Verdicts with weak
         evidence join a request that goes out anyway, once. A yes that comes twice, both times without a
         quote that is there, is a no.
-
-        Args:
-            request: The whole request.
         """
-        part, contexts, _ = self.asked
-        units = tuple(part.units)
+        part = self.asked.part
+        units, contexts = tuple(part.units), part.rated
         most: int | None = None  # ids in one request, after a reply that ran into a length limit
         while left := [id_ for id_ in (*units, *contexts) if id_ not in self._found]:
             about: tuple[Sequence[str], Sequence[str]] = units, contexts
@@ -120,7 +114,7 @@ class Exchange:
                 again = [id_ for id_ in every if id_ in first or id_ in self._weak]
                 self._weak.difference_update(again)
                 about = (again, ()) if every is units else ((), again)
-            note = await self._ask(*question(request, part, *about), partial(self._read, about))
+            note = await self._ask(*question(part, *about), partial(self._read, about))
             if note is not None:
                 # Ids that a reply left out count as one failure; a reply without a fault clears the
                 # failures before it.

@@ -164,7 +164,7 @@ def check(
     """
     echo = data.get("data")
     echoed = not code or (isinstance(echo, str) and echo.strip().startswith(code))
-    quotes = _Quotes(part, cache(partial(place_of, Effort(), part.language)))
+    quotes = _Quotes(part, cache(partial(place_of, Effort(), part.request.language)))
     named: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
     for verdict in (known[id_] for id_ in part.units if id_ in known):
         doubt = next(iter(verdict.details.get("weak", ())), None)
@@ -228,7 +228,7 @@ def settle(found: dict[str, Verdict], part: Part) -> None:
 def _unit(id_: str, said: _Said, quotes: _Quotes) -> tuple[Decision, Sequence[_Hit]]:
     """Decide about a unit, and return its quotes, each with its doubt."""
     part, text = quotes.part, quotes.part.units[id_]
-    unit = Unit(text, part.answer, part.contexts.values(), part.language)
+    unit = Unit(text, part.request.answer, part.contexts.values(), part.request.language)
     given, unverified, left_out = quotes.look_up(said.quotes, elsewhere=True)
     hits, doubts, sentences = _doubted(unit, given, part)
     if isinstance(said.value, str):
@@ -319,7 +319,7 @@ def _context(id_: str, said: _Said, quotes: _Quotes, named: Sequence[_Hit]) -> D
     part, text = quotes.part, quotes.part.contexts[id_]
     verdict = Verdict(id=id_, value=said.value, text=text)
     if not said.value:
-        units = part.units.values() or split_sentences(part.answer)
+        units = part.units.values() or split_sentences(part.request.answer)
         if any(stands_in(unit, text) for unit in units):
             verdict = _contradicted(
                 verdict, "called useless, and a sentence of the answer stands in it word for word"
@@ -333,7 +333,9 @@ def _context(id_: str, said: _Said, quotes: _Quotes, named: Sequence[_Hit]) -> D
     verdict = replace(verdict, evidence=_evidence(hits, {hit.span.context for hit in hits}))
     doubts = [hit.doubt for hit in named]
     if own:
-        answer = Unit(part.answer, part.answer, part.contexts.values(), part.language)
+        answer = Unit(
+            part.request.answer, part.request.answer, part.contexts.values(), part.request.language
+        )
         doubted, _, sentences = _doubted(answer, own, part)
         doubts.append(doubted[0].doubt or ("few_words" if answer.shares_little(sentences) else None))
     return Decision(verdict if None in doubts else _with_doubts(verdict, filter(None, doubts), {}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -74,13 +74,12 @@ def encode(answer: Answer) -> str:
     return text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
 
 
-def decode(stored: str, ids: Collection[str], part: Part, pack: Pack) -> Answer | None:
+def decode(stored: str, part: Part, pack: Pack) -> Answer | None:
     """Read an answer back and check it as a reply that has just come; anything that does not fit is no answer.
 
     Args:
         stored: What was stored. Untrusted: the file may have been changed.
-        ids: The ids that need a verdict; none for claims.
-        part: What was shown, to take the texts and quotes from; empty for claims.
+        part: What was shown, to take the texts and quotes from, and what needs a verdict; empty for claims.
         pack: The prompt's language.
     """
     try:
@@ -102,7 +101,7 @@ def decode(stored: str, ids: Collection[str], part: Part, pack: Pack) -> Answer 
         )
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None
-    return answer if answer.complete and answer.verdicts.keys() == set(ids) else None
+    return answer if answer.complete and answer.verdicts.keys() == {*part.units, *part.rated} else None
 
 
 def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Verdict]:

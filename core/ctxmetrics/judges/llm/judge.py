@@ -121,7 +121,7 @@ class LLMJudge:
     async def decompose(self, text: str, *, language: str) -> Claims:
         """Break a text into claims, once a text."""
         pack = get_pack(self.language or language)
-        asked = Question(Part({}, {}), (), render(pack, "claims", {"text": text}))
+        asked = Question(Part({}, {}), render(pack, "claims", {"text": text}))
         answer = await self._remembered(asked, pack, lambda model: model.claims(text))
         return Claims(
             claims=answer.claims, code=answer.code, usage=answer.usage, prompt=asked.prompt.version
@@ -135,8 +135,7 @@ class LLMJudge:
         if asked == "joint" and any(len(item.part.units) < len(request.units) for item in questions):
             # With so many units, the joint question would be asked about the contexts several times.
             asked, questions = step, _questions(request, step, pack, cut)
-        ask = partial(Exchange.verdicts, request=request)
-        asks = [self._remembered(item, pack, ask) for item in questions]
+        asks = [self._remembered(item, pack, Exchange.verdicts) for item in questions]
         answers: Sequence[Answer] = await asyncio.gather(*asks) if len(asks) > 1 else [await asks[0]]
         about_units = step == "attribution"
         ids = request.unit_ids if about_units else request.context_ids
@@ -189,7 +188,7 @@ class LLMJudge:
         cache = current_run().cache
         stored = None if cache is None else cache.get(key)
         if stored is not None:
-            answer = decode(stored, (*asked.part.units, *asked.contexts), asked.part, pack)
+            answer = decode(stored, asked.part, pack)
             if answer is not None:
                 return replace(answer, usage=Usage(reused=1))
         answer = await ask(
@@ -212,13 +211,12 @@ def _questions(
 ) -> tuple[Question, ...]:
     """Return the questions of a step, for every vote; ``cut``: votes, whether each context is asked alone, characters."""
     votes, per_context, most = cut
-    parts = parts_of(request, step, per_context=per_context, limit=most, most=MAX_IDS)
+    parts = list(parts_of(request, step, per_context=per_context, limit=most, most=MAX_IDS))
     questions = []
     for vote in range(votes):
         for part in parts:
-            contexts = () if step == "attribution" else tuple(part.contexts)
-            shown = question(request, part, tuple(part.units), contexts)
-            questions.append(Question(part, contexts, render(pack, *shown, vote=vote)))
+            shown = question(part, tuple(part.units), part.rated)
+            questions.append(Question(part, render(pack, *shown, vote=vote)))
     return tuple(questions)
 
 

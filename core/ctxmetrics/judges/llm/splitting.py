@@ -31,15 +31,15 @@ class Part:
         contexts: Texts of the contexts, or of pieces of them, by id.
         places: Where each text stands in the whole request, by id: the index of its unit or context, and the
             position of its first character there.
-        answer: The whole text that contexts should help to give.
-        language: ISO 639 code of the answer.
+        rated: Ids of the contexts that need a verdict: all or none.
+        request: The whole request.
     """
 
     units: Mapping[str, str]
     contexts: Mapping[str, str]
     places: Mapping[str, tuple[int, int]] = EMPTY
-    answer: str = ""
-    language: str = "en"
+    rated: tuple[str, ...] = ()
+    request: JudgeRequest = JudgeRequest(units=(), contexts=(), answer="")  # noqa: RUF009 - frozen
 
 
 class _Piece(NamedTuple):
@@ -52,7 +52,7 @@ class _Piece(NamedTuple):
 
 def parts_of(
     request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most: int
-) -> list[Part]:
+) -> Iterator[Part]:
     """Cut a request into parts.
 
     Args:
@@ -73,22 +73,16 @@ def parts_of(
         for piece in ([_Piece(index, 0, text)] if len(text) <= room else _pieces(index, text, room))
     ]
     shown = list(_batches(pieces, room, 1 if per_context else most))
-    parts = []
     for batch, retrieved in product(batches, shown):
         sentences = {f"s{number}": piece for number, piece in enumerate(batch, 1)}
         contexts = {f"c{number}": piece for number, piece in enumerate(retrieved, 1)}
-        parts.append(
-            Part(
-                units={id_: piece.text for id_, piece in sentences.items()},
-                contexts={id_: piece.text for id_, piece in contexts.items()},
-                places={
-                    id_: (piece.rank, piece.start) for id_, piece in (sentences | contexts).items()
-                },
-                answer=request.answer,
-                language=request.language,
-            )
+        yield Part(
+            units={id_: piece.text for id_, piece in sentences.items()},
+            contexts={id_: piece.text for id_, piece in contexts.items()},
+            places={id_: (piece.rank, piece.start) for id_, piece in (sentences | contexts).items()},
+            rated=() if step == "attribution" else tuple(contexts),
+            request=request,
         )
-    return parts
 
 
 def _pieces(index: int, text: str, room: int) -> Iterator[_Piece]:
