@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from ctxmetrics import LexicalJudge, Sample, agree, read_samples
 from ctxmetrics.agreement.figures import among_people, krippendorff_alpha
 from ctxmetrics.cli import app
+from ctxmetrics.comparison.answers import Answers
 
 # Three people, six questions; None: no answer.
 SAID = [[1, 0, 1, 1, None, 0], [1, 0, 0, 1, 1, 0], [1, 1, 0, None, 1, 0]]
@@ -55,7 +56,7 @@ def labels(tmp_path):
 def test_labels_that_go_away_during_the_run_are_of_the_same_people(labels):
     """The file is read before anything is paid; after the run it may be gone."""
     path = labels.with_name("data.jsonl.labels.jsonl")
-    kept = among_people(path)
+    kept = among_people(Answers(path))
 
     class Removing(LexicalJudge):
         async def rate(self, request):
@@ -69,7 +70,7 @@ def test_labels_that_go_away_during_the_run_are_of_the_same_people(labels):
 
 def test_agree_says_how_far_people_agree(labels):
     path = labels.with_name("data.jsonl.labels.jsonl")
-    found = among_people(path)
+    found = among_people(Answers(path))
     assert sum(item.questions for item in found) == 6
     assert {item.annotators for item in found} == {2}
     run = CliRunner().invoke(app, ["agree", str(labels), "--labels", str(path)])

@@ -52,6 +52,7 @@ from ctxmetrics.agreement.labels import (
     labelled,
     metric_in,
 )
+from ctxmetrics.comparison.answers import Answers, Draw
 from ctxmetrics.comparison.joining import groups_of
 from ctxmetrics.comparison.means import FEWEST, holm, paired_mean
 from ctxmetrics.conventions import get_convention
@@ -87,6 +88,7 @@ class AgreementReport:
         systems: One a metric and system, where systems were asked for.
         rankings: One a metric: whether the judge ranks the systems as people do.
         people: How far several annotators agree, where a labels file has several.
+        draw: How the samples of a labels file were drawn.
         clusters: How many clusters of samples there are, where clusters were asked for.
         bars: For the embedded judge: a proposed `Bar` for each kind of label about support.
     """
@@ -100,6 +102,7 @@ class AgreementReport:
     systems: tuple[SystemFigures, ...] = ()
     rankings: tuple[Ranking, ...] = ()
     people: tuple[PeopleAgreement, ...] = ()
+    draw: Draw | None = None
     clusters: int | None = None
     bars: tuple[Bar, ...] = ()
 
@@ -244,7 +247,7 @@ def agree(
     elif annotator is not None:
         raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
     # All of this is read and checked before anything is paid.
-    people = [] if labels is None else among_people(Path(labels))
+    file = None if labels is None else Answers(Path(labels))
     groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
     columns = labelled(given, groups or [None] * len(given))
     judging = judge or default_judge()
@@ -262,7 +265,7 @@ def agree(
     first = next(iter(columns.values()))
     judges = (item.score.provenance.judge for item in first if item.score)
     name = judging.name if results is None else next(filter(None, judges), "the run")
-    return _report(name, found, columns, systems, people)
+    return _report(name, found, columns, systems, file)
 
 
 def _judged(
@@ -280,7 +283,7 @@ def _report(
     results: Results,
     columns: dict[str, list[Compared]],
     systems: Sequence[str] | None,
-    people: Sequence[PeopleAgreement],
+    file: Answers | None,
 ) -> AgreementReport:
     figures = [list(_by_system(items, systems)) for items in columns.values() if systems]
     corrections = [_correction(items) for items in reversed(columns.values())]
@@ -302,7 +305,8 @@ def _report(
         },
         systems=tuple(chain.from_iterable(figures)),
         rankings=tuple(item for item in map(ranking_of, figures) if item is not None),
-        people=tuple(people),
+        people=() if file is None else tuple(among_people(file)),
+        draw=None if file is None else file.draw,
         clusters=None if None in groups else len(groups),
         bars=tuple(bar for bar in bars if bar is not None),
     )

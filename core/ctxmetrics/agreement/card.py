@@ -19,7 +19,7 @@ from ctxmetrics._display import visible
 from ctxmetrics._wording import plural
 from ctxmetrics.agreement.agree import AgreementReport
 from ctxmetrics.agreement.correction import Correction, correction_of
-from ctxmetrics.comparison.answers import HEAVIEST, REFERENCE, Draw, Key
+from ctxmetrics.comparison.answers import HEAVIEST, REFERENCE, Key
 from ctxmetrics.comparison.means import FEWEST
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import InputFileError, ParameterError
@@ -188,7 +188,7 @@ def _hash(key: Key) -> str:
     return hashlib.sha256(ascii(key).encode()).hexdigest()[:32]
 
 
-def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) -> None:
+def write_card(path: Path, report: AgreementReport) -> None:
     """Write the card of a comparison with people, about the metrics with 25 labelled samples or more.
 
     Raises:
@@ -229,7 +229,9 @@ def write_card(path: Path, report: AgreementReport, draw: Draw | None = None) ->
         prompts=prompts,
         convention=first[metrics[0].metric].provenance.convention,
         date=datetime.now(UTC),
-        draw={} if draw is None else {"seed": draw.seed, "by": draw.by, "samples": draw.samples},
+        draw={}
+        if report.draw is None
+        else {name: getattr(report.draw, name) for name in ("seed", "by", "samples")},
         metrics=metrics,
     )
     write_whole(

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 from ctxmetrics._display import visible
@@ -384,17 +383,12 @@ class PeopleAgreement(Plain):
         return f"{self.label}: {self.annotators} people among themselves: {listed}, on {plural(self.questions, 'question')}"
 
 
-def among_people(path: Path) -> list[PeopleAgreement]:
-    """Return how far the annotators of a labels file agree, a kind of label; nothing where one person answered alone.
-
-    Raises:
-        InputFileError: The file is no file of labels.
-    """
-    answers = Answers(path).answers
+def among_people(file: Answers) -> list[PeopleAgreement]:
+    """Return how far the annotators of a labels file agree, a kind of label; nothing where one person answered alone."""
     found = []
-    for label in dict.fromkeys(question.label for _, question in answers):
+    for label in dict.fromkeys(question.label for _, question in file.answers):
         said: dict[object, dict[str, bool]] = {}
-        for (name, question), answer in answers.items():
+        for (name, question), answer in file.answers.items():
             if question.label == label and answer.answer in {YES, NO}:
                 said.setdefault(question, {})[name] = answer.answer == YES
         if shared := [one for one in said.values() if len(one) > 1]:

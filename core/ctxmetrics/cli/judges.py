@@ -78,7 +78,6 @@ def agree(
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
     from ctxmetrics.cli._run import convention_of, judge_of, samples_of
-    from ctxmetrics.comparison.answers import Answers
     from ctxmetrics.evaluation.writer import check_outputs
 
     if people.annotator is not None and people.labels is None:
@@ -91,20 +90,12 @@ def agree(
         raise ParameterError("--write is not possible with --cluster: a card counts single samples.")
     check_outputs({"--write": write}, {"FILE": source.file, "--labels": people.labels})
     judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
-    # Read before the run, which may take long: the file may go away meanwhile.
-    draw = Answers(people.labels).draw if people.labels and write else None
     measured = partial(compare, samples_of(source), **vars(people))
     reports = [measured(results=path) for path in results]
     with collected_warnings() as warnings:
-        reports += [
-            measured(
-                judge=judging,
-                convention=convention_of(source.schema, convention),
-                cache=cache,
-                **vars(pace),
-            )
-            for judging in judges
-        ]
+        rules = convention_of(source.schema, convention)
+        asked = partial(measured, convention=rules, cache=cache, **vars(pace))
+        reports += [asked(judge=judging) for judging in judges]
         if any(report.results.stopped or report.results.unanswered for report in reports):
             warnings.clear()
     if len(reports) > 1:
@@ -116,7 +107,7 @@ def agree(
     if write is not None:
         from ctxmetrics.agreement.card import read_card, write_card
 
-        write_card(write, reports[0], draw)
+        write_card(write, reports[0])
         metrics = read_card(write).metrics
         message(f"the card: {write}, about {', '.join(item.metric for item in metrics)}")
 
