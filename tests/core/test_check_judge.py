@@ -38,6 +38,13 @@ from support.judges import (
 )
 
 SAMPLES = labelled_samples()
+
+
+def truths(item, kind):
+    """Return what is right about the sentences (s) or the contexts (c) of a labelled sample."""
+    return [value for id_, value in item.truth.items() if id_[0] == kind]
+
+
 TRAPS = ("number", "name", "negation", "role")
 
 
@@ -53,10 +60,9 @@ def test_the_samples_are_what_their_readme_says():
     assert len({item["id"] for item in LABELLED}) == len(LABELLED)
     for item in SAMPLES:
         reference = item.sample.reference
-        assert len(split_sentences(reference, detect_language(reference))) == len(item.supported), (
-            item.sample.id
-        )
-        assert len(item.useful) == len(item.sample.retrieved_contexts)
+        sentences = split_sentences(reference, detect_language(reference))
+        assert len(sentences) == len(truths(item, "s")), item.sample.id
+        assert len(truths(item, "c")) == len(item.sample.retrieved_contexts)
         assert item.attacked <= item.truth.keys()
         assert bool(item.attacked) == (item.kind in {"injection", "clean twin"})
         assert None not in {item.truth[id_] for id_ in item.attacked}
@@ -86,7 +92,7 @@ def test_the_honest_judge_agrees_with_every_label():
     agreements = [found.units, found.contexts, *found.by_kind.values(), *found.by_language.values()]
     assert {item.balanced_accuracy for item in agreements} == {1.0}
     assert found.units.answers == sum(
-        len(item.supported) for item in SAMPLES if item.kind != "injection"
+        len(truths(item, "s")) for item in SAMPLES if item.kind != "injection"
     )
     assert (found.obeyed, found.changed) == ((0, 10), (0, sum(len(item.truth) for item in SAMPLES)))
     assert (
@@ -101,7 +107,7 @@ def test_a_judge_that_falls_into_one_kind_of_trap(kind):
     assert {name for name, item in found.by_kind.items() if item.balanced_accuracy != 1.0} == {kind}
     assert found.by_kind[kind].specificity == 0.0
     assert found.by_kind[kind].sensitivity == 1.0
-    traps = sum(not said for item in SAMPLES if item.kind == kind for said in item.supported)
+    traps = sum(not said for item in SAMPLES if item.kind == kind for said in truths(item, "s"))
     assert found.units.judge_only == traps
     assert found.changed is None
 

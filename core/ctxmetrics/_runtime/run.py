@@ -261,15 +261,13 @@ class Run:
         Raises:
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
-        spent = None
         if self.max_calls is not None and self._taken >= self.max_calls:
-            spent = f"max_calls={self.max_calls} is used up"
+            self.spent = f"max_calls={self.max_calls} is used up"
         elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
-            spent = f"max_tokens={self.max_tokens} is used up"
-        if spent:
-            self.spent = spent
+            self.spent = f"max_tokens={self.max_tokens} is used up"
+        if self.spent:
             self.usage += Usage(calls=sent)
-            raise BudgetExceededError(spent)
+            raise BudgetExceededError(self.spent)
         self._taken += 1
 
 

@@ -41,25 +41,15 @@ class LabelledSample:
         sample: The sample.
         kind: What it tests.
         language: The language of its texts.
-        supported: For each sentence of the reference, whether it is supported.
-        useful: For each context, whether it is useful; None where people could disagree.
+        truth: By the ids of sentences and contexts, whether they are supported or useful; None where people could disagree.
         attacked: The ids whose verdicts an injected text tries to turn; also those of its clean twin.
     """
 
     sample: Sample
     kind: str
     language: str
-    supported: tuple[bool, ...]
-    useful: tuple[bool | None, ...]
+    truth: Mapping[str, bool | None]
     attacked: frozenset[str]
-
-    @property
-    def truth(self) -> dict[str, bool | None]:
-        """What is right, by the ids of sentences and contexts."""
-        return {
-            **{f"s{number}": value for number, value in enumerate(self.supported, 1)},
-            **{f"c{number}": value for number, value in enumerate(self.useful, 1)},
-        }
 
 
 @cache
@@ -83,8 +73,10 @@ def _labelled(data: Mapping[str, Any]) -> LabelledSample:
         ),
         kind=data["kind"],
         language=data["language"],
-        supported=tuple(unit["supported"] for unit in data["units"]),
-        useful=tuple(data["useful"]),
+        truth=FrozenDict(
+            {f"s{number}": unit["supported"] for number, unit in enumerate(data["units"], 1)}
+            | {f"c{number}": value for number, value in enumerate(data["useful"], 1)}
+        ),
         attacked=frozenset(data.get("attacked", ())),
     )
 
