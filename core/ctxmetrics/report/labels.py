@@ -96,12 +96,14 @@ class Labels:
 
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the means must know, a sentence each."""
-        circular = [
-            f"{what}, in all {self.circles[what, True]} samples: such labels prove nothing"
-            for what in _CIRCLES
-            if self.circles[what, True] >= _FEW and not self.circles[what, False]
-        ]
-        return (*self.never(), *circular)
+        return (
+            *self.never(),
+            *(
+                f"{what}, in all {self.circles[what, True]} samples: such labels prove nothing"
+                for what in _CIRCLES
+                if self.circles[what, True] >= _FEW and not self.circles[what, False]
+            ),
+        )
 
     def never(self) -> Iterator[str]:
         """Yield a note where many reference ids were never retrieved, with the change that would make them match."""

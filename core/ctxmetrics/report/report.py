@@ -94,10 +94,7 @@ class Report:
         chosen: dict[int, list[Score]] = {}
         for place in range(len(self.summary)):
             scores = [row.scores[place] for row in self.rows]
-            ranks = [
-                _rank([score], score.share, row.index)
-                for score, row in zip(scores, self.rows, strict=True)
-            ]
+            ranks = [_rank([score], row.index) for score, row in zip(scores, self.rows, strict=True)]
             for index in sorted(range(len(ranks)), key=ranks.__getitem__)[:number]:
                 chosen.setdefault(index, []).append(scores[index])
         return [(self.rows[index], tuple(chosen[index])) for index in sorted(chosen)]
@@ -105,12 +102,7 @@ class Report:
 
 def worst_first(rows: Iterable[Row]) -> tuple[Row, ...]:
     """Return the rows of a run in the order in which they are shown."""
-    return tuple(sorted(rows, key=lambda row: _rank(row.values(), share_of(row), row.index)))
-
-
-def share_of(row: Row) -> float | None:
-    """Return the mean of a sample's scores as shares of their scales; None where none has a value."""
-    return mean_of([score.share for score in row.values()])
+    return tuple(sorted(rows, key=lambda row: _rank(row.scores, row.index)))
 
 
 def is_missed(verdict: Verdict, score: Score) -> bool:
@@ -122,8 +114,9 @@ def is_missed(verdict: Verdict, score: Score) -> bool:
     )
 
 
-def _rank(scores: Iterable[Score], share: float | None, index: int) -> tuple[bool, bool, float, int]:
+def _rank(scores: Sequence[Score], index: int) -> tuple[bool, bool, float, int]:
     """Return the key that sorts the worst first: what failed, then low shares, then what has no value."""
+    share = mean_of([score.share for score in scores])
     return (
         not any(score.reason_code in NOT_FINAL for score in scores),
         share is None,
@@ -286,7 +279,7 @@ def _line(report: Report, row: Row) -> Any:
 def _flags(row: Row) -> str:
     """Return the words by which the page's filter finds a sample."""
     kinds = {
-        "missed": (share_of(row) or 0) < 1
+        "missed": (mean_of([score.share for score in row.scores]) or 0) < 1
         or any(is_missed(verdict, score) for score in row.scores for verdict in score.verdicts),
         "failed": any(score.reason_code in NOT_FINAL for score in row.scores),
         "doubtful": any(score.doubtful for score in row.scores),

@@ -228,8 +228,11 @@ def lost_after(sample: str, unit: Verdict, place: int | None) -> Lost:
         return Lost(sample, unit.id, unit.text)
     stage, after = unit.details["stages"][place : place + 2]
     # A context that states the whole unit comes first; a yes without evidence names no context.
-    contexts = sorted(stage["contexts"], key=lambda context: (not context[2], context[0]))
-    rank, *_, id_ = contexts[0] if contexts else (None, None)
+    rank, *_, id_ = min(
+        stage["contexts"],
+        key=lambda context: (not context[2], context[0]),
+        default=(None, None),
+    )
     named = f"c{rank}" if id_ is None and rank is not None else id_
     return Lost(sample, unit.id, unit.text, stage["name"], after["name"], named, rank)
 

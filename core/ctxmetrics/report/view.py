@@ -100,7 +100,7 @@ class MetricSummary:
         convention: Name of the convention.
         contradictions: The first ones that the embedded judge found against a yes, in words.
         said: How many verdicts of a judge are a yes, and how many a no; zeros without a judge.
-        distinct: How many different samples there are; None where it is not known. The interval counts each once.
+        distinct: How many different samples there are. The interval counts each once.
         judged: Whether a judge gave the verdicts.
     """
 
@@ -115,11 +115,11 @@ class MetricSummary:
     doubtful: Mapping[str, int]
     passed: int | None
     threshold: float | None
-    convention: str = "default"
-    contradictions: Sequence[str] = ()
-    said: tuple[int, int] = (0, 0)
-    distinct: int | None = None
-    judged: bool = False
+    convention: str
+    contradictions: Sequence[str]
+    said: tuple[int, int]
+    distinct: int
+    judged: bool
 
     @property
     def scale(self) -> float:
@@ -283,7 +283,7 @@ class Summary(Mapping[str, MetricSummary]):
             f"{item.samples} {say('samples', language)}, {item.distinct} {say('distinct', language)}: "
             f"{say('in the intervals each counts once', language)}"
             for item in self.values()
-            if item.distinct is not None and item.distinct < item.samples
+            if item.distinct < item.samples
         )
         return tuple(dict.fromkeys(told))
 
@@ -334,12 +334,12 @@ def _table(items: Sequence[MetricSummary], language: str) -> list[str]:
             f"{line:<{width}}  {text}".rstrip()
             for line, text in zip(lines, ["", *(bar(item.share) for item in items)], strict=True)
         ]
-    judged = [item.judged for item in items]
-    others = judged.index(False) if judged[:1] == [True] and False in judged else 0
+    # The first metric without a judge; 0 where no other stands before it.
+    others = next((place for place, item in enumerate(items) if not item.judged), 0)
     for place in range(len(rows), 0, -1):
         if not lines[place].startswith(rows[place - 1][0]):
             lines[place:place] = folded(rows[place - 1][0])
-        if others == place - 1 > 0 and not any(judged[others:]):
+        if others == place - 1 > 0 and not any(item.judged for item in items[others:]):
             lines[place:place] = [f"{say('without a judge, by strings and ids', language)}:"]
     return lines
 
