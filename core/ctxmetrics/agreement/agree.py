@@ -251,10 +251,9 @@ def agree(
     groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
     columns = labelled(given, groups or [None] * len(given))
     judging = judge or default_judge()
-    rows: list[Row | None]
     if results is None:
         found = _judged(given, columns, judging, convention, options)
-        rows = list(found)
+        rows: list[Row | None] = list(found)
     else:
         found = results if isinstance(results, Results) else Results.from_jsonl(results)
         known = {texts_key(row): row for row in found}

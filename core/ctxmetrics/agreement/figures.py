@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -58,7 +58,7 @@ class Agreement:
     people_only: int
     neither: int
     not_judged: int = 0
-    intervals: Mapping[str, tuple[float, float] | None] | None = None
+    intervals: Mapping[str, tuple[float, float] | None] | None = field(default=None, kw_only=True)
 
     @property
     def answers(self) -> int:
@@ -164,12 +164,12 @@ def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
     tables: dict[object, Counter[tuple[bool, bool | None]]] = {}
     for place, item in enumerate(compared):
         if item.pairs:
-            group = tables.setdefault(place if item.group is None else item.group, Counter())
-            group.update((people, verdict.value) for people, verdict in item.pairs)
+            tables.setdefault(place if item.group is None else item.group, Counter()).update(
+                (people, verdict.value) for people, verdict in item.pairs
+            )
     counts = [tuple(table[kind] for kind in KINDS_OF_PAIR) for table in tables.values()]
     samples = sum(bool(item.pairs) for item in compared)
-    both, judge_only, people_only, neither = map(sum, zip((0, 0, 0, 0), *counts, strict=True))
-    found = Agreement(label, samples, both, judge_only, people_only, neither)
+    found = Agreement(label, samples, *map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
     labelled = sum(people is not None for item in compared for people in item.people or ())
     return replace(found, not_judged=labelled - found.answers, intervals=intervals_of(counts))
 
@@ -295,7 +295,13 @@ class JudgeTable(Plain):
         lines: list[str] = []
         for label, items in self.agreements.items():
             rows = [
-                (visible(judge)[:_SHOWN], *_cells(item))
+                (
+                    visible(judge)[:_SHOWN],
+                    *map(item.cell, ("kappa", "balanced_accuracy")),
+                    shown(item.bias, sign="+"),
+                    shown((item.both + item.neither) / item.answers if item.answers else None),
+                    str(item.answers),
+                )
                 for judge, item in zip(self.judges, items, strict=True)
             ]
             lines += ["", *aligned([(label, *_HEADER), *rows])]
@@ -329,15 +335,6 @@ def paired_answers(one: Sequence[Compared], other: Iterable[Compared]) -> list[t
         )
         if None not in (people, mine.value, its.value)
     ]
-
-
-def _cells(item: Agreement) -> tuple[str, ...]:
-    return (
-        *map(item.cell, ("kappa", "balanced_accuracy")),
-        shown(item.bias, sign="+"),
-        shown((item.both + item.neither) / item.answers if item.answers else None),
-        str(item.answers),
-    )
 
 
 # --- people ---
@@ -431,5 +428,4 @@ def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
 
 def _kappa(shared: Iterable[dict[str, bool]], one: str, other: str) -> float | None:
     pairs = [(said[one], said[other]) for said in shared if one in said and other in said]
-    both, one_only, other_only, neither = map(pairs.count, KINDS_OF_PAIR)
-    return Agreement("", 0, both, one_only, other_only, neither).kappa
+    return Agreement("", 0, *map(pairs.count, KINDS_OF_PAIR)).kappa

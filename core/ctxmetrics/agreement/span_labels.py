@@ -224,13 +224,15 @@ def _located(
             spans_ = places[text].within(_named(id_, names))
             if len(spans_) == 1:
                 new[index] = write_span(*spans_[0])
-                continue
-            where = f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[ids]}', item {index + 1}"
-            listed = ", ".join(write_span(*span) for span in spans_[:_PLACES])
-            more = f" and {len(spans_) - _PLACES} more" if len(spans_) > _PLACES else ""
-            problems.append(
-                f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{clean(text, 60)}"'
-            )
+            else:
+                where = (
+                    f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[ids]}', item {index + 1}"
+                )
+                listed = ", ".join(write_span(*span) for span in spans_[:_PLACES])
+                more = f" and {len(spans_) - _PLACES} more" if len(spans_) > _PLACES else ""
+                problems.append(
+                    f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{clean(text, 60)}"'
+                )
         # Ids of another number than the texts stay.
         if None not in new and new != list(given) and len(getattr(sample, ids) or texts) == len(texts):
             complete[ids] = tuple(new)

@@ -165,11 +165,6 @@ class Answers:
             "Give a file that `ctxmetrics label` wrote, or one that does not exist yet."
         )
 
-    @property
-    def annotators(self) -> list[str]:
-        """Who answered, in the order of their first answers."""
-        return list(dict.fromkeys(name for name, _ in self.answers))
-
     def majority(self, annotator: str | None = None) -> dict[Key, dict[Question, bool | None]]:
         """Return what the majority said to the questions about each sample: None for a tie, and without a yes or a no.
 
@@ -241,8 +236,9 @@ def labels_by_key(
             f"{path}: there is no such file. Answers are written by: ctxmetrics label FILE"
         )
     file = Answers(path)
-    if annotator is not None and annotator not in file.annotators:
-        known = ", ".join(map(repr, file.annotators)) or "none"
+    annotators = dict.fromkeys(name for name, _ in file.answers)
+    if annotator is not None and annotator not in annotators:
+        known = ", ".join(map(repr, annotators)) or "none"
         raise ParameterError(
             f"--annotator {annotator!r}: {path} has no answers under this name, only of {known}."
         )

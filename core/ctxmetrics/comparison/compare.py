@@ -170,7 +170,6 @@ def _compared(
     families = {name: metric.family for name in names if (metric := metric_named(name)) is not None}
     recalls = [name for name in families if families[name] == "recall"]
     units = partial(_lost, metrics=recalls, one_index=comparable)
-    by_ids = [name for name in families if families[name].startswith("id_")]
     return Comparison(
         samples=len(pairs),
         only_before=tuple(only_before),
@@ -179,7 +178,12 @@ def _compared(
         groups={} if by is None else _grouped(pairs, by, clusters, of),
         lost=tuple(unit for one, other in pairs for unit in units(one, other, one.name)),
         won=tuple(unit for one, other in pairs for unit in units(other, one, one.name)),
-        worst=tuple(_worst(pairs, [name for name in names if comparable or name not in by_ids])),
+        worst=tuple(
+            worse
+            for worse in _worst(pairs, names)
+            # Ids of another index say nothing about what fell.
+            if comparable or not families.get(worse.metric, "").startswith("id_")
+        ),
         notes=tuple(notes),
         stages=compared_stages(pairs, names),
         clusters=None if clusters is None else len(set(clusters)),

@@ -92,20 +92,17 @@ def draw(
             f"label: no sample has {by!r}. Write a key of the metadata, such as metadata.topic."
         )
     sizes = Counter(strata.values())
-    before = [one.key for one in earlier.drawn] if earlier else []
-    source = random.Random(f"{seed}/{len(before)}")  # noqa: S311 - a draw that can be repeated
-    rest = [
-        key for key in sorted(samples, key=lambda key: (key[0] or "", key[1])) if key not in set(before)
-    ]
+    chosen = dict.fromkeys(one.key for one in earlier.drawn) if earlier else {}
+    source = random.Random(f"{seed}/{len(chosen)}")  # noqa: S311 - a draw that can be repeated
+    rest = [key for key in sorted(samples, key=lambda key: (key[0] or "", key[1])) if key not in chosen]
     source.shuffle(rest)
     # One stratum after the other gets one more, until n are given out.
     turns = sorted((turn, str(name), name) for name, size in sizes.items() for turn in range(size))
-    open_ = Counter(name for *_, name in turns[:n]) - Counter(strata[key] for key in before)
-    chosen = list(before)
+    open_ = Counter(name for *_, name in turns[:n]) - Counter(strata[key] for key in chosen)
     for key in rest:
         if open_[strata[key]] > 0:
             open_[strata[key]] -= 1
-            chosen.append(key)
+            chosen[key] = None
     taken = Counter(strata[key] for key in chosen)
     return Draw(
         seed,
