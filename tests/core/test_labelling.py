@@ -532,6 +532,19 @@ def test_the_draw_is_kept_unless_more_is_asked_for(tmp_path):
     assert len(more.drawn) == 6
 
 
+@pytest.mark.parametrize("n", [2, 4])
+def test_a_draw_from_other_samples_is_not_continued(tmp_path, n):
+    file = written(tmp_path, [sample(number) for number in range(6)])
+    assert run_command("label", file, "--terminal", "--n", "2", typed="q\n").returncode == 0
+    labels = file.with_name("data.jsonl.labels.jsonl")
+    before = labels.read_bytes()
+    written(tmp_path, [sample(number, user_input="Another?") for number in range(6)])
+    found = run_command("label", file, "--terminal", "--n", str(n), typed="q\n")
+    assert found.returncode == 2
+    assert "was drawn from other samples: 'n" in found.stderr
+    assert labels.read_bytes() == before
+
+
 def test_one_kind_of_question_alone_and_the_verdict_on_request(tmp_path):
     file = written(tmp_path, [sample(1)])
     run = run_command("label", file, "--terminal", "--ask", "context_useful", typed="n\nv\ny\n")

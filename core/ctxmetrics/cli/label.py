@@ -113,6 +113,7 @@ def _drawn(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -
     """Draw the samples, or go on with the draw of the file, which a larger ``--n`` continues."""
     from ctxmetrics.agreement.labelling.draw import draw
 
+    answers.check(samples)
     n, earlier = given.n, answers.draw
     if earlier is None:
         seed = secrets.randbelow(_SEEDS) if given.seed is None else given.seed

@@ -173,6 +173,19 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
 class LabelsFile(Answers):
     """A file of answers, and what it holds, that takes further ones."""
 
+    def check(self, samples: Collection[Key]) -> None:
+        """Raise unless each sample of the draw is there.
+
+        Raises:
+            ParameterError: A sample of the draw is not among the samples.
+        """
+        for one in self.draw.drawn if self.draw else ():
+            if one.key not in samples:
+                raise ParameterError(
+                    f"label: {self.path} was drawn from other samples: {one.key[0] or one.key[1]!r} is not here, or its "
+                    "texts have changed. Give the file that it was begun with, or another one with --labels."
+                )
+
     def begin(self, draw: Draw) -> None:
         """Write a draw: the first one of a new file, or a larger one than the last.
 

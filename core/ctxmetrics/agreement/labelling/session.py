@@ -91,13 +91,8 @@ class Session:
         self.then: str = then
         self._samples = samples
         self._rows = None if run is None else {texts_key(row): row for row in run}
+        file.check(samples)
         self._drawn = {one.key: one for one in file.draw.drawn} if file.draw else {}
-        for key in self._drawn:
-            if key not in samples:
-                raise ParameterError(
-                    f"label: {file.path} was drawn from other samples: {key[0] or key[1]!r} is not here, or its "
-                    "texts have changed. Give the file that it was begun with, or another one with --labels."
-                )
         self.questions: list[Question] = [
             question for key in self._drawn for question in questions_of(key, samples[key], labels)
         ]
