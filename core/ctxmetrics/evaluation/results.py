@@ -22,7 +22,7 @@ from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.base import Formula
 from ctxmetrics.metrics.spans import labelled, read_span
 from ctxmetrics.report.labels import Labels
-from ctxmetrics.report.report import Report, notebook_html, render_html, worst_first
+from ctxmetrics.report.report import Report, notebook_html, rank_of, render_html
 from ctxmetrics.report.rows import read_rows, to_rows, without_texts
 from ctxmetrics.report.stages import Stages, staged_metric, stages_of
 from ctxmetrics.report.view import Controls, Row, Summary
@@ -148,7 +148,7 @@ class Results(Sequence[Row]):
         staged = staged_metric(rows, self.metrics) if curves else None
         return Report(
             self.summary(),
-            worst_first(rows),
+            tuple(sorted(rows, key=lambda row: rank_of(row.scores, row.index))),
             self._curves() if curves else EMPTY,
             None if staged is None else stages_of(rows, staged),
         )

@@ -50,9 +50,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    own = {"style": Markup(_file("page.css")), "script": Markup(_file("page.js"))}  # noqa: S704 - files of the package
     shown = (say, plural, doubt, mark_of, is_expected, places_of, reason_of, hash_of)
-    found.globals.update(own, version=__version__, **{item.__name__: item for item in shown})
+    found.globals.update(
+        style=Markup(_file("page.css")),  # noqa: S704 - a file of the package
+        script=Markup(_file("page.js")),  # noqa: S704 - a file of the package
+        version=__version__,
+        **{item.__name__: item for item in shown},
+    )
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -94,15 +94,10 @@ class Report:
         chosen: dict[int, list[Score]] = {}
         for place in range(len(self.summary)):
             scores = [row.scores[place] for row in self.rows]
-            ranks = [_rank([score], row.index) for score, row in zip(scores, self.rows, strict=True)]
+            ranks = [rank_of([score], row.index) for score, row in zip(scores, self.rows, strict=True)]
             for index in sorted(range(len(ranks)), key=ranks.__getitem__)[:number]:
                 chosen.setdefault(index, []).append(scores[index])
         return [(self.rows[index], tuple(chosen[index])) for index in sorted(chosen)]
-
-
-def worst_first(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Return the rows of a run in the order in which they are shown."""
-    return tuple(sorted(rows, key=lambda row: _rank(row.scores, row.index)))
 
 
 def is_missed(verdict: Verdict, score: Score) -> bool:
@@ -114,7 +109,7 @@ def is_missed(verdict: Verdict, score: Score) -> bool:
     )
 
 
-def _rank(scores: Sequence[Score], index: int) -> tuple[bool, bool, float, int]:
+def rank_of(scores: Sequence[Score], index: int) -> tuple[bool, bool, float, int]:
     """Return the key that sorts the worst first: what failed, then low shares, then what has no value."""
     share = mean_of([score.share for score in scores])
     return (
@@ -251,13 +246,15 @@ def _samples(report: Report) -> tuple[list[Any], int]:
         macro("sample.html", "sample_of"),
         macro("line.html", "whole"),
     )
-    values = [
-        "|".join("" if score.share is None else f"{score.share:.6g}" for score in row.values())
-        for row in report.rows
-    ]
     heads = [
-        head_of(row, its, _flags(row), _line(report, row), report.language)
-        for row, its in zip(report.rows, values, strict=True)
+        head_of(
+            row,
+            "|".join("" if score.share is None else f"{score.share:.6g}" for score in row.scores),
+            _flags(row),
+            _line(report, row),
+            report.language,
+        )
+        for row in report.rows
     ]
     details: list[str] = []
     sizes = [sum(len(head.encode()) for head in heads)]

@@ -75,11 +75,8 @@ def record_of(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None
     sample = row.sample
     if row.record is not None or sample is None:
         return row.record
-    shown: dict[str, Any] = {
-        name: list(found) for name in TEXTS_OF if (found := getattr(sample, name)) is not None
-    }
-    if keep_texts:
-        shown = sample.to_dict()
+    values = sample.to_dict()
+    shown = {name: values[name] for name in values if keep_texts or name in TEXTS_OF}
     if sample.stages:
         shown["stage_sizes"] = sizes_of(sample.stages)
     return {

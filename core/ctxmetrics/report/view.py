@@ -289,11 +289,13 @@ class Summary(Mapping[str, MetricSummary]):
 
     def __repr__(self) -> str:
         language, paid = self.language, spent(self.usage, self.language)
-        told = [f"{item.metric}: {note}" for item in self.values() for note in _notes(item, language)]
-        told += [f"{say('labels', language)}: {note}" for note in self.notes]
-        told += self.repeated
-        told += [f"{say('judge', language)}: {paid}"] if paid else []
-        told += [self.controls.shown(language)] if self.controls else []
+        told = (
+            *(f"{item.metric}: {note}" for item in self.values() for note in _notes(item, language)),
+            *(f"{say('labels', language)}: {note}" for note in self.notes),
+            *self.repeated,
+            *([f"{say('judge', language)}: {paid}"] if paid else ()),
+            *([self.controls.shown(language)] if self.controls else ()),
+        )
         lines = _table(tuple(self.values()), language)
         lines += [line for text in told for line in folded(text)]
         if self.stopped:
