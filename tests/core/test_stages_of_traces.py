@@ -111,6 +111,19 @@ def test_a_span_that_is_only_called_so_counts_with_documents_alone(tmp_path: Pat
     assert (sample.stages, sample.retrieved_contexts) == (None, (A, B))
 
 
+def test_spans_without_ids_are_all_read(tmp_path: Path) -> None:
+    """They stand in each other, so that no id says which belong together."""
+    steps = [
+        {"run_type": "retriever", "name": name, "outputs": {"documents": documents(text)}}
+        for name, text in (("search", A), ("graph", B))
+    ]
+    trace = {"run_type": "chain", "inputs": {"question": "Where?"}, "child_runs": steps}
+    (tmp_path / "t.json").write_text(json.dumps(trace), encoding="utf-8")
+    (sample,) = read_samples(tmp_path / "t.json")
+    assert texts_of(sample) == {"search": (A,), "graph": (B,), "joined": (A, B)}
+    assert (sample.user_input, sample.retrieved_contexts) == ("Where?", (A, B))
+
+
 HOP = [Retrieval("search", [A, C]), Retrieval("rerank", [A], reranks=True), Retrieval("search", [B, D])]
 
 

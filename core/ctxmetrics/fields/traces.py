@@ -72,7 +72,10 @@ def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         spans += [(place, span) for span in _tree(row)]
     retrieved = any(_retrieves(span) for spans in traces.values() for _, span in spans)
     for spans in traces.values():
-        named = {str(_at(span, "name")): span for _, span in spans}
+        named = {  # a span without a name is found by its number
+            number if (name := _at(span, "name")) is None else str(name): span
+            for number, (_, span) in enumerate(spans)
+        }
         roots = ((place, span) for place, span in spans if str(_at(span, "parent")) not in named)
         place, root = next(roots, spans[0])
         yield place, _of_trace(root, named) if retrieved else root
@@ -93,14 +96,14 @@ def _tree(row: Any) -> Iterator[Any]:
         yield from _tree(child)
 
 
-def _above(span: Any, named: Mapping[str, Any]) -> Iterator[Any]:
+def _above(span: Any, named: Mapping[Any, Any]) -> Iterator[Any]:
     """Yield the spans above one, then None; it also ends where spans name each other as parents."""
     for _ in named:
         span = named.get(str(_at(span, "parent")))
         yield span
 
 
-def _of_trace(root: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+def _of_trace(root: Any, named: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the row of a trace: its first span, with what its retrievers found; without any, what that span holds.
 
     Args:
