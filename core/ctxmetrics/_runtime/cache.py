@@ -67,16 +67,19 @@ class RunCache:
 
     Args:
         store: The store; it may be the user's own.
+        stores: Whether new values go into it; else they are remembered here.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, stores: bool) -> None:
         self._store = store
+        self._added: dict[str, str] = {}
+        self._put = store.put if stores else self._added.__setitem__
         self._warned = False
 
     def get(self, key: str) -> str | None:
         """Return the text that was kept under a key; None where there is none, or it was changed."""
         with self._going_on():
-            value: object = self._store.get(key)
+            value: object = self._added.get(key) or self._store.get(key)
             if value is None:
                 return None
             if not isinstance(value, str):
@@ -88,7 +91,7 @@ class RunCache:
     def put(self, key: str, text: str) -> None:
         """Keep a text."""
         with self._going_on():
-            self._store.put(key, sealed(key, text))
+            self._put(key, sealed(key, text))
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:

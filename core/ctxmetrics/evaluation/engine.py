@@ -171,6 +171,7 @@ class Evaluation:
         memo: Where finished judgements are remembered; None: the process's memory.
         keep: Whether the results keep whole rows; None: unless there is ``out``.
         resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
+        stores: Whether new judgements go into the cache; else this run alone has them.
         in_caller: Whether the calling thread reads the samples, where they are no list (`run_in_caller`).
         first: The position of the first sample, for messages about samples without an id.
         **options: As for `evaluate`.
@@ -186,6 +187,7 @@ class Evaluation:
         memo: Memo[Any] | None = None,
         keep: bool | None = None,
         resume: bool = False,
+        stores: bool = True,
         in_caller: bool = False,
         first: int = 0,
         **options: Unpack[RunOptions],
@@ -214,6 +216,7 @@ class Evaluation:
         self._file: str | None = None if path is None else str(path)
         self._keep = out is None if keep is None else keep
         self._resume = resume and not self._keep
+        self._stores = stores
         self._first = first
         self._stopped: str | None = None
         self._out_of_time = False
@@ -250,7 +253,7 @@ class Evaluation:
         )
         with ExitStack() as stack:
             if (cache := options["cache"]) is not None:
-                run.cache = RunCache(stack.enter_context(opened(cache)))
+                run.cache = RunCache(stack.enter_context(opened(cache)), stores=self._stores)
             stack.enter_context(using(run))
             if (out := options["out"]) is not None:
                 file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])

@@ -6,14 +6,13 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from statistics import stdev
 from typing import Any
 
 from ctxmetrics._frozen import Plain
 from ctxmetrics._runtime.background import run_sync
-from ctxmetrics._runtime.cache import Store, opened
+from ctxmetrics._runtime.cache import Store
 from ctxmetrics._wording import plural
 from ctxmetrics.comparison.means import samples_needed
 from ctxmetrics.comparison.view import found_in
@@ -119,17 +118,17 @@ def estimate(
         MissingFieldError: As `evaluate` raises.
         SampleError: As `evaluate` raises.
     """
-    with nullcontext() if cache is None else opened(cache) as store:
-        run = Evaluation(
-            samples,
-            [_counting(metric) for metric in check_metrics(metrics, judge)],
-            cache=None if store is None else _ReadOnly(store),
-            progress=False,
-            memo=memory(),
-            keep=False,
-            controls=controls,
-        )
-        results = run_sync(run.go)
+    run = Evaluation(
+        samples,
+        [_counting(metric) for metric in check_metrics(metrics, judge)],
+        cache=cache,
+        stores=False,
+        progress=False,
+        memo=memory(),
+        keep=False,
+        controls=controls,
+    )
+    results = run_sync(run.go)
     return Estimate(
         samples=len(results),
         calls=results.usage.calls,
@@ -263,19 +262,3 @@ def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]
 
 def _tokens(characters: float) -> int:
     return -(-int(characters) // CHARACTERS_A_TOKEN)
-
-
-class _ReadOnly:
-    """A cache that is only read; what a run would add is remembered here."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._added: dict[str, str] = {}
-
-    def get(self, key: str) -> str | None:
-        """Return a value or None."""
-        return self._added.get(key) or self._store.get(key)
-
-    def put(self, key: str, value: str) -> None:
-        """Remember that a run would have stored this."""
-        self._added[key] = value
