@@ -128,6 +128,35 @@ RAISES = """
             print("raised", values(LexicalJudge()))
 """
 
+PROGRESS_RAISES = """
+    import asyncio
+    import faulthandler
+    from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
+
+    faulthandler.dump_traceback_later(60, exit=True)
+
+    class Slow(LexicalJudge):
+        async def attribute(self, request):
+            await asyncio.sleep(0.05)
+            return await super().attribute(request)
+
+    def progress(_):
+        raise KeyboardInterrupt
+
+    samples = [Sample(reference="It was built.", retrieved_contexts=["It was built."])] * 3
+    results = evaluate(samples, [ContextRecall(judge=Slow())], progress=progress, max_concurrency=1)
+    print([row["context_recall"].value for row in results])
+"""
+
+
+def test_an_interrupt_that_a_progress_function_raises_ends_the_progress_alone():
+    code = textwrap.dedent(PROGRESS_RAISES)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.stdout.splitlines() == ["[1.0, 1.0, 1.0]"], ran.stderr
+    assert "The progress is not shown any more: KeyboardInterrupt" in ran.stderr
+
 
 def test_an_interrupt_that_a_judge_raises_reaches_the_caller_and_the_next_call_works():
     code = textwrap.dedent(RAISES)

@@ -55,7 +55,7 @@ def counting_progress(
             return
         try:
             show(Progress(done, total, failures, run.usage.calls, time.monotonic() - began))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - what only looks on must not cost a run its results
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - what only looks on must not cost a run its results
             show = None
             logging.getLogger("ctxmetrics").warning(
                 "The progress is not shown any more: %s: %s", type(error).__name__, error

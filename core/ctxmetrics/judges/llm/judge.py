@@ -187,10 +187,9 @@ class LLMJudge:
     ) -> Answer:
         cache = current_run().cache
         stored = None if cache is None else cache.get(key)
-        if stored is not None:
-            answer = decode(stored, asked.part, pack)
-            if answer is not None:
-                return replace(answer, usage=Usage(reused=1))
+        answer = None if stored is None else decode(stored, asked.part, pack)
+        if answer is not None:
+            return replace(answer, usage=Usage(reused=1))
         answer = await ask(
             Exchange(
                 model=self.model,
