@@ -17,7 +17,7 @@ from ctxmetrics.comparison.answers import Answer
 from ctxmetrics.comparison.compare import compare_all
 from ctxmetrics.comparison.gates import gated, max_drop_problem, not_worse_problem
 from ctxmetrics.errors import InputFileError, ParameterError
-from ctxmetrics.judges.base import Judgement
+from ctxmetrics.judges.base import Claims, Judgement
 from ctxmetrics.judges.lexical.judge import VERSION
 from ctxmetrics.report.rows import context_hashes
 from ctxmetrics.samples import read_samples
@@ -500,6 +500,29 @@ def test_below_25_labels_the_corrected_difference_is_peoples(labels):
 def test_labels_that_came_with_the_samples_are_about_one_run_only():
     carried = [labelled(contexts, lambda n: [True, True, False]) for contexts in (FACTS, FACTS[:1])]
     assert carried[0].compare(carried[1])["context_recall"].corrected is None
+
+
+def test_labels_of_contexts_correct_precision_where_recall_counts_claims():
+    """The unit of the reference says nothing about the contexts; people find the useful one lost in half of them."""
+
+    class Breaking(Verbatim):
+        async def decompose(self, text, *, language=None):
+            return Claims(claims=tuple(FACTS))
+
+    runs = [
+        run(
+            [
+                sample(n, [text], labels={"context_useful": [(useful and n < 3) or not n]})
+                for n in range(6)
+            ],
+            judge=Breaking(),
+            metrics=[ContextPrecision(convention="axion")],
+        )
+        for text, useful in ((FACTS[0], True), ("Something else.", False))
+    ]
+    (found,) = runs[0].compare(runs[1]).metrics
+    assert (found.name, found.difference) == ("context_precision(convention=axion)", -1.0)
+    assert (found.corrected.labelled, found.corrected.people) == (6, pytest.approx(-2 / 6))
 
 
 def test_labels_that_do_not_fit_correct_nothing():

@@ -571,6 +571,26 @@ def test_the_verdict_may_be_that_of_a_run(tmp_path):
     assert "the judge: The judge gave no verdict on this." in run.stdout
 
 
+def test_of_several_metrics_that_one_is_shown_which_the_question_is_about(tmp_path):
+    """A context may be useful for a reference of which it states nothing, and the other way round."""
+    samples = [sample(1)]
+    file, out = written(tmp_path, samples), tmp_path / "out.jsonl"
+    results = evaluate(
+        samples, [ContextPrecision(relevance="supports"), ContextPrecision()], progress=False
+    )
+    results.to_jsonl(out)
+    shown = "yes. c2 [0:31] word for word"
+    assert [score.verdicts[1].value for score in results[0].scores] == [True, True]
+    lines = out.read_text(encoding="utf-8").splitlines()
+    data = [json.loads(line) for line in lines]
+    data[1]["verdicts"][1] |= {"value": False, "evidence": []}
+    out.write_text("".join(json.dumps(one) + "\n" for one in data), encoding="utf-8")
+    asked = ("--terminal", "--ask", "context_useful", "--verdicts", out)
+    run = run_command("label", file, *asked, typed="n\nv\nq\n")
+    assert "the judge: no" in run.stdout, run.stdout + run.stderr
+    assert shown not in run.stdout
+
+
 # ---- the server, as a real process ----
 
 

@@ -74,15 +74,14 @@ def correction_of(
     known = [(value, said, weight, group) for value, said, weight, group in rows if value is not None]
     known.sort(key=lambda row: row[1] is None)  # first those with labels
     said = [(people, value, weight) for value, people, weight, _ in known if people is not None]
-    groups = [group for *_, group in known]
-    names = None if None in groups else groups
+    names = [group for *_, group in known if group is not None]
     everyone = [value for value, *_ in known]
     others = everyone[len(said) :]
     if min(len(said), len(others) if apart else 2) < 2 or (names and len(set(names[: len(said)])) < 2):  # noqa: PLR2004 - a variance needs two
         return None
     people, judge, weights = zip(*said, strict=True)
     mean, interval = corrected_mean(
-        people, judge, others, weights=weights, clusters=names, scale=scale, apart=apart
+        people, judge, others, weights=weights, clusters=names or None, scale=scale, apart=apart
     )
     run = others if apart else everyone
     return Correction(

@@ -18,7 +18,7 @@ from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.formulas import weighted_share
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.report.rows import HASHED, record_of, texts_key
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
@@ -293,12 +293,12 @@ def _add_empty(labels: dict[Key, dict[str, Any]], bare: set[Key]) -> None:
 
 def label_of(metric: Metric | None) -> str | None:
     """Return the name of the labels that give a metric's scores; None where people cannot label what it counts."""
-    if not isinstance(metric, JudgedMetric) or metric.counted_unit == "claim":
+    if isinstance(metric, ContextPrecision):
+        return CONTEXTS if metric.relevance == "useful" else None
+    if not isinstance(metric, ContextRecall) or metric.counted_unit == "claim":
         return None
-    if isinstance(metric, ContextPrecision) and metric.relevance == "useful":
-        return CONTEXTS
     # A label is yes or no: it cannot say that only a part is stated.
-    return UNITS if isinstance(metric, ContextRecall) and not metric.partial else None
+    return None if metric.partial else UNITS
 
 
 def people_value(

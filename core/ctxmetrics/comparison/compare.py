@@ -168,8 +168,11 @@ def _compared(
     contradictions = dict.fromkeys(_contradictions(pairs, names))
     notes += [*list(contradictions)[:_MOST_CONTRADICTIONS], *about_index]
     families = {name: metric.family for name in names if (metric := metric_named(name)) is not None}
-    recalls = [name for name in families if families[name] == "recall"]
-    units = partial(_lost, metrics=recalls, one_index=comparable)
+    units = partial(
+        _lost,
+        metrics=[name for name in families if families[name] == "recall"],
+        one_index=comparable,
+    )
     return Comparison(
         samples=len(pairs),
         only_before=tuple(only_before),

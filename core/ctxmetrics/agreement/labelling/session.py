@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from threading import Lock
 from typing import Any
 
@@ -22,9 +22,11 @@ from ctxmetrics.comparison.answers import (
     Answer,
     Key,
     Question,
+    label_of,
 )
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.fields import SPAN_MARK
+from ctxmetrics.metrics import metric_named
 from ctxmetrics.report.rows import texts_key
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
@@ -40,18 +42,19 @@ def _verdict_on(question: Question, sample: Sample, rows: Mapping[Key, Row] | No
         sample: The sample that it is about.
         rows: Rows of a run over the same samples; None: the embedded judge judges the sample.
     """
-    metric = KINDS[question.label][1]
     if rows is None:
-        scores: Sequence[Score] = (metric().score(sample),)
+        scores: Iterable[Score] = [KINDS[question.label][1]().score(sample)]
     else:
-        scores = row.scores if (row := rows.get(question.key)) else ()
+        scores = rows.get(question.key, {}).values()
     found = [
         verdict
         for score in scores
         for verdict in score.verdicts
-        if score.metric.partition("(")[0] == metric.base_name and verdict.id == question.item
+        if label_of(metric_named(score.metric, score.provenance.convention)) == question.label
+        and verdict.id == question.item
+        and (not question.text or verdict.text == question.text)
     ]
-    if not found or (question.text and found[0].text != question.text):
+    if not found:
         return "The judge gave no verdict on this."
     word = {True: "yes", False: "no", None: "no verdict"}[found[0].value]
     why = line(found[0]).partition("\n")[2].strip()
