@@ -118,14 +118,14 @@ class Stages(Plain):
             for stage in self.stages
         ]
         told = (
-            [f"of {len(self.lost)} missed of {self.units}: {_counts(self.causes)}"] if self.lost else []
+            f"of {len(self.lost)} missed of {self.units}: {_counts(self.causes)}" if self.lost else "",
+            f"found only later: {_counts(self.found_later)}" if self.found_later else "",
         )
-        told += [f"found only later: {_counts(self.found_later)}"] if self.found_later else []
         return "\n".join(
             [
                 f"{self.metric} by stage:",
                 *aligned([("stage", "recall", "precision", "contexts", "tokens"), *rows]),
-                *(line for text in told for line in folded(text)),
+                *(line for text in filter(None, told) for line in folded(text)),
             ]
         )
 
