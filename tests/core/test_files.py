@@ -476,6 +476,16 @@ def test_a_name_that_stands_twice_is_an_error(
         list(read_samples(tmp_path / name))
 
 
+@pytest.mark.parametrize("row", [["Q?"], ["Q?", "It is red.", "lost"]])
+def test_a_row_of_a_table_by_columns_has_a_cell_for_each(tmp_path: Path, row: list[str]) -> None:
+    table = {"columns": ["question", "ground_truth"], "data": [["Q?", "It is red."], row]}
+    (tmp_path / "t.json").write_text(json.dumps(table), encoding="utf-8")
+    with pytest.raises(
+        InputFileError, match=r"t\.json, sample 2: the row has not as many cells as 'columns'"
+    ):
+        list(read_samples(tmp_path / "t.json"))
+
+
 @pytest.mark.parametrize(
     "data", [{"columns": 1, "data": 2}, {"columns": [1], "data": 2}, {"data": [[1]], "columns": None}, [1], 7, "x", None]
 )  # fmt: skip

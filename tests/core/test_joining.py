@@ -131,6 +131,16 @@ def test_a_run_is_scored_on_the_command_line(tmp_path: Path) -> None:
     assert run_command("score", found, "--references", gold).returncode == 0
 
 
+def test_a_query_of_a_run_may_have_no_document(tmp_path: Path) -> None:
+    """Nothing was retrieved for it, which is a recall of 0 and no reason to refuse the file."""
+    found, gold = tmp_path / "run.json", tmp_path / "qrels.json"
+    found.write_text(json.dumps({"q1": {"d1": 1.5}, "q2": {}}), encoding="utf-8")
+    gold.write_text(json.dumps({"q1": {"d1": 1}, "q2": {"d2": 1}}), encoding="utf-8")
+    samples = list(read_samples(found, references=gold))
+    rows = evaluate(samples, [IDBasedRecallAtK()], progress=False)
+    assert [row["id_based_recall_at_k"].value for row in rows] == [1.0, 0.0]
+
+
 def test_of_several_splits_one_is_named(tmp_path: Path) -> None:
     found, _ = trec_files(tmp_path, *drawn(0))
     folder = beir_folder(tmp_path / "set", drawn(0)[0], "dev", "test")

@@ -147,7 +147,7 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
     if isinstance(data, list):
         return data, ""
     if isinstance(data, dict):
-        if (rows := _of_columns(data)) is not None:
+        if (rows := _of_columns(data, file)) is not None:
             return rows, ""
         if _fields_in([data]) >= _FEWEST:
             return [data], ""
@@ -162,15 +162,24 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
     raise InputFileError(f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}].")
 
 
-def _of_columns(data: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the rows of a table that was written by columns, as pandas and Hugging Face do; None where it is none."""
+def _of_columns(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None:
+    """Return the rows of a table that was written by columns, as pandas and Hugging Face do; None where it is none.
+
+    Raises:
+        InputFileError: A row has not as many cells as there are columns.
+    """
     names, cells = data.get("columns"), data.get("data")
     if (
         isinstance(names, list)
         and isinstance(cells, list)
         and all(isinstance(row, list) for row in cells)
     ):
-        return [dict(zip(map(str, names), row, strict=False)) for row in cells]
+        for number, row in enumerate(cells, 1):
+            _check(
+                len(row) == len(names),
+                f"{file}, sample {number}: the row has not as many cells as 'columns'. Write null for a gap.",
+            )
+        return [dict(zip(map(str, names), row, strict=True)) for row in cells]
     if not any(key in TEXT_NAMES for key in data):
         return None
     columns = [dict(enumerate(value)) if isinstance(value, list) else value for value in data.values()]

@@ -90,11 +90,9 @@ def rankings_in(data: Any) -> dict[str, dict[str, float]] | None:
     each = data.values() if isinstance(data, dict) else ()
     return (
         data
-        if each
+        if any(each)  # a query of a run may have no document
         and all(
-            isinstance(scores, dict)
-            and scores
-            and all(isinstance(score, Real) for score in scores.values())
+            isinstance(scores, dict) and all(isinstance(score, Real) for score in scores.values())
             for scores in each
         )
         else None
