@@ -138,6 +138,16 @@ def test_what_was_decided_is_said_once(
     assert last.metadata == {"late": 1}
 
 
+def test_labels_and_metadata_of_another_kind_are_carried_along_and_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = {**RAGAS_V1, "labels": "good", "metadata": "web"}
+    (tmp_path / "s.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (sample,) = read_samples(tmp_path / "s.jsonl")
+    assert (sample.labels, sample.metadata) == ({}, {"labels": "good", "metadata": "web"})
+    assert "no field, carried along as metadata: labels, metadata" in caplog.text
+
+
 def test_a_nested_key_is_named_by_its_path(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     FILES["promptfoo_output.json"](tmp_path / "o.json")
     (sample,) = read_samples(tmp_path / "o.json")

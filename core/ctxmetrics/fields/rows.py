@@ -120,10 +120,10 @@ class Reading:
                 )
             values["reference"] = reference[0]
         carried = rest_of(opened, {path for places in spots.values() for path, _ in places})
-        others = self.others_in(carried)
         for key in ("labels", "metadata") if self.written else ():
             if key in values and not hasattr(values[key], "items"):
                 carried[key] = values.pop(key)
+        others = self.others_in(carried)
         metadata = values.get("metadata") or {}
         if carried and hasattr(metadata, "items"):  # a `Sample` refuses any other
             values["metadata"] = {**metadata, **carried}
