@@ -261,8 +261,7 @@ def agree(
     for label, items in columns.items():
         metric = metric_in(found, label)
         columns[label] = [judged(item, metric, row) for item, row in zip(items, rows, strict=True)]
-    first = next(iter(columns.values()))
-    judges = (item.score.provenance.judge for item in first if item.score)
+    judges = (item.score.provenance.judge for items in columns.values() for item in items if item.score)
     name = judging.name if results is None else next(filter(None, judges), "the run")
     return _report(name, found, columns, systems, file)
 

@@ -134,7 +134,17 @@ def check_judge(
     start = time.perf_counter()
     runs: list[Results] = []
     while len(runs) < repetitions and not (runs and runs[-1].stopped):
-        runs.append(_run(judge, options))
+        # Each repetition has a memory of its own.
+        run = Evaluation(
+            [item.sample for item in labelled_samples()],
+            _METRICS,
+            judge=judge,
+            in_caller=True,
+            memo=Memo[Any](MEMORY, lambda answer: answer.complete),
+            keep=True,
+            **options,
+        )
+        runs.append(run_in_caller(run))
         if names := ", ".join(runs[-1].unanswered):
             code, words = runs[-1].failure or ("judge_error", "")
             said = words or runs[-1].stopped or "no verdict came"
@@ -188,21 +198,6 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:
     return (
         f"{what}: {found.calls * repetitions} requests, about {found.prompt_tokens * repetitions:,} + "
         f"{found.completion_tokens * repetitions:,} tokens"
-    )
-
-
-def _run(judge: Judge, options: RunOptions) -> Results:
-    """Judge every sample once, with a memory of its own."""
-    return run_in_caller(
-        Evaluation(
-            [item.sample for item in labelled_samples()],
-            _METRICS,
-            judge=judge,
-            in_caller=True,
-            memo=Memo[Any](MEMORY, lambda answer: answer.complete),
-            keep=True,
-            **options,
-        )
     )
 
 

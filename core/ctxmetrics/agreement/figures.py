@@ -168,8 +168,11 @@ def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
                 (people, verdict.value) for people, verdict in item.pairs
             )
     counts = [tuple(table[kind] for kind in KINDS_OF_PAIR) for table in tables.values()]
-    samples = sum(bool(item.pairs) for item in compared)
-    found = Agreement(label, samples, *map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
+    found = Agreement(
+        label,
+        sum(bool(item.pairs) for item in compared),
+        *map(sum, zip((0, 0, 0, 0), *counts, strict=True)),
+    )
     labelled = sum(people is not None for item in compared for people in item.people or ())
     return replace(found, not_judged=labelled - found.answers, intervals=intervals_of(counts))
 

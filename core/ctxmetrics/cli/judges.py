@@ -93,8 +93,9 @@ def agree(
     measured = partial(compare, samples_of(source), **vars(people))
     reports = [measured(results=path) for path in results]
     with collected_warnings() as warnings:
-        rules = convention_of(source.schema, convention)
-        asked = partial(measured, convention=rules, cache=cache, **vars(pace))
+        asked = partial(
+            measured, convention=convention_of(source.schema, convention), cache=cache, **vars(pace)
+        )
         reports += [asked(judge=judging) for judging in judges]
         if any(report.results.stopped or report.results.unanswered for report in reports):
             warnings.clear()

@@ -168,11 +168,10 @@ def _compared(
     contradictions = dict.fromkeys(_contradictions(pairs, names))
     notes += [*list(contradictions)[:_MOST_CONTRADICTIONS], *about_index]
     families = {name: metric.family for name in names if (metric := metric_named(name)) is not None}
-    units = partial(
-        _lost,
-        metrics=[name for name in families if families[name] == "recall"],
-        one_index=comparable,
-    )
+    recalls = [name for name in families if families[name] == "recall"]
+    units = partial(_lost, metrics=recalls, one_index=comparable)
+    # Ids of another index say nothing about what fell.
+    steady = [name for name in names if comparable or not families.get(name, "").startswith("id_")]
     return Comparison(
         samples=len(pairs),
         only_before=tuple(only_before),
@@ -181,12 +180,7 @@ def _compared(
         groups={} if by is None else _grouped(pairs, by, clusters, of),
         lost=tuple(unit for one, other in pairs for unit in units(one, other, one.name)),
         won=tuple(unit for one, other in pairs for unit in units(other, one, one.name)),
-        worst=tuple(
-            worse
-            for worse in _worst(pairs, names)
-            # Ids of another index say nothing about what fell.
-            if comparable or not families.get(worse.metric, "").startswith("id_")
-        ),
+        worst=tuple(_worst(pairs, steady)),
         notes=tuple(notes),
         stages=compared_stages(pairs, names),
         clusters=None if clusters is None else len(set(clusters)),

@@ -205,14 +205,15 @@ class LabelsFile(Answers):
             raise InputFileError(
                 f"{self.path}: cannot be written: {error.strerror}. Choose another file with --labels."
             ) from None
-        strata = Counter(one.stratum for one in draw.drawn if one.stratum is not None)
         self._write(
             {
                 "draw": {
                     "seed": draw.seed,
                     "by": draw.by,
                     "samples": draw.samples,
-                    "strata": dict(sorted(strata.items())),
+                    "strata": Counter(
+                        sorted(one.stratum for one in draw.drawn if one.stratum is not None)
+                    ),
                     "splitter": splitter(),
                     "library": f"ctxmetrics {__version__}",
                 },

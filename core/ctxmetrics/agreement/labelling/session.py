@@ -145,8 +145,9 @@ class Session:
         question = self._question(number)
         sample, saved = self._samples[question.key], self._saved(question)
         reference = sample.reference or ""
-        place = int(question.item[1:]) - 1
-        start, end = sentence_spans(reference)[place] if question.label == UNITS else (0, 0)
+        start, end = (
+            sentence_spans(reference)[int(question.item[1:]) - 1] if question.label == UNITS else (0, 0)
+        )
         return {
             **about,
             "number": number,
