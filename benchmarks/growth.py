@@ -361,7 +361,7 @@ def checking(length: int):
 
     def work() -> None:
         _normalised_context.cache_clear()
-        found = check(reply, part, list(units), list(contexts), get_pack("en"))
+        found, _ = check(reply, part, list(units), list(contexts), get_pack("en"))
         if problems := {id_: one.problem for id_, one in found.items() if one.problem}:
             raise SystemExit(f"growth: a reply was not read: {problems}")
 

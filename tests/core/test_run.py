@@ -434,7 +434,7 @@ def admitted(breaker):
 
     async def main():
         try:
-            return "trial" if await breaker.admit() else "sent"
+            return "trial" if breaker.message and await breaker.admit() else "sent"
         except JudgeError as problem:
             return problem.reason_code
 

@@ -70,7 +70,7 @@ class Breaker:
             raise JudgeError(self.message, reason_code="judge_down")
 
     async def admit(self) -> asyncio.Future[None] | None:
-        """Wait until a request may be sent.
+        """Wait until a request may be sent, where `message` says that the model is down.
 
         After the cool-down one request is sent as a trial; the other requests of its event loop wait
         for its end.
@@ -81,8 +81,6 @@ class Breaker:
         Raises:
             JudgeError: The model is down; the reason code is ``judge_down``.
         """
-        if self.message is None:
-            return None
         import asyncio
 
         loop, trial = asyncio.get_running_loop(), self._trial

@@ -214,12 +214,10 @@ def _from_kind(error: BaseException) -> str | None:
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return "timeout"
-    if isinstance(error, (ConnectionError, EOFError)) or names & _CONNECTION_KINDS:
+    # A client kept a connection of another loop; it takes another one next.
+    of_another_loop = isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error))
+    if isinstance(error, (ConnectionError, EOFError)) or names & _CONNECTION_KINDS or of_another_loop:
         return "connection_error"
-    if isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error)):
-        return (
-            "connection_error"  # a client kept a connection of another loop; it takes another one next
-        )
     if "JSONDecodeError" in names or "APIResponseValidationError" in names:
         return "server_error"
     if any("RateLimit" in name for name in names):
