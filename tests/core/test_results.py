@@ -20,7 +20,13 @@ from ctxmetrics import (
     Verdict,
     evaluate,
 )
-from ctxmetrics.errors import CtxMetricsError, InputFileError, MissingExtraError, ParameterError
+from ctxmetrics.errors import (
+    CtxMetricsError,
+    InputFileError,
+    MissingExtraError,
+    MissingFieldError,
+    ParameterError,
+)
 from ctxmetrics.evaluation.results import Results
 from ctxmetrics.evaluation.writer import json_line
 from ctxmetrics.report.view import Row
@@ -321,3 +327,9 @@ def test_a_row_shows_what_recall_of_the_embedded_judge_found():
     )
     assert results[0]["context_recall"].value == 1.0
     assert results[0].sample.reference == "It is red."
+
+
+def test_results_given_as_samples_are_called_no_table():
+    results = evaluate([Sample(reference="Red.", retrieved_contexts=["Red."])], [ContextRecall()])
+    with pytest.raises(MissingFieldError, match="No sample has reference or retrieved_contexts"):
+        evaluate(results, [ContextRecall()])

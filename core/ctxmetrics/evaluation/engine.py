@@ -410,7 +410,7 @@ class Evaluation:
             if self._options["on_error"] == "raise":
                 _raise_failure(row)
         reader.result()
-        failed = any(column.failed for column in results.columns.values())
+        failed = any(column.failed for column in results.by_metric.values())
         if failed and self._stopped is None:
             self._run.check_sent()
         return failed

@@ -186,7 +186,7 @@ def samples_for(results: Results, difference: float, *, changed: float = 1.0) ->
     found = []
     for name in results.metrics:
         values = [value for row in results if (value := row[name].value) is not None]
-        scale = results.columns[name].scale
+        scale = results.by_metric[name].scale
         if not 0 < changed <= 1 or not 0 < difference <= changed * scale:
             raise ParameterError(
                 f"estimate: {name}: a difference of {difference:g} is not possible where the share {changed:g} of the samples "

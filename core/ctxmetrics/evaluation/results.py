@@ -46,7 +46,7 @@ class Results(Sequence[Row]):
 
     Attributes:
         metrics: The metrics' names.
-        columns: The values of each metric, by its name, and why some are missing.
+        by_metric: The values of each metric, by its name, and why some are missing.
         usage: Calls and tokens of the whole run, failed requests included, and how many judgements cost nothing.
         stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
         controls: What the judge made of labelled samples in between, where the run asked for some.
@@ -69,7 +69,7 @@ class Results(Sequence[Row]):
         self.usage: Usage = Usage()
         self.stopped: str | None = None
         self.controls: Controls | None = None
-        self.columns: Mapping[str, Column] = {
+        self.by_metric: Mapping[str, Column] = {
             name: Column(name, scale) for name, scale in scales.items()
         }
         self._ids: list[str | None] = []
@@ -87,7 +87,7 @@ class Results(Sequence[Row]):
         if told is None and row.sample is not None:
             told = tuple(getattr(row.sample, name) for name in OPTIONS)
         self._samples.append(hash(told or row.index))
-        for column, score in zip(self.columns.values(), row.scores, strict=True):
+        for column, score in zip(self.by_metric.values(), row.scores, strict=True):
             column.add(score)
             if score.usage.reused:
                 self.usage += Usage(reused=score.usage.reused)
@@ -112,7 +112,7 @@ class Results(Sequence[Row]):
             position,
             None,
             identifier,
-            tuple(column.score(position, identifier) for column in self.columns.values()),
+            tuple(column.score(position, identifier) for column in self.by_metric.values()),
         )
 
     def worst(self, metric: str, number: int = 10) -> list[Row]:
@@ -155,7 +155,7 @@ class Results(Sequence[Row]):
 
     def summary(self) -> Summary:
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
-        columns = self.columns
+        columns = self.by_metric
         return Summary(
             {name: column.summary(self._samples) for name, column in columns.items()},
             self.usage,
@@ -171,14 +171,14 @@ class Results(Sequence[Row]):
     def unanswered(self) -> tuple[str, ...]:
         """The metrics that needed a judge, or a function, and got no verdict at all."""
         return tuple(
-            name for name, column in self.columns.items() if column.failed and not column.answered
+            name for name, column in self.by_metric.items() if column.failed and not column.answered
         )
 
     @property
     def failure(self) -> tuple[str, str] | None:
         """The most frequent code of what failed, and what was said when it happened first; None when nothing failed."""
-        for name in (*self.unanswered, *self.columns):
-            column = self.columns[name]
+        for name in (*self.unanswered, *self.by_metric):
+            column = self.by_metric[name]
             codes = sorted(column.words, key=lambda code: -column.causes[code])
             if codes:
                 return codes[0], column.words[codes[0]]
@@ -190,7 +190,7 @@ class Results(Sequence[Row]):
         found = [
             f"{name}: {column.failed} of {len(self)}"
             + (f" ({listed(column.causes)})" if column.causes else "")
-            for name, column in self.columns.items()
+            for name, column in self.by_metric.items()
             if column.failed
         ]
         return f"Samples that could not be scored: {'; '.join(found)}" if found else None
@@ -263,7 +263,7 @@ class Results(Sequence[Row]):
         """
         self._need_rows("by")
         found: dict[str, Results] = {}
-        scales = {name: column.scale for name, column in self.columns.items()}
+        scales = {name: column.scale for name, column in self.by_metric.items()}
         for row in self:
             name = group_of(row.sample.metadata if row.sample else {}, key, row.name, "by")
             found.setdefault(name, Results(scales, keep=True)).add(row)
@@ -320,7 +320,7 @@ class Results(Sequence[Row]):
             [{"id": row.sample_id} if row.sample is None else row.sample.to_dict() for row in self],
             index=range(len(self)),
         )
-        for name, column in self.columns.items():
+        for name, column in self.by_metric.items():
             frame[name] = column.values  # noqa: PD011 - no frame of pandas
             if any(column.codes):
                 frame[name + REASON] = column.codes

@@ -221,7 +221,7 @@ class BatchScorer:
                 )
             )
             for metric in able:
-                found = results.columns[metric.name]
+                found = results.by_metric[metric.name]
                 scored[metric.name][:] = [
                     None if math.isnan(value) else value for value in found.values
                 ]
