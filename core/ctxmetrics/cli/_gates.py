@@ -172,13 +172,12 @@ def _below(name: str, bar: float, results: Results) -> Iterator[str]:
 def _judge_outcomes(gates: Gates, results: Results) -> Iterator[Outcome]:
     """Yield what becomes of the gates on the judge: the share of doubtful verdicts, and what was right of the controls."""
     if (most := gates.max_doubtful) is not None:
-        gate = f"--max-doubtful {most:g}"
         found: list[str | None] = [
             f"{item.metric} has {shown_doubt(item, 'en')} doubtful, more than {most:g}"
             for item in results.summary().values()
             if (item.doubtful_share or 0.0) > most
         ]
-        yield from (Outcome(gate, problem) for problem in found or [None])
+        yield from (Outcome(f"--max-doubtful {most:g}", problem) for problem in found or [None])
     if (least := gates.min_controls) is not None:
         judged = results.controls
         told = f"{judged.shown()}, below {least:g}" if judged else "no control was judged"

@@ -289,8 +289,10 @@ def _fields_of(kinds: Mapping[str, Any], *, required: bool = True) -> Any:
     """Return what checks these fields of a mapping; it may have others."""
     from pydantic_core import core_schema as schema
 
-    made = {name: schema.typed_dict_field(kind, required=required) for name, kind in kinds.items()}
-    return schema.typed_dict_schema(made, extra_behavior="allow")
+    return schema.typed_dict_schema(
+        {name: schema.typed_dict_field(kind, required=required) for name, kind in kinds.items()},
+        extra_behavior="allow",
+    )
 
 
 def _types() -> dict[str, Any]:
@@ -358,11 +360,10 @@ def line_reader() -> Any:
         **dict.fromkeys(("context_hashes", "retrieved_contexts"), kinds["list | None"]),
         "stage_sizes": schema.dict_schema(kinds["str"], _fields_of(sizes)),
     }
-    sample = _fields_of(about, required=False)
     line = {
         **{field.name: kinds[str(field.type)] for field in fields(Score) if field.name != "counted"},
         "metadata": kinds["dict"],
-        "sample": schema.nullable_schema(sample),
+        "sample": schema.nullable_schema(_fields_of(about, required=False)),
     }
     return SchemaValidator(
         schema.typed_dict_schema({name: schema.typed_dict_field(kind) for name, kind in line.items()})

@@ -366,12 +366,12 @@ def _notes(item: MetricSummary, language: str) -> Iterator[str]:
         yield f"{say('pass mark', language)} {item.threshold:g}"
 
 
-def bar(share: float | None, width: int = _BAR) -> str:
+def bar(share: float | None) -> str:
     """Return a share from 0 to 1 as a bar of text."""
     if share is None:
         return ""
-    filled = round(min(max(share, 0.0), 1.0) * width)
-    return "█" * filled + "░" * (width - filled)
+    filled = round(min(max(share, 0.0), 1.0) * _BAR)
+    return "█" * filled + "░" * (_BAR - filled)
 
 
 def folded(text: str, indent: str = "", rest: str = "  ") -> list[str]:
