@@ -26,7 +26,7 @@ from ctxmetrics.fields.recognition import AUTO, PEEKED, reading_alone, recognise
 from ctxmetrics.fields.retrievals import Retrieval, retrieval_of
 from ctxmetrics.fields.row_file import RowFile
 from ctxmetrics.fields.rows import Reading, check_keys
-from ctxmetrics.fields.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema
+from ctxmetrics.fields.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema, some_of
 from ctxmetrics.fields.systems import SCHEMAS
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "recognise",
     "relevant",
     "retrieval_of",
+    "some_of",
     "span_of",
     "text_of",
     "write_span",

@@ -98,11 +98,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f" Did you mean '{near[0]}'?" if near else ""
 
 
-def some_of(names: Iterable[object]) -> str:
+def some_of(names: Iterable[object], most: int = _MOST_NAMES) -> str:
     """Return the first names, and how many more there are."""
     shown = [str(name)[:60] for name in names]
-    more = len(shown) - _MOST_NAMES
-    return ", ".join(shown[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(shown) - most
+    return ", ".join(shown[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)

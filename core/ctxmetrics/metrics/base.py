@@ -17,7 +17,7 @@ from ctxmetrics._pictures import in_text, refusal
 from ctxmetrics._version import __version__
 from ctxmetrics.conventions import CONVENTIONS, Convention, Family, Grouping
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.fields import SPAN_MARK, TEXTS_OF
+from ctxmetrics.fields import SPAN_MARK, TEXTS_OF, some_of
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
@@ -31,9 +31,6 @@ NAMED: Mapping[str, Any] = FrozenDict({"named": True})
 def named_choice(choices: object) -> Mapping[str, Any]:
     """Return the field metadata of such a parameter that must be one of a `Literal`'s values, or its default."""
     return FrozenDict({**NAMED, "choices": get_args(choices)})
-
-
-_LONGEST_LIST = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,15 +383,12 @@ def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     missing = [verdict for verdict in verdicts if verdict.value is None]
     if not missing:
         return None, None
-    ids = [verdict.id for verdict in missing]
     causes = sorted({verdict.code for verdict in missing if verdict.code})
-    listed = ", ".join(ids[:_LONGEST_LIST]) + (
-        f" and {len(ids) - _LONGEST_LIST} more" if len(ids) > _LONGEST_LIST else ""
-    )
     reasons = {verdict.reason for verdict in missing if verdict.reason}
     because = f" ({', '.join(causes)})" if causes else ""
     detail = f": {next(iter(reasons))}" if len(reasons) == 1 else ""
-    return "not_judged", f"{len(ids)} of {len(verdicts)} not judged{because}: {listed}{detail}"
+    ids = some_of((verdict.id for verdict in missing), most=5)
+    return "not_judged", f"{len(missing)} of {len(verdicts)} not judged{because}: {ids}{detail}"
 
 
 # Scores of one run share their provenance, which takes less memory than one each.

@@ -206,8 +206,11 @@ class JudgedMetric(Metric):
 
         Empty where no stage has a context; of a metric that counts contexts, where the last one has none.
         """
-        given = (sample.stages or EMPTY).items()
-        stages = {name: stage for name, stage in given if stage.contexts is not None}
+        stages = {
+            name: stage
+            for name, stage in (sample.stages or EMPTY).items()
+            if stage.contexts is not None
+        }
         name, last = list(stages.items())[-1]
         ids = None if last.ids is None else last.ids[: len(contexts)]
         stages[name] = Stage(contexts, ids)

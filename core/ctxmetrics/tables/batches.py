@@ -259,10 +259,9 @@ def _stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
 
 def _stored_alone(field: str, cell: Any) -> Sequence[str] | None:
     if type(cell) is list and {*map(type, cell)} <= {str, int}:
-        given: dict[str, Any] = {field: cell}
         with suppress(SampleError):  # said again with the row's number, where the row is read
             stored = plain_texts(cell, numbers=field in TEXTS_OF)
-            return getattr(Sample(**given), field) if stored is None else stored
+            return getattr(Sample.made({field: cell}, None), field) if stored is None else stored
     return None
 
 
