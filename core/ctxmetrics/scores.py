@@ -116,7 +116,8 @@ class Score:
     @property
     def doubtful(self) -> Mapping[str, int]:
         """How many verdicts are weak, unverified, contradicted or uncertain, by their code."""
-        return Counter(item.code for item in self.verdicts if item.code in DOUBTFUL and item.weight)
+        codes = [item.code for item in self.verdicts if item.code in DOUBTFUL and item.weight]
+        return Counter(codes) if codes else EMPTY
 
     @property
     def language(self) -> str:
