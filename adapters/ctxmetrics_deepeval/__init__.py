@@ -10,12 +10,10 @@ describes the parameters, and what happens where a score cannot be computed.
 """
 
 import ctxmetrics as core
-from ctxmetrics.errors import missing_extra
+from ctxmetrics.errors import importing
 
-try:
+with importing("deepeval", "4.2 or newer"):
     from deepeval.test_case import SingleTurnParams as _SingleTurnParams  # noqa: F401 - only newer ones have it
-except ImportError as _error:
-    raise missing_extra("deepeval", "4.2 or newer") from _error
 
 from ctxmetrics_deepeval.model import DeepEvalModel
 from ctxmetrics_deepeval.wrapper import (

@@ -14,17 +14,13 @@ from typing import Any, TypeAlias, Unpack
 
 import ctxmetrics as core
 from ctxmetrics.adapting import Place, Runner, Schema, Wrapper, WrapperParams, as_judge, aside, compact
-from ctxmetrics.errors import missing_extra
+from ctxmetrics.errors import importing
 
-try:
+with importing("inspect-ai", "0.3.270 or newer"):
     import inspect_ai
     from inspect_ai.dataset import Sample
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
-except ImportError as _error:
-    if (_error.name or "").partition(".")[0] != "inspect_ai":
-        raise
-    raise missing_extra("inspect-ai", "0.3.270 or newer") from _error
 
 __all__ = [
     "context_precision", "context_recall", "context_utilization", "id_based_average_precision",

@@ -8,12 +8,10 @@ The numbers are those of `ctxmetrics`; this package only converts data.
 """
 
 import ctxmetrics as core
-from ctxmetrics.errors import missing_extra
+from ctxmetrics.errors import importing
 
-try:
+with importing("langchain-core"):
     import langchain_core as _langchain_core  # noqa: F401 - by itself, so that its absence is told from a broken one
-except ModuleNotFoundError as _error:
-    raise missing_extra("langchain-core") from _error
 
 from ctxmetrics_langchain.evaluators import MetricEvaluator, RetrievalEvaluator
 from ctxmetrics_langchain.models import ChatModel

@@ -8,13 +8,11 @@ from langchain_core.runnables.config import ensure_config, set_config_context
 
 from ctxmetrics import Score
 from ctxmetrics.adapting import Wrapper
-from ctxmetrics.errors import missing_extra
+from ctxmetrics.errors import importing
 from ctxmetrics_langchain.documents import VALUES
 
-try:
+with importing("langchain-classic"):
     from langchain_classic.evaluation import StringEvaluator
-except ModuleNotFoundError as _error:
-    raise missing_extra("langchain-classic") from _error
 
 
 class Grade(dict[str, Any]):

@@ -8,14 +8,10 @@ Contexts come from the outputs, else from the trace's RETRIEVER spans. No model 
 """
 
 import ctxmetrics as core
-from ctxmetrics.errors import missing_extra
+from ctxmetrics.errors import importing
 
-try:
+with importing("mlflow", "3.9 or newer"):
     from ctxmetrics_mlflow.scorers import MetricScorer, ParameterScorer
-except ImportError as _error:
-    if (_error.name or "").partition(".")[0] != "mlflow":
-        raise
-    raise missing_extra("mlflow", "3.9 or newer") from _error
 
 __all__ = [
     "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer", "IDBasedAveragePrecisionScorer",

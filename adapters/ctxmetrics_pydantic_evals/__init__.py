@@ -9,15 +9,11 @@ No model and no key are needed; ``judge=`` takes any model of pydantic-ai, or it
 """
 
 import ctxmetrics as core
-from ctxmetrics.errors import missing_extra
+from ctxmetrics.errors import importing
 
-try:
+with importing("pydantic-evals", "1.32 or newer", also="pydantic_ai"):
     from ctxmetrics_pydantic_evals.evaluators import MetricEvaluator, NoScoreError
     from ctxmetrics_pydantic_evals.models import PydanticAIModel
-except ImportError as _error:
-    if (_error.name or "").partition(".")[0] not in ("pydantic_evals", "pydantic_ai"):
-        raise
-    raise missing_extra("pydantic-evals", "1.32 or newer") from _error
 
 __all__ = [
     "EVALUATORS", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",

@@ -6,7 +6,8 @@ value, and its ``reason_code`` says why (`ctxmetrics.scores.ReasonCode`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -29,6 +30,7 @@ __all__ = [
     "RequestError",
     "SampleError",
     "UnknownFieldError",
+    "importing",
     "install_command",
     "missing_extra",
 ]
@@ -174,6 +176,26 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "ragas": "ragas",
     }
 )
+
+
+@contextmanager
+def importing(package: str, version: str = "", *, also: str = "") -> Iterator[None]:
+    """Import an optional package in the block; what its import raises while it is there passes through.
+
+    Args:
+        package: One of `EXTRAS`.
+        version: The versions that have what is imported, in words.
+        also: Another module that comes with the package's extra.
+
+    Raises:
+        MissingExtraError: It is not installed, or has not what is imported.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "?").partition(".")[0] not in (package.replace("-", "_"), also):
+            raise
+        raise missing_extra(package, version) from error
 
 
 def missing_extra(package: str, version: str = "") -> MissingExtraError:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics.errors import EXTRAS, install_command
+from ctxmetrics.errors import EXTRAS, importing, install_command
 from ctxmetrics.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_every_extra_that_the_library_tells_people_to_install_exists() -> None:
         for path in SOURCES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") == "missing_extra"
+        and getattr(node.func, "id", "") in {"importing", "missing_extra"}
         and isinstance(node.args[0], ast.Constant)
     }
     assert told >= {"openai", "pandas", "pyarrow"}
@@ -114,7 +114,7 @@ def test_the_version_that_a_message_asks_for_is_the_lowest_one_that_the_extra_ta
         for path in SOURCES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") == "missing_extra"
+        and getattr(node.func, "id", "") in {"importing", "missing_extra"}
         and all(isinstance(argument, ast.Constant) for argument in node.args)
         and len(node.args) > 1
     }
@@ -126,6 +126,19 @@ def test_the_version_that_a_message_asks_for_is_the_lowest_one_that_the_extra_ta
         for lowest in re.findall(rf"^{re.escape(package)}>=([\d.]+)", line)
     }
     assert told == bounds
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("pandas", "pandas 3 or newer is not installed. Install it with: "),
+        ("pandas.core", "pandas 3 or newer is not installed. Install it with: "),
+        ("numpy", "^No module named 'numpy'$"),
+    ],
+)
+def test_a_package_that_lacks_one_of_its_own_is_not_called_missing(missing: str, message: str) -> None:
+    with pytest.raises(ImportError, match=message), importing("pandas", "3 or newer"):
+        raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ctxmetrics._frozen import EMPTY
 from ctxmetrics._wording import listed, plural
 from ctxmetrics.comparison.joining import group_of
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.errors import CtxMetricsError, ParameterError, missing_extra
+from ctxmetrics.errors import CtxMetricsError, ParameterError, importing
 from ctxmetrics.evaluation.columns import REASON, Column
 from ctxmetrics.evaluation.curve import Curve, SmallestK, curve_of, smallest_k_of
 from ctxmetrics.evaluation.writer import json_line, write_whole
@@ -312,10 +312,8 @@ class Results(Sequence[Row]):
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
+        with importing("pandas"):
             import pandas as pd
-        except ImportError:
-            raise missing_extra("pandas") from None
         frame = pd.DataFrame(
             [{"id": row.sample_id} if row.sample is None else row.sample.to_dict() for row in self],
             index=range(len(self)),

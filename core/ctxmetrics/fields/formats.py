@@ -21,7 +21,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any, TextIO
 
-from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError, missing_extra
+from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError, importing
 from ctxmetrics.fields.cells import doubled, object_of
 from ctxmetrics.fields.documents import leaves, text_of
 from ctxmetrics.fields.recognition import PEEKED, TEXT_NAMES, recognise
@@ -231,11 +231,9 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
         InputFileError: There is no such file, there are several splits, or one cannot be read.
         MissingExtraError: pyarrow is not installed.
     """
-    try:
+    with importing("pyarrow"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
-        raise missing_extra("pyarrow") from None
     number = 0
     for file in _dataset_files(path) if path.is_dir() else [path]:
         try:

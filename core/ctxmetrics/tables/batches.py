@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxmetrics.errors import ParameterError, SampleError, missing_extra
+from ctxmetrics.errors import ParameterError, SampleError, importing
 from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.evaluation.sources import check_id
@@ -289,10 +289,8 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
         MissingExtraError: narwhals is not installed.
         ParameterError: It is no table.
     """
-    try:
+    with importing("narwhals"):
         import narwhals.stable.v1 as nw
-    except ImportError:
-        raise missing_extra("narwhals") from None
     try:
         return nw.from_native(table, eager_only=True)
     except TypeError:
