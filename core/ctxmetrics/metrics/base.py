@@ -241,7 +241,7 @@ class Metric(ABC):
             value = float(Decimal(repr(float(value))) * Decimal(repr(scale)))
         return 0.0 if self.strict and value is not None and value < scale else value
 
-    def to_value(self, hits: Sequence[bool], /) -> float | None:
+    def to_value(self, hits: Sequence[bool]) -> float | None:
         """Apply the formula to complete verdicts: average precision, or their share that is yes."""
         if self.formula_name == "average_precision":
             return average_precision(hits, epsilon=self.rules.epsilon)

@@ -110,7 +110,9 @@ class IDBasedHitRate(IDMetric):
     base_name: ClassVar[str] = "id_based_hit_rate"
     formula_name: ClassVar[str] = "hit_rate"
 
-    to_value = staticmethod(hit_rate)
+    def to_value(self, hits: Sequence[bool]) -> float:
+        """1.0 where any id is relevant, else 0.0."""
+        return hit_rate(hits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,9 @@ class IDBasedReciprocalRank(IDMetric):
     base_name: ClassVar[str] = "id_based_reciprocal_rank"
     formula_name: ClassVar[str] = "reciprocal_rank"
 
-    to_value = staticmethod(reciprocal_rank)
+    def to_value(self, hits: Sequence[bool]) -> float:
+        """1 / rank of the first relevant id."""
+        return reciprocal_rank(hits)
 
 
 @dataclass(frozen=True, kw_only=True)

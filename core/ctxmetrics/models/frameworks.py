@@ -9,12 +9,12 @@ import hashlib
 import json
 import re
 import weakref
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache, wraps
-from typing import Any, NoReturn, ParamSpec
+from typing import Any, NoReturn, TypeVar, cast
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -26,7 +26,7 @@ from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Reply, check_finished, message_text, served_name
 from ctxmetrics.verdicts import Usage
 
-P = ParamSpec("P")
+Generate = TypeVar("Generate", bound=Callable[..., Awaitable[Reply]])
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
 _CLIENTS = ("root_client", "client", "async_client")
@@ -222,13 +222,11 @@ def message_reply(message: Any) -> Reply:
     )
 
 
-def reads_failures(
-    generate: Callable[P, Awaitable[Reply]],
-) -> Callable[P, Coroutine[Any, Any, Reply]]:
+def reads_failures(generate: Generate) -> Generate:
     """Decorate the ``generate`` of a model: where what it raises is about the reply, see `unread_reply`."""
 
     @wraps(generate)
-    async def reading(*args: P.args, **options: P.kwargs) -> Reply:
+    async def reading(*args: Any, **options: Any) -> Reply:
         try:
             return await generate(*args, **options)
         except JudgeError:
@@ -236,7 +234,7 @@ def reads_failures(
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
             return unread_reply(error)
 
-    return reading
+    return cast("Generate", reading)
 
 
 def unread_reply(error: Exception) -> Reply:
