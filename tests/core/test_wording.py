@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, Sample, Score, ScriptedJudge, Verdict
+from ctxmetrics._wording import plural
 from ctxmetrics.scores import Provenance
 
 PARIS = Sample(
@@ -163,3 +164,12 @@ def test_colour_on_request_only() -> None:
     )
     assert "\x1b[32m✓" in score.pretty(color=True)
     assert "\x1b" not in score.pretty()
+
+
+def test_a_count_has_its_noun_and_its_verb_in_the_right_form() -> None:
+    assert [plural(number, "sample") for number in (0, 1, 2)] == ["0 samples", "1 sample", "2 samples"]
+    assert [plural(number, "answer", "has", "have") for number in (1, 3)] == [
+        "1 answer has",
+        "3 answers have",
+    ]
+    assert plural(5, "sample", language="ru") == "5 примеров"
