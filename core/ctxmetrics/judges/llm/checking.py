@@ -266,7 +266,7 @@ def _unit(id_: str, said: _Said, quotes: _Quotes) -> tuple[Decision, Sequence[_H
             verdict, reason=f"called supported, and its evidence says otherwise: {denial}"
         )
     details = {"quotes_left_out": left_out} if left_out else {}
-    return Decision(_with_doubts(verdict, doubts, details)), hits
+    return Decision(with_doubts(verdict, doubts, details)), hits
 
 
 def _doubted(
@@ -338,7 +338,7 @@ def _context(id_: str, said: _Said, quotes: _Quotes, named: Sequence[_Hit]) -> D
         )
         doubted, _, sentences = _doubted(answer, own, part)
         doubts.append(doubted[0].doubt or ("few_words" if answer.shares_little(sentences) else None))
-    return Decision(verdict if None in doubts else _with_doubts(verdict, filter(None, doubts), {}))
+    return Decision(verdict if None in doubts else with_doubts(verdict, filter(None, doubts), {}))
 
 
 def _evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, ...]:
@@ -351,7 +351,7 @@ def _evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, .
     return tuple(sorted(spans, key=attrgetter("context", "start", "end")))
 
 
-def _with_doubts(verdict: Verdict, doubts: Iterable[str], details: dict[str, Any]) -> Verdict:
+def with_doubts(verdict: Verdict, doubts: Iterable[str], details: Mapping[str, Any]) -> Verdict:
     """Return the verdict, flagged where there are doubts about its evidence."""
     weak = tuple(sorted(set(doubts)))
     code = "contradicted" if DENIED in weak else "weak_evidence" if weak else None

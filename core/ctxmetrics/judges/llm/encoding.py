@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics.judges.evidence.quotes import DOUBTS
-from ctxmetrics.judges.llm.checking import check
+from ctxmetrics.judges.llm.checking import check, with_doubts
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text import find_quote
@@ -140,14 +140,12 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         verdict = found[id_]
         if verdict.value is not item["value"] or not DOUBTS.issuperset(item["weak"]):
             raise ValueError("another verdict, or an unknown doubt")
-        weak = sorted({*item["weak"], *verdict.details.get("weak", ())})
-        details = {**verdict.details, **({"weak": tuple(weak)} if weak else {})}
+        weak = (*item["weak"], *verdict.details.get("weak", ()))
         verdicts[id_] = replace(
-            verdict,
+            with_doubts(verdict, weak, verdict.details),
             reason=item["reason"] or verdict.reason,
             code=max(item["code"], verdict.code, key=FLAGS.index),
             evidence=evidence[id_],
-            details=FrozenDict(details),
         )
     return verdicts
 
