@@ -101,14 +101,14 @@ def decode(stored: str, part: Part, pack: Pack) -> Answer | None:
         )
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None
-    return answer if answer.complete and answer.verdicts.keys() == {*part.units, *part.rated} else None
+    return answer if answer.complete else None
 
 
 def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Verdict]:
     """Check stored verdicts as the reply that says the same.
 
     Raises:
-        KeyError: An id or a context was not shown, or the check finds no verdict.
+        KeyError: An id is missing, an id or a context was not shown, or the check finds no verdict.
         ValueError: A quote counts no longer, a verdict differs, or a code is no flag.
     """
     evidence = {
@@ -128,12 +128,11 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         }
         for id_, item in stored.items()
     }
-    units, contexts = ([id_ for id_ in stored if id_ in shown] for shown in (part.units, part.contexts))
     reply = {
-        "sentences": [entries[id_] for id_ in units],
-        "contexts": [entries[id_] for id_ in contexts],
+        "sentences": [entries[id_] for id_ in part.units],
+        "contexts": [entries[id_] for id_ in part.rated],
     }
-    decided, _ = check(reply, part, units, contexts, pack)
+    decided, _ = check(reply, part, tuple(part.units), part.rated, pack)
     found = {id_: one.verdict for id_, one in decided.items() if one.verdict and not one.problem}
     verdicts: dict[str, Verdict] = {}
     for id_, item in stored.items():
