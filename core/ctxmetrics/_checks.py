@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from ctxmetrics.errors import ParameterError
 
@@ -42,7 +42,7 @@ def check_number(
         )
 
 
-def check_choice(what: str, value: object, choices: Sequence[str]) -> None:
+def check_choice(what: str, value: object, choices: Collection[str]) -> None:
     """Raise unless the value is one of the choices.
 
     Raises:

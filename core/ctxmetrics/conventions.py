@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from ctxmetrics._checks import check_choice
 from ctxmetrics._frozen import FrozenDict, Plain
-from ctxmetrics.errors import ParameterError
 from ctxmetrics.verdicts import Verdict
 
 Unit = Literal["sentence", "claim", "fact"]
@@ -226,6 +226,5 @@ def get_convention(name: str) -> Convention:
     Raises:
         ParameterError: No such convention.
     """
-    if name not in CONVENTIONS:
-        raise ParameterError(f"convention={name!r} is unknown. Choose from: {', '.join(CONVENTIONS)}.")
+    check_choice("convention", name, CONVENTIONS)
     return CONVENTIONS[name]

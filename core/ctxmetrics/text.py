@@ -194,8 +194,9 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
         text = _HALVES.sub("\ufffd", text)
         text = _BEFORE_STOP.sub(lambda found: _WIDE_SPACE.sub(" ", found[0]), text)
     language = language or detect_language(text)
+    whole = Span(0, len(text))
     found: list[Span] = []
-    for block in _cut(text, Span(0, len(text)), _LIST_ITEM):
+    for block in _cut(text, whole, _LIST_ITEM) if "\n" in text else (whole,):
         for first, last in (
             _cut(text, block, _THAI_SPACE) if language == "th" else _segments(language, text, block)
         ):

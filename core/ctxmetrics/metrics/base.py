@@ -145,8 +145,11 @@ class Metric(ABC):
             SampleError: Sources are asked for, and the ids are not one a context.
         """
         if missing := [name for name in self.requires if not sample.has(name)]:
-            facts = "reference" in missing and sample.reference_facts
-            fix = "Count its facts with unit='fact'" if facts else "Fill the field"
+            fix = (
+                "Count its facts with unit='fact'"
+                if "reference" in missing and sample.reference_facts
+                else "Fill the field"
+            )
             raise MissingFieldError(
                 f"{sample.called()} has no {' and no '.join(missing)}, which {self.name} needs. "
                 f"{fix}, map it with schema=, or leave the metric out."

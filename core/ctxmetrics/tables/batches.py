@@ -211,21 +211,25 @@ class BatchScorer:
             if any(sample.has(name) for sample in samples)
         }
         able = [metric for metric in metrics if present.issuperset(metric.requires)]
-        for metric in metrics:
-            scored[metric.name].extend([None] * len(samples))
-            scored[metric.name + REASON].extend(["missing_field"] * len(samples))
-        if able:
-            results = run_in_caller(
+        columns = (
+            run_in_caller(
                 Evaluation(
                     samples, able, judge=self.judge, keep=False, first=first_row - 1, **self.options
                 )
+            ).by_metric
+            if able
+            else {}
+        )
+        for metric in metrics:
+            found = columns.get(metric.name)
+            scored[metric.name].extend(
+                [None] * len(samples)
+                if found is None
+                else [None if math.isnan(value) else value for value in found.values]
             )
-            for metric in able:
-                found = results.by_metric[metric.name]
-                scored[metric.name][:] = [
-                    None if math.isnan(value) else value for value in found.values
-                ]
-                scored[metric.name + REASON][:] = found.codes
+            scored[metric.name + REASON].extend(
+                ["missing_field"] * len(samples) if found is None else found.codes
+            )
         return present
 
     def _check_ids(self, frame: nw.DataFrame[Any], first_row: int) -> None:
