@@ -39,7 +39,7 @@ class Compared:
         label: Which kind.
         sample: The sample.
         sample_id: The sample's id, or its number.
-        people: What people said; None where they did not. None without labels of this kind.
+        people: What people said of each thing, None where they did not; None in all where the sample has no such labels.
         verdicts: What the judge said.
         score: The judge's score of the sample.
         group: The cluster of samples that it belongs to; None: it is one by itself.
@@ -107,11 +107,8 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
         value is None or (isinstance(value, (bool, int)) and value in (0, 1)) for value in values
     ):
         raise SampleError(f"{who}: labels.{label} must say true, false or null, and nothing else.")
-    counts = {
-        CONTEXTS: len(sample.retrieved_contexts or ()),
-        UNITS: len(split_sentences(sample.reference or "")),
-        REFERENCE: 1,
-    }
+    units = split_sentences(sample.reference or "") if label == UNITS else ()
+    counts = {CONTEXTS: len(sample.retrieved_contexts or ()), UNITS: len(units), REFERENCE: 1}
     if len(values) != (count := counts[label]):
         raise SampleError(
             f"{who}: labels.{label} has {len(values)} entries for {count} things to label. "
