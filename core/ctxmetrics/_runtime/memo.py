@@ -12,6 +12,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -27,6 +28,7 @@ def hashed(texts: Iterable[str]) -> str:
     return hashlib.sha256(b"".join(len(text).to_bytes(8, "big") + text for text in written)).hexdigest()
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Memo(Generic[T]):
     """Computes the answer to a key once.
 
@@ -37,13 +39,12 @@ class Memo(Generic[T]):
         keep: Whether an answer is remembered; others are only shared while in flight.
     """
 
-    def __init__(self, max_entries: int, keep: Callable[[T], bool]) -> None:
-        self._max = max_entries
-        self._keep = keep
-        self._finished: OrderedDict[Hashable, T] = OrderedDict()
-        self._in_flight: WeakKeyDictionary[
-            asyncio.AbstractEventLoop, dict[Hashable, asyncio.Future[T | None]]
-        ] = WeakKeyDictionary()
+    max_entries: int
+    keep: Callable[[T], bool]
+    _finished: OrderedDict[Hashable, T] = field(default_factory=OrderedDict)
+    _in_flight: WeakKeyDictionary[
+        asyncio.AbstractEventLoop, dict[Hashable, asyncio.Future[T | None]]
+    ] = field(init=False, default_factory=WeakKeyDictionary)
 
     def clear(self) -> None:
         """Forget every finished answer."""
@@ -51,9 +52,7 @@ class Memo(Generic[T]):
 
     def copy(self) -> Memo[T]:
         """Return a new memory with the finished answers of this one."""
-        other = Memo(self._max, self._keep)
-        other._finished.update(self._finished)
-        return other
+        return Memo(self.max_entries, self.keep, self._finished.copy())
 
     def peek(self, key: Hashable) -> T | None:
         """Return the finished answer or None; do not count this as a use."""
@@ -82,7 +81,7 @@ class Memo(Generic[T]):
         flight = in_flight[key] = loop.create_future()
         try:
             computed = await compute()
-            if self._keep(computed):
+            if self.keep(computed):
                 self.remember(key, computed)
             flight.set_result(computed)
         finally:
@@ -94,6 +93,6 @@ class Memo(Generic[T]):
     def remember(self, key: Hashable, answer: T) -> None:
         """Keep a finished answer."""
         self._finished[key] = answer
-        while len(self._finished) > self._max:
+        while len(self._finished) > self.max_entries:
             with suppress(KeyError):  # another thread emptied it
                 self._finished.popitem(last=False)

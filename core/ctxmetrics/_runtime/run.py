@@ -159,6 +159,7 @@ class Run:
                         problem, first = first, None
                         raise problem
                     reply = await send()
+                    return replace(reply, usage=reply.usage + lost)
                 except JudgeError as problem:
                     if problem.reason_code != "judge_down":
                         failed[problem.reason_code] += 1
@@ -167,7 +168,7 @@ class Run:
                         refused_at = refused_at or time.monotonic()
                     problem.lost, asked = lost, problem.retry_after
                     raise
-        return replace(reply, usage=reply.usage + lost)
+        raise AssertionError  # the last failure is raised above
 
     def _given_up(self, failed: Counter[str], refused_at: float) -> bool:
         """Whether a request has failed often enough; ``refused_at`` is when it was first refused for overload."""

@@ -279,6 +279,7 @@ class Wrapper:
         return self.metric.build(Sample(), None, reason_code=code, message=message)
 
 
+@dataclass(eq=False, repr=False)
 class FrameworkRun:
     """One run of a framework. Whether a judge is down is known for this run alone, and it warns once.
 
@@ -287,12 +288,10 @@ class FrameworkRun:
         warned: Whether the run has warned that the embedded judge answers although no judge was given.
     """
 
+    named: bool = False
     warned: bool = False
-
-    def __init__(self, *, named: bool = False) -> None:
-        self.named = named
-        self._unsent: Any = None
-        self._labels: defaultdict[str, Labels | None] = defaultdict(Labels)
+    _unsent: Any = None
+    _labels: defaultdict[str, Labels | None] = field(default_factory=lambda: defaultdict(Labels))
 
     def seen(self, metric: Metric, sample: Sample) -> Sample:
         """Return a sample of the run; where the first ones of a metric say something about ids and labels, log it once."""

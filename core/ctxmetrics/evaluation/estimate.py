@@ -25,7 +25,7 @@ from ctxmetrics.judges.llm.judge import LLMJudge, memory
 from ctxmetrics.judges.nli import NLIJudge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
-from ctxmetrics.models.base import Model, Prompt, Reply
+from ctxmetrics.models.base import Prompt, Reply
 from ctxmetrics.samples import Sample
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
@@ -215,14 +215,14 @@ def _counting(metric: Metric) -> Metric:
         raise ParameterError(
             f"estimate: what {type(metric.judge).__name__} costs is not known. It counts for LexicalJudge, NLIJudge and LLMJudge."
         )
-    return replace(metric, judge=metric.judge.asking(_Counter(metric.judge.model)))
+    return replace(metric, judge=metric.judge.asking(_Counter(metric.judge.model.identity)))
 
 
+@dataclass(frozen=True, slots=True)
 class _Counter:
     """A model that answers no to everything and counts what a real one would send and receive."""
 
-    def __init__(self, model: Model) -> None:
-        self.identity = model.identity
+    identity: str
 
     async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - a model has it
         data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
