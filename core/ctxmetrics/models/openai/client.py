@@ -31,7 +31,7 @@ from pydantic_core import to_json
 from ctxmetrics._runtime.background import background_loop
 from ctxmetrics._runtime.failures import bad_answer
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.errors import JudgeError, importing
+from ctxmetrics.errors import JudgeError, missing_extra
 
 # The clients, by process (as the background loop that their connections belong to), address and key. A forked child
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
@@ -108,8 +108,10 @@ def client_for(base_url: str, key: str) -> Client:
     place = (os.getpid(), base_url, key)
     client = _clients.get(place)
     if client is None:
-        with importing("openai"):
+        try:
             from openai import AsyncOpenAI
+        except ImportError:
+            raise missing_extra("openai") from None
         if not _clients:
             atexit.register(close_all)
         http = _http_client()
