@@ -158,6 +158,36 @@ def test_an_interrupt_that_a_progress_function_raises_ends_the_progress_alone():
     assert "The progress is not shown any more: KeyboardInterrupt" in ran.stderr
 
 
+CTRL_C_IN_PROGRESS = """
+    import asyncio
+    import faulthandler
+    import os
+    import signal
+    from ctxmetrics import ContextRecall, Sample, aevaluate
+
+    faulthandler.dump_traceback_later(60, exit=True)
+
+    def progress(_):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000):  # where Python raises the interrupt
+            pass
+
+    samples = [Sample(reference="It was built.", retrieved_contexts=["It was built."])] * 3
+    try:
+        asyncio.new_event_loop().run_until_complete(aevaluate(samples, [ContextRecall()], progress=progress))
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_ctrl_c_that_arrives_in_a_progress_function_is_not_lost():
+    code = textwrap.dedent(CTRL_C_IN_PROGRESS)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.stdout.splitlines() == ["interrupted"], ran.stderr
+
+
 def test_an_interrupt_that_a_judge_raises_reaches_the_caller_and_the_next_call_works():
     code = textwrap.dedent(RAISES)
     ran = subprocess.run(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from threading import current_thread, main_thread
 
 from ctxmetrics._runtime.run import Run
 
@@ -55,7 +56,9 @@ def counting_progress(
             return
         try:
             show(Progress(done, total, failures, run.usage.calls, time.monotonic() - began))
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - what only looks on must not cost a run its results
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+                raise  # Ctrl-C: in a loop of the main thread it may arrive here
             show = None
             logging.getLogger("ctxmetrics").warning(
                 "The progress is not shown any more: %s: %s", type(error).__name__, error
