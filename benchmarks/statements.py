@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-STATEMENTS = 15_900
+STATEMENTS = 15_700
 """The most statements in all."""
 FUNCTION = 50
 """The most lines of a function without its docstring."""

@@ -695,12 +695,30 @@ def test_several_judges_are_put_side_by_side():
     # Of the 16 patterns of signs of +-2, those with a sum of at least 4.
     assert found.p == pytest.approx(0.625)
     shown = str(table)
-    assert f"{second.judge[:20]} less {first.judge[:20]}: equal answers +0.500" in shown
+    short, other = (f"{report.judge[:10]}…{report.judge[-9:]}" for report in (second, first))
+    assert f"{short} less {other}: equal answers +0.500" in shown
     assert max(map(len, shown.splitlines())) <= 100
     assert json.loads(json.dumps(table.to_dict()))["judges"] == [first.judge, second.judge]
     assert first.beside(first).judges == (f"{first.judge} (1)", f"{first.judge} (2)")
     with pytest.raises(ParameterError, match="other labels"):
         first.beside(agree(samples[:3], judge=says(), progress=False))
+
+
+def test_bars_of_the_embedded_judge_are_told_apart_in_the_table_of_judges():
+    samples = [sample(n, unit_supported=[True, False]) for n in range(4)]
+    reports = [
+        agree(samples, judge=LexicalJudge(min_coverage=bar), progress=False) for bar in (0.5, 0.7)
+    ]
+    rows = str(reports[0].beside(reports[1])).splitlines()
+    assert [row.split()[0] for row in rows[1:3]] == ["lexical(mi…rage=0.5)", "lexical(mi…rage=0.7)"]
+
+
+def test_a_sample_without_an_id_may_have_the_number_that_is_the_id_of_another():
+    samples = [sample(n, unit_supported=[True, False]) for n in range(3)]
+    samples[0], samples[1] = replace(samples[0], id="2"), replace(samples[1], id=None)
+    report = agree(samples, judge=says(), progress=False)
+    (found,) = report.beside(report).differences
+    assert (found.answers, found.difference) == (6, 0.0)
 
 
 def test_results_of_a_run_are_compared_as_the_judge_itself(tmp_path):

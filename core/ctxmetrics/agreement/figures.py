@@ -275,7 +275,7 @@ class JudgeDifference(Plain):
     def __str__(self) -> str:
         share = shown_with(self.difference, self.interval, sign="+")
         return (
-            f"{visible(self.judge)[:_SHOWN]} less {visible(self.first)[:_SHOWN]}: equal answers {share}, "
+            f"{_short(self.judge)} less {_short(self.first)}: equal answers {share}, "
             f"p {self.p_adjusted:.4f}"
         )
 
@@ -299,7 +299,7 @@ class JudgeTable(Plain):
         for label, items in self.agreements.items():
             rows = [
                 (
-                    visible(judge)[:_SHOWN],
+                    _short(judge),
                     *map(item.cell, ("kappa", "balanced_accuracy")),
                     shown(item.bias, sign="+"),
                     shown((item.both + item.neither) / item.answers if item.answers else None),
@@ -312,7 +312,13 @@ class JudgeTable(Plain):
         return "\n".join(lines[1:])
 
 
-def paired_answers(one: Sequence[Compared], other: Iterable[Compared]) -> list[tuple[float, str]]:
+def _short(judge: str) -> str:
+    """Return a judge's name without its middle: settings and numbers, by which judges differ, stand at its end."""
+    name = visible(judge)
+    return name if len(name) <= _SHOWN else f"{name[: _SHOWN // 2]}…{name[1 - _SHOWN // 2 :]}"
+
+
+def paired_answers(one: Sequence[Compared], other: Sequence[Compared]) -> list[tuple[float, str]]:
     """Return for each answer that both judged 1 where only the other agrees with people, -1 for only the one, else 0.
 
     The second value is the cluster of the answer's sample.
@@ -320,10 +326,8 @@ def paired_answers(one: Sequence[Compared], other: Iterable[Compared]) -> list[t
     Raises:
         ParameterError: The judges were compared with other labels.
     """
-    rest = {item.sample_id: item for item in other}
-    if [(item.sample_id, item.people) for item in one] != [
-        (key, item.people) for key, item in rest.items()
-    ]:
+    labels, others = ([(item.sample_id, item.people) for item in items] for items in (one, other))
+    if labels != others:
         raise ParameterError(
             "agree: the judges were compared with other labels. Compare all of them on the same samples."
         )
@@ -332,10 +336,8 @@ def paired_answers(one: Sequence[Compared], other: Iterable[Compared]) -> list[t
             float(its.value is people) - float(mine.value is people),
             item.sample_id if item.group is None else item.group,
         )
-        for item in one
-        for people, mine, its in zip(
-            item.people or (), item.verdicts, rest[item.sample_id].verdicts, strict=True
-        )
+        for item, same in zip(one, other, strict=True)
+        for people, mine, its in zip(item.people or (), item.verdicts, same.verdicts, strict=True)
         if None not in (people, mine.value, its.value)
     ]
 
