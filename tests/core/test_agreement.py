@@ -448,7 +448,7 @@ def test_the_report_says_when_there_are_too_few():
     [
         (
             {"context_useful": [True]},
-            r"'n1': labels.context_useful has 1 entries for 2 things to label. .* retrieved context",
+            r"'n1': labels.context_useful must have one entry for each retrieved context: it has 1 in place of 2",
         ),
         ({"context_useful": "yes, no"}, r"'n1': labels.context_useful must be a list"),
         ({"context_useful": [True, "no"]}, r"'n1': labels.context_useful must say true, false or null"),

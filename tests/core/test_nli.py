@@ -430,8 +430,8 @@ def test_one_score_that_is_none_costs_its_own_unit_alone(problem):
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (lambda pairs: [0.5] * (len(pairs) + 1), "predict returned 13 scores for 12 pairs"),
-        (lambda pairs: [], "predict returned 0 scores for 12 pairs"),
+        (lambda pairs: [0.5] * (len(pairs) + 1), "it was given 12, and returned 13"),
+        (lambda pairs: [], "it was given 12, and returned 0"),
         (lambda pairs: None, "predict returned NoneType: it must return one score for each pair"),
         (lambda pairs: 0.5, "predict returned float"),
         (lambda pairs: {"scores": [0.5] * len(pairs)}, "predict returned dict"),
@@ -508,7 +508,7 @@ def test_what_is_no_probability_is_said_in_words(item, message):
 
 
 def test_the_count_must_fit():
-    with pytest.raises(PredictionError, match="2 scores for 3 pairs"):
+    with pytest.raises(PredictionError, match="given 3, and returned 2"):
         read_scores([0.1, 0.2], 3)
 
 
@@ -619,7 +619,7 @@ def test_a_similarity_that_takes_one_argument_gets_all_pairs_of_a_sample_at_once
 @pytest.mark.parametrize(
     ("similarity", "message"),
     [
-        (lambda pairs: [0.5], "1 scores for 4 pairs"),
+        (lambda pairs: [0.5], "given 4, and returned 1"),
         (lambda pairs: [7.0] * len(pairs), "number from 0 to 1"),
         (lambda pairs: [float("nan")] * len(pairs), "number from 0 to 1"),
     ],

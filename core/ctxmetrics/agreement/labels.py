@@ -111,8 +111,7 @@ def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
     counts = {CONTEXTS: len(sample.retrieved_contexts or ()), UNITS: len(units), REFERENCE: 1}
     if len(values) != (count := counts[label]):
         raise SampleError(
-            f"{who}: labels.{label} has {len(values)} entries for {count} things to label. "
-            f"Write one for each {thing}."
+            f"{who}: labels.{label} must have one entry for each {thing}: it has {len(values)} in place of {count}."
         )
     return tuple(None if value is None else bool(value) for value in values)
 

@@ -169,7 +169,7 @@ def read_scores(returned: object, count: int) -> list[Score]:
     items = list(items)
     if len(items) != count:
         raise PredictionError(
-            f"predict returned {len(items)} scores for {count} pairs: it must return one for each, in order."
+            f"predict must return one score for each pair, in order: it was given {count}, and returned {len(items)}."
         )
     return [_probability(as_list(item)) for item in items]
 
