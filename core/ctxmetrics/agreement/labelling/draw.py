@@ -228,7 +228,7 @@ class LabelsFile(Answers):
                 ],
             }
         )
-        self.draw = draw
+        self.draw: Draw | None = draw
 
     def add(self, answer: Answer) -> None:
         """Append an answer; it is on the disk when this returns.
@@ -271,7 +271,7 @@ class LabelsFile(Answers):
                 whole = self.size + new.rfind(b"\n") + 1
                 if whole < self.size + len(new):
                     os.ftruncate(file, whole)
-                self.size = whole
+                self.size: int = whole
                 append(file, json_line(data), sync=True)
             finally:
                 os.close(file)
