@@ -533,6 +533,31 @@ def test_a_card_that_goes_away_during_the_run_still_corrects_it(
     assert "corrected by card.json of " in run.stdout
 
 
+def test_a_card_that_was_refused_before_the_run_stays_refused(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai", reason="the openai extra is not installed")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-example")
+    answer = answer_from()
+
+    def brings_the_card(request: Any) -> Any:
+        if (place / "kept.json").exists():
+            (place / "kept.json").rename(place / "card.json")
+        return answer(request)
+
+    asked = ("--metric", "context_recall", "--calibration", "card.json", "--require-calibration")
+    with FakeOpenAIServer(brings_the_card) as server:
+        judge = ("--judge", "openai/fake-judge", "--base-url", server.base_url)
+        written = run_command("agree", "data.jsonl", *judge, "--write", "card.json")
+        assert written.returncode == 0, written.stderr
+        (place / "card.json").rename(place / "kept.json")
+        run = run_process("score", "data.jsonl", *asked, *judge)  # remembers no judgement
+    assert (place / "card.json").exists()
+    assert run.returncode == 1, run.stderr
+    assert "calibration card card.json is refused" in run.stderr
+    assert "corrected by" not in run.stdout
+
+
 def test_a_run_that_was_stopped_is_not_corrected(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its mean is of the samples that were judged before; so no table of corrected means is begun."""
     pytest.importorskip("openai", reason="the openai extra is not installed")

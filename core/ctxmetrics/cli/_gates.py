@@ -184,24 +184,13 @@ def _judge_outcomes(gates: Gates, results: Results) -> Iterator[Outcome]:
         yield Outcome(f"--min-controls {least:g}", None if judged and judged.share >= least else told)
 
 
-def calibrated(
-    given: Gates,
-    judge: str,
-    metrics: Sequence[Metric],
-    card: Card | None = None,
-    results: Results | None = None,
-) -> tuple[Card | None, str, str | None]:
-    """Read and check a calibration card before the run, and correct the run's means after it.
+def card_of(given: Gates, judge: str, metrics: Sequence[Metric]) -> Card | str:
+    """Read and check a calibration card before the run, which may change its file; return why there is no valid one.
 
     Args:
         given: The options.
         judge: The name of the run's judge.
         metrics: The run's metrics.
-        card: The card as it was read before the run, which may have changed its file; None: it is read.
-        results: The run; None before it. One that was stopped is not corrected.
-
-    Returns:
-        The card, the corrected means as a table, and why there is no valid card, which is a gate.
 
     Raises:
         InputFileError: The card is refused, and it is no gate.
@@ -213,22 +202,38 @@ def calibrated(
             "--max-age: write a number of days, such as 90d, beside --calibration CARD."
         )
     if given.calibration is None:
-        return None, "", "no --calibration CARD is given"
+        return "no --calibration CARD is given"
     from ctxmetrics.agreement.card import read_card
+
+    try:
+        card = read_card(given.calibration)
+        card.check(judge, metrics, None if age is None else int(age[1]))
+    except InputFileError as error:
+        return _refused(given, error)
+    return card
+
+
+def corrected(given: Gates, card: Card | str, results: Results) -> tuple[str, str | None]:
+    """Return a run's means, corrected by a calibration card, as a table, and why there is no valid card, which is a gate.
+
+    Args:
+        given: The options.
+        card: The card, or why there is none.
+        results: The run; one that was stopped is not corrected.
+
+    Raises:
+        InputFileError: The card is refused, and it is no gate.
+    """
+    if isinstance(card, str):
+        return "", card
     from ctxmetrics.agreement.figures import shown, shown_with
 
     try:
-        if card is None:
-            card = read_card(given.calibration)
-            card.check(judge, metrics, None if age is None else int(age[1]))
-        found = [] if results is None or results.stopped else card.corrections(results)
+        found = [] if results.stopped else card.corrections(results)
     except InputFileError as error:
-        problem = f"calibration card {given.calibration} is refused: {error}"
-        if given.require_calibration:
-            return None, "", problem
-        raise InputFileError(problem) from None
+        return "", _refused(given, error)
     if not found:
-        return card, "", None
+        return "", None
     rows = [
         ("mean of", "by the judge", "corrected", "labelled samples"),
         *(
@@ -242,7 +247,14 @@ def calibrated(
         ),
     ]
     origin = f"corrected by {visible(str(given.calibration))} of {card.date:%Y-%m-%d}"
-    return card, "\n".join(["", *aligned(rows), origin]), None
+    return "\n".join(["", *aligned(rows), origin]), None
+
+
+def _refused(given: Gates, error: InputFileError) -> str:
+    problem = f"calibration card {given.calibration} is refused: {error}"
+    if given.require_calibration:
+        return problem
+    raise InputFileError(problem) from None
 
 
 def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path | None) -> bool:

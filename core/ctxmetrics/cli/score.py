@@ -95,7 +95,7 @@ def score(
     ] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.cli._gates import calibrated, fenced, gates_of, outcomes_of, tell_ci
+    from ctxmetrics.cli._gates import card_of, corrected, fenced, gates_of, outcomes_of, tell_ci
     from ctxmetrics.cli._run import judge_of, task_of
     from ctxmetrics.evaluation.engine import Evaluation
 
@@ -107,7 +107,7 @@ def score(
     samples, metrics, payload = task_of(source, asked, judge, listed=keep)
     _check_samples(samples, metrics, output)
     bars = gates_of(metrics, gates, None if asked.metric else payload)
-    card, *_ = calibrated(gates, judge.name, metrics)
+    card = card_of(gates, judge.name, metrics)
     if payload is not None:
         _tell_unused(payload, judging.judge, chosen=bool(asked.metric))
     run = Evaluation(
@@ -125,12 +125,10 @@ def score(
     )
     results = _run(run, source.file)
     _show(results, output, show)
-    _, corrected, problem = calibrated(gates, judge.name, metrics, card, results)
-    print_result(corrected or None)
+    means, problem = corrected(gates, card, results)
+    print_result(means or None)
     outcomes = list(outcomes_of(bars, gates, results, problem))
-    failed = tell_ci(
-        outcomes, "ctxmetrics score", fenced(f"{results.summary()}{corrected}"), gates.junit
-    )
+    failed = tell_ci(outcomes, "ctxmetrics score", fenced(f"{results.summary()}{means}"), gates.junit)
     leave(results, judge, out=output.out, failed_gates=failed)
     if output.out is None and output.report is None and not show:
         message("next: --show 3 explains the lowest scores, --report FILE.html shows every sample")
