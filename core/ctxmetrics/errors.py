@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from ctxmetrics._secrets import masked
 from ctxmetrics.verdicts import Usage
@@ -33,6 +33,7 @@ __all__ = [
     "importing",
     "install_command",
     "missing_extra",
+    "raise_missing",
 ]
 
 
@@ -193,9 +194,14 @@ def importing(package: str, version: str = "", *, also: str = "") -> Iterator[No
     try:
         yield
     except ImportError as error:
-        if (error.name or "?").partition(".")[0] not in (package.replace("-", "_"), also):
-            raise
-        raise missing_extra(package, version) from error
+        raise_missing(package, version, error=error, also=also)
+
+
+def raise_missing(package: str, version: str = "", *, error: ImportError, also: str = "") -> NoReturn:
+    """Raise what `importing` raises after an import failed."""
+    if (error.name or "?").partition(".")[0] not in (package.replace("-", "_"), also):
+        raise error
+    raise missing_extra(package, version) from error
 
 
 def missing_extra(package: str, version: str = "") -> MissingExtraError:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import dataclasses
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import tomllib
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -82,7 +84,7 @@ def test_every_extra_that_the_library_tells_people_to_install_exists() -> None:
         for path in SOURCES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") in {"importing", "missing_extra"}
+        and getattr(node.func, "id", "") in {"importing", "missing_extra", "raise_missing"}
         and isinstance(node.args[0], ast.Constant)
     }
     assert told >= {"openai", "pandas", "pyarrow"}
@@ -114,7 +116,7 @@ def test_the_version_that_a_message_asks_for_is_the_lowest_one_that_the_extra_ta
         for path in SOURCES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") in {"importing", "missing_extra"}
+        and getattr(node.func, "id", "") in {"importing", "missing_extra", "raise_missing"}
         and all(isinstance(argument, ast.Constant) for argument in node.args)
         and len(node.args) > 1
     }
@@ -139,6 +141,29 @@ def test_the_version_that_a_message_asks_for_is_the_lowest_one_that_the_extra_ta
 def test_a_package_that_lacks_one_of_its_own_is_not_called_missing(missing: str, message: str) -> None:
     with pytest.raises(ImportError, match=message), importing("pandas", "3 or newer"):
         raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+
+
+def test_an_openai_package_that_lacks_one_of_its_own_is_not_called_missing(tmp_path: Path) -> None:
+    package = tmp_path / "openai"
+    package.mkdir()
+    (package / "__init__.py").write_text("import a_part_of_openai", encoding="utf-8")
+    code = """
+        from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample
+
+        model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key="k")
+        sample = Sample(reference="It was built.", retrieved_contexts=["It was built."])
+        ContextRecall(judge=LLMJudge(model)).score(sample)
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "No module named 'a_part_of_openai'" in ran.stderr.splitlines()[-1]
+    assert "not installed" not in ran.stderr
 
 
 @pytest.mark.parametrize(

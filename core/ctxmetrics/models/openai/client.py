@@ -31,7 +31,7 @@ from pydantic_core import to_json
 from ctxmetrics._runtime.background import background_loop
 from ctxmetrics._runtime.failures import bad_answer
 from ctxmetrics._secrets import safe_text
-from ctxmetrics.errors import JudgeError, missing_extra
+from ctxmetrics.errors import JudgeError, raise_missing
 
 # The clients, by process (as the background loop that their connections belong to), address and key. A forked child
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
@@ -110,8 +110,8 @@ def client_for(base_url: str, key: str) -> Client:
     if client is None:
         try:
             from openai import AsyncOpenAI
-        except ImportError:
-            raise missing_extra("openai") from None
+        except ImportError as error:
+            raise_missing("openai", error=error)
         if not _clients:
             atexit.register(close_all)
         http = _http_client()
