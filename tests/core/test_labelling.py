@@ -25,6 +25,7 @@ from ctxmetrics.agreement.labelling.draw import (
 )
 from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.cli import app
+from ctxmetrics.comparison.answers import read_answers
 from ctxmetrics.errors import (
     InputFileError,
     MissingFieldError,
@@ -363,7 +364,7 @@ def test_answers_become_the_labels_that_agree_reads(tmp_path):
         found.answer(place[name, item], answer)
     found.answer(place["n1", "s1"], "no")  # thought better of it
     given = [sample(1, labels={"unit_supported": [True, True], "mood": "good"}), sample(2), sample(3)]
-    read = read_labelled(given, tmp_path / "labels.jsonl")
+    read = read_labelled(given, read_answers(tmp_path / "labels.jsonl"))
     assert [one.id for one in read] == ["n1", "n2", "n3"]
     assert read[0].to_dict()["labels"] == {
         "mood": "good",
@@ -379,12 +380,12 @@ def test_of_several_people_the_majority_counts_and_a_tie_is_no_label(tmp_path):
         for number, answer in enumerate(said):
             one.answer(number, answer)
     path = tmp_path / "labels.jsonl"
-    (read,) = read_labelled([sample(1)], path)
+    (read,) = read_labelled([sample(1)], read_answers(path))
     assert list(read.labels["unit_supported"]) == [True, None]
-    (read,) = read_labelled([sample(1)], path, annotator="b")
+    (read,) = read_labelled([sample(1)], read_answers(path), annotator="b")
     assert list(read.labels["unit_supported"]) == [True, False]
     with pytest.raises(ParameterError, match=r"'d': .* only of 'a', 'b', 'c'"):
-        read_labelled([sample(1)], path, annotator="d")
+        read_labelled([sample(1)], read_answers(path), annotator="d")
 
 
 def test_a_sample_for_which_nothing_was_retrieved_counts_as_far_as_the_person_came(tmp_path):
@@ -398,7 +399,7 @@ def test_a_sample_for_which_nothing_was_retrieved_counts_as_far_as_the_person_ca
     last = one.show(9)["name"]
     for number in range(10):
         one.answer(number, "yes")
-    read = read_labelled(samples, tmp_path / "labels.jsonl")
+    read = read_labelled(samples, read_answers(tmp_path / "labels.jsonl"))
     reached = order[: order.index(last) + 1]
     empty = [name for name in reached if int(name[1:]) % 2]
     assert empty
@@ -417,7 +418,7 @@ def test_weights_are_handed_on_where_they_differ(tmp_path):
     for number in range(len(one.questions)):
         one.answer(number, "yes")
     assert {answer.weight for answer in file.answers.values()} == {3.0, 1.0}
-    read = read_labelled(samples, tmp_path / "labels.jsonl")
+    read = read_labelled(samples, read_answers(tmp_path / "labels.jsonl"))
     assert sorted(item.labels["weight"] for item in read if item.labels) == [1.0, 3.0, 3.0, 3.0]
 
 
@@ -427,7 +428,7 @@ def test_the_weight_of_a_sample_goes_with_the_labels_that_a_file_replaces(tmp_pa
     one = session(tmp_path, samples)
     for number in range(len(one.questions)):
         one.answer(number, "yes" if one.show(number)["name"] == "n0" else "no")
-    read = read_labelled(samples, tmp_path / "labels.jsonl")
+    read = read_labelled(samples, read_answers(tmp_path / "labels.jsonl"))
     assert all("weight" not in item.labels for item in read)
     found = agree(samples, labels=tmp_path / "labels.jsonl", progress=False)
     assert {item.people_mean for item in found.corrections} == {0.5}
@@ -437,9 +438,9 @@ def test_labels_of_other_texts_are_refused(tmp_path):
     session(tmp_path, [sample(1)]).answer(0, "yes")
     path = tmp_path / "labels.jsonl"
     with pytest.raises(InputFileError, match="sample 'n1' has other texts now"):
-        read_labelled([sample(1, retrieved_contexts=["Others."])], path)
+        read_labelled([sample(1, retrieved_contexts=["Others."])], read_answers(path))
     with pytest.raises(InputFileError, match="sample 'n1' is not among the samples"):
-        read_labelled([sample(2)], path)
+        read_labelled([sample(2)], read_answers(path))
     with pytest.raises(ParameterError, match="was drawn from other samples: 'n1'"):
         session(tmp_path, [sample(1, user_input="Another?")])
     lines = path.read_text(encoding="utf-8")
@@ -447,15 +448,15 @@ def test_labels_of_other_texts_are_refused(tmp_path):
     with pytest.raises(
         InputFileError, match="the reference of sample 'n1' is cut into other sentences now"
     ):
-        read_labelled([sample(1)], path)
+        read_labelled([sample(1)], read_answers(path))
 
 
 def test_no_yes_and_no_no_is_an_error_that_says_so(tmp_path):
     session(tmp_path, [sample(1)]).answer(0, "cannot_say")
     with pytest.raises(InputFileError, match="no question has a yes or a no"):
-        read_labelled([sample(1)], tmp_path / "labels.jsonl")
+        read_labelled([sample(1)], read_answers(tmp_path / "labels.jsonl"))
     with pytest.raises(InputFileError, match="there is no such file"):
-        read_labelled([sample(1)], tmp_path / "missing.jsonl")
+        read_labelled([sample(1)], read_answers(tmp_path / "missing.jsonl"))
 
 
 def test_samples_without_ids_are_known_by_their_texts(tmp_path):
@@ -463,7 +464,7 @@ def test_samples_without_ids_are_known_by_their_texts(tmp_path):
     one = session(tmp_path, samples)
     for number in range(len(one.questions)):
         one.answer(number, "yes" if one.show(number)["contexts"] == CONTEXTS[1:] else "no")
-    read = read_labelled(samples, tmp_path / "labels.jsonl")
+    read = read_labelled(samples, read_answers(tmp_path / "labels.jsonl"))
     assert [list(item.labels["unit_supported"]) for item in read] == [[False, False], [True, True]]
 
 

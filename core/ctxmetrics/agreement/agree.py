@@ -52,7 +52,7 @@ from ctxmetrics.agreement.labels import (
     labelled,
     metric_in,
 )
-from ctxmetrics.comparison.answers import Answers, Draw
+from ctxmetrics.comparison.answers import Answers, Draw, read_answers
 from ctxmetrics.comparison.joining import groups_of
 from ctxmetrics.comparison.means import FEWEST, holm, paired_mean
 from ctxmetrics.conventions import get_convention
@@ -242,12 +242,12 @@ def agree(
     if results is not None and judge is not None:
         raise ParameterError("agree: give judge= or results=, not both.")
     given = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
-    if labels is not None:
-        given = read_labelled(given, Path(labels), annotator=annotator)
-    elif annotator is not None:
+    if labels is None and annotator is not None:
         raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
     # All of this is read and checked before anything is paid.
-    file = None if labels is None else Answers(Path(labels))
+    file = None if labels is None else read_answers(Path(labels))
+    if file is not None:
+        given = read_labelled(given, file, annotator=annotator)
     groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
     columns = labelled(given, groups or [None] * len(given))
     judging = judge or default_judge()

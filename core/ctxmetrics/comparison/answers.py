@@ -208,8 +208,21 @@ def _answer_of(data: dict[str, Any]) -> Answer:
     )
 
 
+def read_answers(path: Path) -> Answers:
+    """Read a labels file that somebody has written.
+
+    Raises:
+        InputFileError: There is no such file, or it is no file of labels.
+    """
+    if not path.is_file():
+        raise InputFileError(
+            f"{path}: there is no such file. Answers are written by: ctxmetrics label FILE"
+        )
+    return Answers(path)
+
+
 def labels_by_key(
-    path: Path,
+    file: Answers,
     asked: Callable[[Key, Collection[Question]], Sequence[Question]],
     *,
     annotator: str | None = None,
@@ -222,25 +235,19 @@ def labels_by_key(
     left out, the labelled samples would be no random part of the file.
 
     Args:
-        path: The labels file.
+        file: What the labels file holds.
         asked: Returns every question that can be asked about a sample, given those that were answered.
         annotator: The person whose answers are read; None: all people's.
 
     Raises:
-        InputFileError: There is no such file, it is no file of labels, has no yes or no, or its sentences are not those
-            of the samples.
+        InputFileError: The file has no yes or no, or its sentences are not those of the samples.
         ParameterError: There is no such annotator.
     """
-    if not path.is_file():
-        raise InputFileError(
-            f"{path}: there is no such file. Answers are written by: ctxmetrics label FILE"
-        )
-    file = Answers(path)
     annotators = dict.fromkeys(name for name, _ in file.answers)
     if annotator is not None and annotator not in annotators:
         known = ", ".join(map(repr, annotators)) or "none"
         raise ParameterError(
-            f"--annotator {annotator!r}: {path} has no answers under this name, only of {known}."
+            f"--annotator {annotator!r}: {file.path} has no answers under this name, only of {known}."
         )
     said = file.majority(annotator)
     drawn = {one.key: one for one in file.draw.drawn} if file.draw else {}
@@ -251,7 +258,7 @@ def labels_by_key(
         questions = asked(key, answers)
         if not answers.keys() <= set(questions):
             raise InputFileError(
-                f"{path}: the reference of sample {key[0] or key[1]!r} is cut into other sentences now. "
+                f"{file.path}: the reference of sample {key[0] or key[1]!r} is cut into other sentences now. "
                 "Label it again, or install the splitter that the first line names."
             )
         kinds = {
@@ -265,7 +272,7 @@ def labels_by_key(
             bare.add(key)
     if not any(answer is not None for answers in said.values() for answer in answers.values()):
         raise InputFileError(
-            f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
+            f"{file.path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
         )
     _add_empty(labels, bare)
     if len({one.weight for one in drawn.values()}) > 1:
@@ -376,7 +383,7 @@ def labelled_by(
                 )
             return _questions(key, known[key], answers)
 
-        for key, given in labels_by_key(path, asked).items():
+        for key, given in labels_by_key(read_answers(path), asked).items():
             found.setdefault(key, {}).update(given)
     return [
         [

@@ -7,7 +7,6 @@ import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from ctxmetrics._version import __version__
@@ -136,17 +135,17 @@ def questions_of(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> l
 
 
 def read_labelled(
-    samples: Iterable[Sample], path: Path, *, annotator: str | None = None
+    samples: Iterable[Sample], file: Answers, *, annotator: str | None = None
 ) -> list[Sample]:
     """Return the samples with the labels of a file, in place of those that they have.
 
     Args:
         samples: All samples of the file that was labelled.
-        path: The file of labels; see `ctxmetrics.comparison.answers.labels_by_key`.
+        file: What the file of labels holds; see `ctxmetrics.comparison.answers.labels_by_key`.
         annotator: The person whose answers are read; None: all people's.
 
     Raises:
-        InputFileError: The file is no file of labels, has no yes or no, or was made for other samples.
+        InputFileError: The file has no yes or no, or was made for other samples.
         ParameterError: There is no such annotator.
     """
     given = list(samples)
@@ -157,11 +156,11 @@ def read_labelled(
             changed = key[0] is not None and any(other[0] == key[0] for other in known)
             what = "has other texts now" if changed else "is not among the samples"
             raise InputFileError(
-                f"{path}: sample {key[0] or key[1]!r} {what}. Give the file that was labelled."
+                f"{file.path}: sample {key[0] or key[1]!r} {what}. Give the file that was labelled."
             )
         return questions_of(key, known[key])
 
-    labels = labels_by_key(path, asked, annotator=annotator)
+    labels = labels_by_key(file, asked, annotator=annotator)
     return [with_labels(sample, labels.get(key_of(sample), {})) for sample in given]
 
 
