@@ -224,7 +224,7 @@ class _Counter:
 
     identity: str
 
-    async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - a model has it
+    async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - `Model.generate` has it
         data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
         content, length = _typical(prompt.step, data)
         return Reply(

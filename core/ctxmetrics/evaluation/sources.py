@@ -82,7 +82,7 @@ class Source:
             check_present(self._metrics, self._lacking)
         return None if sample is None else self._checked(sample)
 
-    async def next(self, ahead: int) -> Sample | None:  # noqa: ARG002 - `CallerSource` reads so many
+    async def next(self, ahead: int) -> Sample | None:  # noqa: ARG002 - for `CallerSource.next`, which is called alike
         """Return the next sample, or None at the end; of a stream also when stopped.
 
         Args:

@@ -20,6 +20,8 @@ from ctxmetrics.verdicts import FLAGS, Verdict
 # Characters that two neighbouring pieces of a long context share: a quote of this length is whole in
 # one of them.
 _OVERLAP = 400
+# The request of a part that shows nothing: claims are asked for by a text alone.
+_NOTHING = JudgeRequest(units=(), contexts=(), answer="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Part:
     contexts: Mapping[str, str]
     places: Mapping[str, tuple[int, int]] = EMPTY
     rated: tuple[str, ...] = ()
-    request: JudgeRequest = JudgeRequest(units=(), contexts=(), answer="")  # noqa: RUF009 - frozen
+    request: JudgeRequest = _NOTHING
 
 
 class _Piece(NamedTuple):
