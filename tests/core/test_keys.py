@@ -351,7 +351,7 @@ def test_a_reply_that_repeats_the_key_is_kept_without_it_and_decides_the_same():
 
     def respond(request):
         answer = json.loads(plain(request))
-        answer["sentences"][1]["missing"] = f"your key is {key[3:]}"
+        answer["sentences"]["s2"]["missing"] = f"your key is {key[3:]}"
         return json.dumps(answer)
 
     with FakeOpenAIServer(respond) as server:
