@@ -112,7 +112,7 @@ def test_claims_of_the_example_are_no_claims(language: str) -> None:
 
     score = ContextRecall(judge=ScriptedJudge(answer, language=language), unit="claim").score(SAMPLE)
     assert score.value is None
-    assert not score.verdicts
+    assert [verdict.code for verdict in score.verdicts] == ["wrong_data"]
 
 
 @pytest.mark.parametrize("placeholder", ["...", "…", " - "])
