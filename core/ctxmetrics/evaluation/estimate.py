@@ -228,7 +228,7 @@ class _Counter:
         data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
         content, length = _typical(prompt.step, data)
         return Reply(
-            content={**content, "data": prompt.data_code},
+            content={"code": prompt.data_code, **content},
             usage=Usage(
                 calls=1,
                 prompt_tokens=_tokens(len(prompt.system) + len(prompt.user)),
@@ -246,14 +246,14 @@ def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]
     reply: dict[str, Any] = {}
     length = 20.0
     if step in ("attribution", "joint"):
-        reply["sentences"] = [{"id": item["id"], "supported": False} for item in data["sentences"]]
+        reply["sentences"] = {item["id"]: {"supported": False} for item in data["sentences"]}
         supported = 1 - (1 - _SUPPORT) ** len(data["contexts"])
         length += 16 + sum(
             supported * (_YES + _QUOTE * len(item["text"])) + (1 - supported) * _NO
             for item in data["sentences"]
         )
     if step in ("usefulness", "joint"):
-        reply["contexts"] = [{"id": item["id"], "useful": False} for item in data["contexts"]]
+        reply["useful"] = {item["id"]: {"useful": False} for item in data["contexts"]}
         length += 15 + _CONTEXT * len(data["contexts"])
         if step == "usefulness":  # no evidence names a context: every useful one needs a quote
             length += sum(_QUOTED * len(item["text"]) for item in data["contexts"])

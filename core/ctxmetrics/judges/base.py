@@ -65,6 +65,7 @@ class Judgement:
         stability: With several votes, the share of (vote, unit) pairs that agree with the majority.
         served_model: The name of the model that answered, as its server gave it; of the embedded judge, the mark of its
             verdicts.
+        stray_ids: How many ids the replies of a language model held that were not asked about.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -73,6 +74,7 @@ class Judgement:
     raw: tuple[str, ...] = ()
     stability: float | None = None
     served_model: str | None = None
+    stray_ids: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +137,7 @@ _FIELDS: Mapping[str, tuple[str, tuple[type, ...], type]] = {
     "prompt": ("a string or None", (str, _NONE), object),
     "code": ("a string or None", (str, _NONE), object),
     "served_model": ("a string or None", (str, _NONE), object),
+    "stray_ids": ("a whole number", (int,), object),
     "stability": ("a number or None", (int, float, _NONE), object),
 }
 

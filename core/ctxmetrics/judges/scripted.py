@@ -18,7 +18,7 @@ from ctxmetrics.models.base import Prompt, Reply
 from ctxmetrics.verdicts import Usage
 
 # Stands in a recorded reply for the code of the request that it answers.
-ECHO = "$data"
+ECHO = "$code"
 _STEPS = ("claims", "attribution", "usefulness", "joint")
 
 
@@ -74,8 +74,8 @@ class ScriptedModel:
             content = json.dumps(content)
         if isinstance(content, str):
             content = content.replace(ECHO, prompt.data_code)
-        elif isinstance(content, Mapping) and isinstance(data := content.get("data"), str):
-            content = {**content, "data": data.replace(ECHO, prompt.data_code)}
+        elif isinstance(content, Mapping) and isinstance(code := content.get("code"), str):
+            content = {**content, "code": code.replace(ECHO, prompt.data_code)}
         return Reply(content=content, usage=Usage(calls=1))
 
 
@@ -85,7 +85,7 @@ class ScriptedJudge(LLMJudge):
     Args:
         replies: Replies by step (``"joint"``, ``"attribution"``, ``"usefulness"``, ``"claims"``), one an attempt,
             the last repeating; or a function from the `Prompt` to a reply. A reply is raw text or JSON data; in it
-            ``"$data"`` stands for the code that a reply must repeat.
+            ``"$code"`` stands for the code that a reply must repeat.
         name: What the provenance shows.
         **options: As for `LLMJudge`.
 

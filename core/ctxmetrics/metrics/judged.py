@@ -155,7 +155,11 @@ class JudgedMetric(Metric):
             verdicts,
             reason_code=code,
             message=message,
-            metadata={"stability": judgement.stability, "raw_replies": list(judgement.raw) or None},
+            metadata={
+                "stability": judgement.stability,
+                "raw_replies": list(judgement.raw) or None,
+                "stray_ids": judgement.stray_ids or None,
+            },
             usage=judgement.usage,
             prompt=judgement.prompt,
             served_model=judgement.served_model,

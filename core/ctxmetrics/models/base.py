@@ -47,7 +47,10 @@ class Prompt:
         user: The data, as escaped JSON in a block of its own; then, when asked again, what was wrong.
         attempt: 0 for the first question, 1 .. when asked again.
         vote: 0 .. with several votes.
-        data_code: The code of the data block, which the reply must repeat under ``data``.
+        data_code: The code of the data block, which the reply must repeat under ``code``.
+        sentences: Ids of the units that need a verdict: the keys of ``sentences`` in the reply.
+        useful: Ids of the contexts that need one: the keys of ``useful``.
+        reply_tokens: More tokens than a complete reply has; 0: no bound is known.
     """
 
     step: str
@@ -57,6 +60,9 @@ class Prompt:
     attempt: int = 0
     vote: int = 0
     data_code: str = ""
+    sentences: tuple[str, ...] = ()
+    useful: tuple[str, ...] = ()
+    reply_tokens: int = 0
 
     @property
     def text(self) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.prompts.texts import EN, RU, VERSIONS
+from ctxmetrics.prompts.texts import EN, KEYS_EN, KEYS_RU, RU, VERSIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -21,7 +23,10 @@ class Pack:
             every cache key.
         yes: Words, in lower case, that a reply in this language may use for true.
         no: The same for false.
-        versions: The name of each prompt, such as ``joint-en-2``, by its step.
+        keys: The line after the data that names the keys of a part of the reply, with ``{part}`` and ``{ids}``.
+        versions: The name of each prompt, such as ``joint-en-3``, by its step.
+        examples: The texts of the prompts' examples, in lower case: a reply that repeats one answers the example.
+        example_replies: The replies of the examples.
     """
 
     language: str
@@ -29,7 +34,10 @@ class Pack:
     version: int | Mapping[str, int] = 1
     yes: frozenset[str] = field(default=frozenset({"yes", "true"}))
     no: frozenset[str] = field(default=frozenset({"no", "false"}))
+    keys: str = KEYS_EN
     versions: Mapping[str, str] = field(init=False, repr=False)
+    examples: frozenset[str] = field(init=False, repr=False)
+    example_replies: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         numbers = (
@@ -37,9 +45,16 @@ class Pack:
         )
         names = {step: f"{step}-{self.language}-{number}" for step, number in numbers.items()}
         object.__setattr__(self, "versions", FrozenDict(names))
+        objects = [example for prompt in self.texts.values() for example in _read_objects(prompt)]
+        texts = (text.casefold() for text in _leaves(objects) if len(text) > _LONGEST_ID)
+        object.__setattr__(self, "examples", frozenset(texts))
+        replies = tuple(example for example in objects if "code" in example)
+        object.__setattr__(self, "example_replies", replies)
 
 
 _packs: dict[str, Pack] = {}
+# Characters of an id in the examples; every text there is longer.
+_LONGEST_ID = 3
 
 
 def register_pack(pack: Pack) -> None:
@@ -58,7 +73,31 @@ def register_pack(pack: Pack) -> None:
         version=pack.version if isinstance(pack.version, int) else FrozenDict(pack.version),
         yes=pack.yes | {"yes", "true"},
         no=pack.no | {"no", "false"},
+        keys=pack.keys,
     )
+
+
+def _read_objects(prompt: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that a prompt shows as examples."""
+    decoder, position = json.JSONDecoder(), 0
+    while (position := prompt.find("{", position)) >= 0:
+        try:
+            example, position = decoder.raw_decode(prompt, position)
+        except ValueError:
+            position += 1
+        else:
+            yield example
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value.strip()
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
 
 
 def get_pack(language: str) -> Pack:
@@ -82,5 +121,6 @@ register_pack(
         texts=RU,
         yes=frozenset({"да", "истина"}),
         no=frozenset({"нет", "ложь"}),
+        keys=KEYS_RU,
     )
 )

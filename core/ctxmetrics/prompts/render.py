@@ -13,13 +13,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.prompts.packs import Pack
-from ctxmetrics.prompts.texts import FORMS, Step
+from ctxmetrics.prompts.texts import Step
 
+# Tokens that a complete reply may take: as a whole, for a sentence, for each of its quotes, and for a useful context.
+_BASE_TOKENS, _SENTENCE_TOKENS, _QUOTE_TOKENS, _USEFUL_TOKENS = 256, 160, 40, 80
+# The most that is asked for: a reply that is cut off is asked for in halves.
+_MOST_TOKENS = 4096
 # Hexadecimal digits of the hash in the marks of the data block, and of the code that the reply repeats.
 NONCE, CODE = 24, 8
 _INVISIBLE = re.compile(
@@ -46,14 +50,25 @@ _MARKUP = re.compile(
 
 
 def render(
-    pack: Pack, step: Step, data: Mapping[str, Any], *, note: str = "", attempt: int = 0, vote: int = 0
+    pack: Pack,
+    step: Step,
+    data: Mapping[str, Any],
+    *,
+    ids: Collection[str] | None = None,
+    note: str = "",
+    attempt: int = 0,
+    vote: int = 0,
 ) -> Prompt:
     """Build the prompt of one question.
+
+    A question that is asked again has the same system prompt and the same data: a server that keeps what it read
+    reads the end only. The line after the data names the ids that need an answer.
 
     Args:
         pack: The language's texts.
         step: The question.
-        data: The fields, JSON-ready. Untrusted.
+        data: The fields, JSON-ready. Untrusted, but for the ids.
+        ids: The ids that need an answer; None: all of the data.
         note: What was wrong with the reply before, in our own words and ids only.
         attempt: 0 for the first question.
         vote: Number of the vote.
@@ -64,18 +79,44 @@ def render(
     body = _MARKUP.sub(_as_escape, body)
     nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
     code = nonce[:CODE]
-    user = f"BEGIN DATA {nonce}\n{body}\ndata: {code}\nEND DATA {nonce}\n{FORMS[step]}"
+    sentences = _ids(data, "sentences", ids) if step in {"attribution", "joint"} else ()
+    useful = _ids(data, "contexts", ids) if step in {"usefulness", "joint"} else ()
+    keys = [
+        pack.keys.replace("{part}", part).replace("{ids}", ", ".join(names))
+        for part, names in (("sentences", sentences), ("useful", useful))
+        if names
+    ]
+    user = f"BEGIN DATA {nonce}\n{body}\ncode: {code}\nEND DATA {nonce}"
+    if keys:
+        user += f"\n{' '.join(keys)}"
     if note:
         user += f"\n\n{note}"
+    form: Step = "attribution" if not useful else "usefulness" if not sentences else "joint"
     return Prompt(
-        step=step,
+        step=step if step == "claims" else form,
         version=pack.versions[step],
         system=pack.texts[step],
         user=user,
         attempt=attempt,
         vote=vote,
         data_code=code,
+        sentences=sentences,
+        useful=useful,
+        reply_tokens=_reply_tokens(len(sentences), len(useful), len(data.get("contexts", ()))),
     )
+
+
+def _ids(data: Mapping[str, Any], name: str, wanted: Collection[str] | None) -> tuple[str, ...]:
+    """Return the ids of a list of the data that need an answer."""
+    return tuple(item["id"] for item in data[name] if wanted is None or item["id"] in wanted)
+
+
+def _reply_tokens(sentences: int, useful: int, contexts: int) -> int:
+    """Return more tokens than a complete reply has, with a quote of each context for each sentence; 0: no bound."""
+    if not sentences and not useful:
+        return 0
+    needed = _BASE_TOKENS + sentences * (_SENTENCE_TOKENS + contexts * _QUOTE_TOKENS)
+    return min(_MOST_TOKENS, needed + useful * _USEFUL_TOKENS)
 
 
 def _as_escape(match: re.Match[str]) -> str:

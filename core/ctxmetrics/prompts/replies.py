@@ -1,22 +1,24 @@
-"""The replies to the prompts: one schema a step."""
+"""The replies to the prompts: the schema of the reply to each request."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-from pydantic import BaseModel, GetJsonSchemaHandler
+from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
-from ctxmetrics.prompts.texts import Step
+# Schemas that are kept: one for each pair of counts of a data set, and those of requests that are asked again.
+_SCHEMAS_KEPT = 256
 
 
 class ReplyModel(BaseModel, extra="forbid"):
     """A JSON object of a reply.
 
-    Its JSON schema is the same for every request: every key is required, in the order of the fields, and none has a
-    default. A model writes from left to right, so the evidence stands before the verdict that follows from it. A reply
-    may leave out a key that can be null: that is for the reader of the reply, not for the schema.
+    Its JSON schema requires every key, in the order of the fields, and gives none a default. A model writes from left
+    to right, so the evidence stands before the verdict that follows from it; sorting the keys keeps that order. A reply
+    may leave out a key that can be empty: that is for the reader of the reply, not for the schema.
     """
 
     @classmethod
@@ -31,14 +33,7 @@ class ReplyModel(BaseModel, extra="forbid"):
         return schema
 
 
-class ClaimsReply(ReplyModel):
-    """The reply to the decomposition."""
-
-    data: str = ""
-    claims: list[str]
-
-
-class EvidenceReply(ReplyModel):
+class Evidence(ReplyModel):
     """Words copied from one context."""
 
     context: str
@@ -46,47 +41,53 @@ class EvidenceReply(ReplyModel):
     whole: bool = False
 
 
-class SentenceReply(ReplyModel):
+class Sentence(ReplyModel):
     """The verdict on one unit."""
 
-    id: str
-    evidence: tuple[EvidenceReply, ...] = ()
-    missing: str | None = None
+    evidence: list[Evidence] = []
+    missing: str = ""
     supported: bool
 
 
-class ContextReply(ReplyModel):
+class Context(ReplyModel):
     """The verdict on one context."""
 
-    id: str
-    quote: str | None = None
+    quote: str = ""
     useful: bool
 
 
-class AttributionReply(ReplyModel):
-    """The reply to the attribution."""
+class ClaimsReply(ReplyModel):
+    """The reply to the decomposition."""
 
-    data: str = ""
-    sentences: list[SentenceReply]
-
-
-class UsefulnessReply(ReplyModel):
-    """The reply to the question of usefulness."""
-
-    data: str = ""
-    contexts: list[ContextReply]
+    code: str = ""
+    claims: list[str]
 
 
-class JointReply(AttributionReply):
-    """The reply to the joint judgement."""
-
-    contexts: list[ContextReply]
+_NAMES = {"attribution": "AttributionReply", "usefulness": "UsefulnessReply", "joint": "JointReply"}
 
 
-# The schema of a step's reply.
-SCHEMAS: Mapping[Step, type[BaseModel]] = {
-    "claims": ClaimsReply,
-    "attribution": AttributionReply,
-    "usefulness": UsefulnessReply,
-    "joint": JointReply,
-}
+@lru_cache(maxsize=_SCHEMAS_KEPT)
+def _keyed(step: str, sentences: tuple[str, ...], useful: tuple[str, ...]) -> type[BaseModel]:
+    parts: dict[str, Any] = {"code": (str, "")}
+    for key, cell, ids in (("sentences", Sentence, sentences), ("useful", Context, useful)):
+        if ids:
+            cells: dict[str, Any] = dict.fromkeys(ids, (cell, ...))
+            parts[key] = (create_model(key.capitalize(), __base__=ReplyModel, **cells), ...)
+    return create_model(_NAMES[step], __base__=ReplyModel, __doc__="A reply keyed by ids.", **parts)
+
+
+def reply_schema(
+    step: str, *, sentences: Sequence[str] = (), useful: Sequence[str] = ()
+) -> type[BaseModel]:
+    """Return the class of the reply to one request: each id that is asked about is a required key.
+
+    Args:
+        step: The question.
+        sentences: Ids of the units that need a verdict.
+        useful: Ids of the contexts that need one.
+
+    Examples:
+        >>> reply_schema("joint", sentences=["s1"], useful=["c1"]).model_json_schema()["required"]
+        ['code', 'sentences', 'useful']
+    """
+    return ClaimsReply if step == "claims" else _keyed(step, tuple(sentences), tuple(useful))

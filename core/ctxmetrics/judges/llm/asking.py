@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -12,33 +12,39 @@ from ctxmetrics._runtime.failures import CONTENT_CODES
 from ctxmetrics._runtime.run import current_run
 from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.judges.llm.checking import check, settle
+from ctxmetrics.judges.llm.checking import check, count_strays, settle
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
-from ctxmetrics.prompts import SCHEMAS, Pack, Step, render
+from ctxmetrics.prompts import Pack, Step, render, reply_schema
 from ctxmetrics.verdicts import Usage, Verdict
 
 T = TypeVar("T")
 # A reply about other data is asked again once.
 _MOST_WRONG = 2
+# Why a verdict has no value, by its code, where no error says more.
+REASONS = {
+    "missing_id": "no reply has an entry for it",
+    "invalid_reply": "no reply could be read as a verdict",
+    "conflicting_verdicts": "the reply says yes and no",
+    "too_many_quotes": "its quotes are more, or longer, than are looked for",
+    "wrong_data": "no reply is about this data: its code is missing or wrong, or it repeats the example",
+}
 
 
-def question(
-    part: Part, units: Sequence[str], contexts: Sequence[str]
-) -> tuple[Step, dict[str, object]]:
-    """Return the step that asks about these ids, and the fields it shows; the names are those the prompts explain."""
-    step: Step = "joint" if units and contexts else "attribution" if units else "usefulness"
+def question(part: Part) -> tuple[Step, dict[str, object]]:
+    """Return the step that asks about a part, and the fields it shows; the names are those the prompts explain."""
     data: dict[str, object] = {"question": part.request.user_input}
-    if units:
-        data["sentences"] = [{"id": id_, "text": part.units[id_]} for id_ in units]
+    if part.units:
+        data["sentences"] = [{"id": id_, "text": text} for id_, text in part.units.items()]
     else:
         data["answer"] = part.request.answer
-    shown = part.contexts if units else contexts
-    data["contexts"] = [{"id": id_, "text": part.contexts[id_]} for id_ in shown]
-    return step, data
+    data["contexts"] = [{"id": id_, "text": text} for id_, text in part.contexts.items()]
+    if not part.units:
+        return "usefulness", data
+    return "joint" if part.rated else "attribution", data
 
 
 class Question(NamedTuple):
@@ -86,26 +92,33 @@ class Exchange:
     _weak: set[str] = field(default_factory=set)
     # Replies that were about other data: at the second one, the judgement ends.
     _wrong: int = 0
+    _stray_ids: int = 0
+    # The texts of the requests and replies, and whether the last of either was there before.
+    _sent: set[str] = field(default_factory=set)
+    _received: set[str] = field(default_factory=set)
+    _unchanged: bool = False
 
     async def claims(self, text: str) -> Answer:
         """Ask for the claims of a text."""
+        read = partial(parse_claims, text=text, examples=self.pack.examples)
         claims: tuple[str, ...] | None = None
         while claims is None and self._goes_on:
-            claims = await self._ask("claims", {"text": text}, parse_claims)
+            claims = await self._ask("claims", {"text": text}, None, read)
         return self._answer(claims=claims or (), code=None if claims else self._code)
 
     async def verdicts(self) -> Answer:
         """Ask for verdicts, and again for those that are missing.
 
         The joint question is asked whole or not at all: whether a context is useful must not be judged
-        against a part of the answer. Missing units and contexts are then asked about by their own
-        questions, and fewer at a time after a reply that a length limit cut off. Verdicts with weak
+        against a part of the answer. It is asked again with the same data, for the missing units or contexts
+        only, and for fewer at a time after a reply that a length limit cut off. Verdicts with weak
         evidence join a request that goes out anyway, once. A yes that comes twice, both times without a
         quote that is there, is a no.
         """
         part = self.asked.part
+        step, data = question(part)
         units, contexts = tuple(part.units), part.rated
-        most: int | None = None  # ids in one request, after a reply that ran into a length limit
+        most: int | None = None  # ids per request, after a truncated reply
         while left := [id_ for id_ in (*units, *contexts) if id_ not in self._found]:
             about: tuple[Sequence[str], Sequence[str]] = units, contexts
             if self._found or most:
@@ -114,14 +127,15 @@ class Exchange:
                 again = [id_ for id_ in every if id_ in first or id_ in self._weak]
                 self._weak.difference_update(again)
                 about = (again, ()) if every is units else ((), again)
-            note = await self._ask(*question(part, *about), partial(self._read, about))
+            ids = {*about[0], *about[1]}
+            note = await self._ask(step, data, ids, partial(self._read, about))
             if note is not None:
                 # Ids that a reply left out count as one failure; a reply without a fault clears the
                 # failures before it.
                 self._note, self._failures = note, self._failures + 1 if note else 0
             elif self._code == "truncated":
-                most = max(1, sum(map(len, about)) // 2)
-            if self._failures and not self._goes_on:
+                most = max(1, len(ids) // 2)
+            if self._unchanged or (self._failures and not self._goes_on):
                 break
         found = self._found
         settle(found, part)
@@ -129,7 +143,8 @@ class Exchange:
             if id_ not in found:
                 code = self._codes.get(id_, self._code) if self._code in CONTENT_CODES else self._code
                 text = (part.units if id_ in part.units else part.contexts)[id_]
-                found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=self._reason)
+                reason = self._reason or REASONS.get(code)
+                found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=reason)
         return self._answer(verdicts=FrozenDict(found))
 
     def _read(self, about: tuple[Sequence[str], Sequence[str]], reply: Reply, code: str) -> str:
@@ -137,10 +152,10 @@ class Exchange:
 
         A doubt about evidence that comes a second time is settled: the verdict stands.
         """
-        keys = [key for key, ids in zip(("sentences", "contexts"), about, strict=True) if ids]
-        decided, note = check(
-            parse(reply, keys), self.asked.part, *about, self.pack, code=code, known=self._found
-        )
+        keys = [key for key, ids in zip(("sentences", "useful"), about, strict=True) if ids]
+        data = parse(reply, keys, code=code)
+        decided, note = check(data, self.asked.part, *about, self.pack, code=code, known=self._found)
+        self._stray_ids += count_strays(data, self.asked.part, self.asked.part.rated)
         for id_, (verdict, problem) in decided.items():
             known = id_ in self._found
             if verdict and (not problem or (id_ in self._doubted and not known)):
@@ -162,21 +177,43 @@ class Exchange:
         )
 
     async def _ask(
-        self, step: Step, data: Mapping[str, Any], read: Callable[[Reply, str], T]
+        self,
+        step: Step,
+        data: Mapping[str, Any],
+        ids: Collection[str] | None,
+        read: Callable[[Reply, str], T],
     ) -> T | None:
-        """Send one request, and return what was read from the reply; None where it decides nothing."""
+        """Send one request, and return what was read from the reply; None where it decides nothing.
+
+        A request that was sent before is not sent again, and a reply that came before ends the judgement.
+        """
         prompt = self.asked.prompt
         if self._attempt:
             prompt = render(
-                self.pack, step, data, note=self._note, attempt=self._attempt, vote=prompt.vote
+                self.pack,
+                step,
+                data,
+                ids=ids,
+                note=self._note,
+                attempt=self._attempt,
+                vote=prompt.vote,
             )
+        self._unchanged = prompt.user in self._sent
+        if self._unchanged:
+            self._failures += 1
+            return None
+        self._sent.add(prompt.user)
         self._attempt += 1
         self._note = ""
+        schema = reply_schema(prompt.step, sentences=prompt.sentences, useful=prompt.useful)
         try:
-            reply = await ask(current_run(), self.model, prompt, SCHEMAS[step])
+            reply = await ask(current_run(), self.model, prompt, schema)
             self._usage += reply.usage
+            content = str(reply.content)
+            self._unchanged = content in self._received
+            self._received.add(content)
             if self.keep_raw:
-                self._raw.append(masked(str(reply.content)))
+                self._raw.append(masked(content))
             self._served = (reply.served_model and served_name(reply.served_model)) or self._served
             return read(reply, prompt.data_code)
         except UnreadableReplyError as problem:
@@ -193,7 +230,12 @@ class Exchange:
     def _answer(self, **found: Any) -> Answer:
         run = current_run()
         answer = Answer(
-            usage=self._usage, raw=tuple(self._raw), run=id(run), served_model=self._served, **found
+            usage=self._usage,
+            raw=tuple(self._raw),
+            run=id(run),
+            served_model=self._served,
+            stray_ids=self._stray_ids,
+            **found,
         )
         breaker = run.breaker_of(self.model.identity)
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):

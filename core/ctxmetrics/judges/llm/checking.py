@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ctxmetrics._frozen import EMPTY, FrozenDict
 from ctxmetrics._secrets import masked
 from ctxmetrics.judges.evidence.quotes import DENIED, Unit, place_of, sentences_of
-from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError
+from ctxmetrics.judges.llm.parsing import WrongDataError
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text import Effort, EffortExceededError, split_sentences, stands_in
@@ -35,6 +35,7 @@ _NOT_FOUND = (
 _UNCLEAR = "Each verdict must be exactly one true or false; look again at: {ids}."
 _NOTES = (
     ({"missing_id"}, "Your last reply had no entry for: {ids}."),
+    ({"wrong_data"}, "Judge the data, not the example; look again at: {ids}."),
     ({"invalid_reply", "conflicting_verdicts"}, _UNCLEAR),
     ({"too_many_quotes"}, "Give fewer and shorter quotes for: {ids}."),
     ({"unverified_evidence"}, _NOT_FOUND),
@@ -158,11 +159,10 @@ def check(
         What it decides, by id; and what the model is told when it is asked again, ids and our own words only.
 
     Raises:
-        WrongDataError: The reply has another code or none, and not all of its quotes are in place.
-        UnreadableReplyError: An entry has no id, or one that was not shown. Its other entries may then
-            be meant for other ids, so the whole reply is not used.
+        WrongDataError: The reply has another code or none; and it has an id that was not shown, or not all of its
+            quotes are in place.
     """
-    echo = data.get("data")
+    echo = data.get("code")
     echoed = not code or (isinstance(echo, str) and echo.strip().startswith(code))
     quotes = _Quotes(part, cache(partial(place_of, Effort(), part.request.language)))
     named: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
@@ -170,20 +170,16 @@ def check(
         doubt = next(iter(verdict.details.get("weak", ())), None)
         for span in verdict.evidence:
             named[f"c{span.context + 1}"].append(_Hit(span, doubt))
-    try:
-        sentences = _entries(data.get("sentences"), part.units, "supported", pack) if units else {}
-        rated = _entries(data.get("contexts"), part.contexts, "useful", pack) if contexts else {}
-    except UnreadableReplyError:
-        if echoed:
-            raise
-        raise WrongDataError(code) from None
+    replies = _read_parts(data, part, units, contexts, pack)
+    if not echoed and count_strays(data, part, part.contexts):
+        raise WrongDataError(code)
     decided: dict[str, Decision] = {}
     for id_ in units:
-        decided[id_], hits = _unit(id_, sentences[id_], quotes)
+        decided[id_], hits = _unit(id_, replies[id_], quotes)
         for hit in hits:
             named[f"c{hit.span.context + 1}"].append(hit)
     for id_ in contexts:
-        decided[id_] = _context(id_, rated[id_], quotes, named[id_])
+        decided[id_] = _context(id_, replies[id_], quotes, named[id_])
     if not echoed:
         if not 0 < quotes.given == quotes.in_place:
             raise WrongDataError(code)
@@ -194,6 +190,75 @@ def check(
         if (ids := [id_ for id_, one in decided.items() if one.problem in codes])
     ]
     return decided, " ".join(notes)
+
+
+def count_strays(data: Mapping[str, Any], part: Part, contexts: Collection[str]) -> int:
+    """Count the ids of a reply that were not asked about; their entries decide nothing."""
+    asked_ids = {"sentences": part.units, "useful": contexts}
+    strays = 0
+    for key, ids in asked_ids.items():
+        entries = data.get(key)
+        names = map(str, entries) if isinstance(entries, Mapping) else ()
+        strays += sum(name.strip() not in ids for name in names)
+    return strays
+
+
+def _read_parts(
+    data: Mapping[str, Any], part: Part, units: Sequence[str], contexts: Sequence[str], pack: Pack
+) -> dict[str, _Said]:
+    """Read what a reply says about each id that was asked.
+
+    A copy of the prompt's example decides nothing: an entry that repeats its texts, and, beside such an entry, one that
+    is the example's own.
+    """
+    replies: dict[str, _Said] = {}
+    copied: dict[str, set[str]] = {}
+    for name, key, ids in (("sentences", "supported", units), ("useful", "useful", contexts)):
+        entries = _read_entries(data.get(name), ids, key, pack)
+        copied[name] = {
+            id_
+            for id_, said in entries.items()
+            if _repeats_example(said, part.units.get(id_, ""), part, pack)
+        }
+        replies |= entries
+    asked_ids = {*units, *contexts}
+    answers_example = not asked_ids.isdisjoint(copied["sentences"] | copied["useful"])
+    for name, ids in (("sentences", units), ("useful", contexts)):
+        for id_ in ids:
+            beside_copy = answers_example or bool(copied[name])
+            if id_ in copied[name] or (beside_copy and replies[id_] in _example_entries(pack, id_)):
+                replies[id_] = _Said("wrong_data")
+    return replies
+
+
+@lru_cache(maxsize=256)
+def _example_entries(pack: Pack, id_: str) -> tuple[_Said, ...]:
+    """Return what the replies of the prompts' examples say about an id."""
+    entries = []
+    for reply in pack.example_replies:
+        for name, key in (("sentences", "supported"), ("useful", "useful")):
+            if id_ in reply.get(name, ()):
+                entries.append(_read_entries(reply[name], (), key, pack)[id_])
+    return tuple(entries)
+
+
+def _repeats_example(said: _Said, unit: str, part: Part, pack: Pack) -> bool:
+    """Whether an entry holds a placeholder, or a text of the prompt's example that is not in the data."""
+    for _, quote, _ in said.quotes:
+        if _is_placeholder(quote):
+            return True
+        if quote.strip().casefold() in pack.examples and not any(
+            stands_in(quote, context) for context in part.contexts.values()
+        ):
+            return True
+    missing = (said.missing or "").casefold()
+    return bool(missing) and (
+        _is_placeholder(missing) or (missing in pack.examples and missing not in unit.casefold())
+    )
+
+
+def _is_placeholder(text: str) -> bool:
+    return not any(map(str.isalnum, text))
 
 
 def _without_echo(decision: Decision) -> Decision:
@@ -359,42 +424,35 @@ def with_doubts(verdict: Verdict, doubts: Iterable[str], details: Mapping[str, A
     return replace(verdict, code=code, details=told) if told else verdict
 
 
-def _entries(given: Any, known: Mapping[str, str], key: str, pack: Pack) -> Mapping[str, _Said]:
-    """Return what a reply's entries say about each id that was shown.
+def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> Mapping[str, _Said]:
+    """Read what a reply says about each id: those that were asked, and any other.
 
     Args:
-        given: The entries; None: there are none.
-        known: The ids.
+        entries: The entries by id; None: there are none.
+        ids: The ids that were asked.
         key: Under which an entry has its verdict.
         pack: The prompt's language.
-
-    Raises:
-        UnreadableReplyError: An entry has no id, or one that was not shown.
     """
-    found = {id_: _Said() for id_ in known}
-    for entry in given or ():
-        id_ = entry.get("id") if isinstance(entry, Mapping) else None
-        if not isinstance(id_, str) or id_.strip() not in known:
-            raise UnreadableReplyError(
-                "Your last reply had an entry without an id or with an id that is not in the data. "
-                "Give exactly one entry for every id listed."
-            )
-        said, value = found[id_.strip()], _yes_or_no(entry.get(key), pack)
+    replies = {id_: _Said() for id_ in ids}
+    for name, entry in (entries or {}).items():
+        id_ = str(name).strip()
+        cell = entry if isinstance(entry, Mapping) else {}
+        said, value = replies.setdefault(id_, _Said()), _yes_or_no(cell.get(key), pack)
         if value is None or said.value == "invalid_reply":
             said.value = "invalid_reply"
         else:
             said.value = value if said.value in ("missing_id", value) else "conflicting_verdicts"
-        missing = entry.get("missing")
+        missing = cell.get("missing")
         if said.missing is None and isinstance(missing, str) and missing.strip():
             said.missing = masked(missing.strip()[:_LONGEST_MISSING])
-        own = [{"context": id_, "quote": entry.get("quote")}]
-        evidence = entry.get("evidence") if key == "supported" else own
+        own = [{"context": id_, "quote": cell.get("quote")}]
+        evidence = cell.get("evidence") if key == "supported" else own
         for item in evidence if isinstance(evidence, (list, tuple)) else ():
             quote = item.get("quote") if isinstance(item, Mapping) else None
             if isinstance(quote, str) and quote.strip():
                 named, whole = item.get("context"), _yes_or_no(item.get("whole"), pack) is True
                 said.quotes.append((named.strip() if isinstance(named, str) else "", quote, whole))
-    return found
+    return replies
 
 
 def _yes_or_no(value: Any, pack: Pack) -> bool | None:

@@ -30,6 +30,7 @@ class Answer:
         raw: The replies, where they are kept.
         run: Which run asked.
         served_model: The model's name as the server gave it.
+        stray_ids: How many ids of the replies were not asked about.
     """
 
     verdicts: Mapping[str, Verdict] = field(default=EMPTY)
@@ -39,6 +40,7 @@ class Answer:
     raw: tuple[str, ...] = ()
     run: int = 0
     served_model: str | None = None
+    stray_ids: int = 0
 
     @property
     def complete(self) -> bool:
@@ -116,7 +118,6 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
     }
     entries = {
         id_: {
-            "id": id_,
             "supported": item["value"],
             "useful": item["value"],
             "missing": item["missing"],
@@ -129,8 +130,8 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         for id_, item in stored.items()
     }
     reply = {
-        "sentences": [entries[id_] for id_ in part.units],
-        "contexts": [entries[id_] for id_ in part.rated],
+        "sentences": {id_: entries[id_] for id_ in part.units},
+        "useful": {id_: entries[id_] for id_ in part.rated},
     }
     decided, _ = check(reply, part, tuple(part.units), part.rated, pack)
     found = {id_: one.verdict for id_, one in decided.items() if one.verdict and not one.problem}

@@ -21,9 +21,9 @@ from ctxmetrics.judges.batches import scores_of_process
 from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.asking import Exchange, Question, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
-from ctxmetrics.judges.llm.splitting import Part, merge, parts_of
+from ctxmetrics.judges.llm.splitting import Part, halves, merge, parts_of
 from ctxmetrics.models.base import Model
-from ctxmetrics.prompts import SCHEMAS, Pack, Step, get_pack, render
+from ctxmetrics.prompts import Pack, Step, get_pack, render, reply_schema
 from ctxmetrics.verdicts import Usage, Verdict
 
 # Characters of units and contexts in one request; more is split over several.
@@ -135,16 +135,18 @@ class LLMJudge:
         if asked == "joint" and any(len(item.part.units) < len(request.units) for item in questions):
             # With so many units, the joint question would be asked about the contexts several times.
             asked, questions = step, _questions(request, step, pack, cut)
-        asks = [self._remembered(item, pack, Exchange.verdicts) for item in questions]
-        answers: Sequence[Answer] = await asyncio.gather(*asks) if len(asks) > 1 else [await asks[0]]
+        asks = [self._ask_in_halves(item, pack) for item in questions]
+        replies = await asyncio.gather(*asks) if len(asks) > 1 else [await asks[0]]
+        answers = [answer for group in replies for _, answer in group]
         about_units = step == "attribution"
         ids = request.unit_ids if about_units else request.context_ids
         texts = request.units if about_units else request.contexts
         parts = len(questions) // self.votes
-        given = [(item.part, answer.verdicts) for item, answer in zip(questions, answers, strict=True)]
-        votes = [
-            merge(ids, texts, given[first : first + parts]) for first in range(0, len(given), parts)
-        ]
+        votes = []
+        for first in range(0, len(questions), parts):
+            groups = replies[first : first + parts]
+            judged = [(part, answer.verdicts) for group in groups for part, answer in group]
+            votes.append(merge(ids, texts, judged))
         if self.evidence == "strict":
             votes = [tuple(map(_strict, vote)) for vote in votes]
         verdicts, stability = (votes[0], None) if len(votes) == 1 else _majority(votes)
@@ -156,7 +158,20 @@ class LLMJudge:
             raw=tuple(raw for answer in answers for raw in answer.raw),
             stability=stability,
             served_model=", ".join(served) or None,
+            stray_ids=sum(answer.stray_ids for answer in answers),
         )
+
+    async def _ask_in_halves(self, asked: Question, pack: Pack) -> list[tuple[Part, Answer]]:
+        """Ask a question; where it is too long for the model, ask about each half of it."""
+        answer = await self._remembered(asked, pack, Exchange.verdicts)
+        too_long = any(verdict.code == "too_long" for verdict in answer.verdicts.values())
+        parts = halves(asked.part) if too_long else None
+        if parts is None:
+            return [(asked.part, answer)]
+        asks = [self._ask_in_halves(_question(part, pack, asked.prompt.vote), pack) for part in parts]
+        first, second = await asyncio.gather(*asks)
+        (part, answered), *rest = first
+        return [(part, replace(answered, usage=answered.usage + answer.usage)), *rest, *second]
 
     async def _remembered(
         self, asked: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]
@@ -213,16 +228,19 @@ def _questions(
     parts = list(parts_of(request, step, per_context=per_context, limit=most, most=MAX_IDS))
     questions = []
     for vote in range(votes):
-        for part in parts:
-            shown = question(part, tuple(part.units), part.rated)
-            questions.append(Question(part, render(pack, *shown, vote=vote)))
+        questions += [_question(part, pack, vote) for part in parts]
     return tuple(questions)
 
 
-@lru_cache(maxsize=len(SCHEMAS))
+def _question(part: Part, pack: Pack, vote: int) -> Question:
+    return Question(part, render(pack, *question(part), vote=vote))
+
+
+@lru_cache(maxsize=8)
 def _schema(step: Step) -> str:
-    """Return the schema of a step's reply as text."""
-    return json.dumps(SCHEMAS[step].model_json_schema(), sort_keys=True)
+    """Return the schema of a step's reply, with one id of each kind, as text: the prompt holds the ids."""
+    schema = reply_schema(step, sentences=("s1",), useful=("c1",))
+    return json.dumps(schema.model_json_schema(), sort_keys=True)
 
 
 def _strict(verdict: Verdict) -> Verdict:

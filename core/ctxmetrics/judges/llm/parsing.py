@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ctxmetrics._secrets import masked
@@ -43,12 +43,12 @@ class WrongDataError(UnreadableReplyError):
 
     def __init__(self, code: str) -> None:
         super().__init__(
-            f'Your last reply was about other data. Begin your reply with {{"data":"{code}".',
+            f"Your last reply was about other data. The code of this data is {code}.",
             "wrong_data",
         )
 
 
-def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
+def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, Any]:
     """Return the one JSON object that a reply means.
 
     Fences, prose around the object and think-blocks are taken off; small errors (trailing commas,
@@ -57,19 +57,20 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
 
     Args:
         reply: The model's reply.
-        keys: The keys the object should have, each with a list. An object without one of them is taken where no
-            other has more: what it lacks is missing.
+        keys: The keys the object should have, each with an object; ``claims`` with a list. An object without one of
+            them is taken where no other has more: what it lacks is missing.
+        code: The code of the request. Some servers put the request before the reply: what follows it is the reply.
 
     Raises:
         UnreadableReplyError: There is no such object, or more than one.
     """
     data: Any = reply.content
     if isinstance(data, str):
-        text = data[:_LONGEST_REPLY]
+        text = _after_request(data, code)[:_LONGEST_REPLY]
         found, around = _objects(text, keys)
         if found:
-            most = max(_lists_in(item, keys) for item in found)
-            best = [item for item in found if _lists_in(item, keys) == most]
+            most = max(_count_parts(item, keys) for item in found)
+            best = [item for item in found if _count_parts(item, keys) == most]
             # Otherwise the object stands inside another answer, or beside one.
             alone = not re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", around)
             data = best[0] if alone and all(other == best[0] for other in best) else None
@@ -77,39 +78,56 @@ def parse(reply: Reply, keys: Sequence[str]) -> Mapping[str, Any]:
             data = _mended(text, keys)
     elif hasattr(data, "model_dump"):
         data = data.model_dump()
-    if not _lists_in(data, keys) or any(
-        data.get(key) is not None and not isinstance(data[key], (list, tuple)) for key in keys
+    if not _count_parts(data, keys) or any(
+        data.get(key) is not None and not _is_part(data[key], key) for key in keys
     ):
         raise UnreadableReplyError(_NOT_JSON)
-    return data  # type: ignore[no-any-return]  # a mapping: it has lists under keys
+    return data  # type: ignore[no-any-return]  # a mapping: it has parts under keys
 
 
-def parse_claims(reply: Reply, code: str) -> tuple[str, ...]:
+def parse_claims(
+    reply: Reply, code: str, *, text: str = "", examples: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return the claims of a decomposition, with keys masked: a server may repeat them in a reply.
 
     Args:
         reply: The model's reply.
         code: The code that it must repeat.
+        text: The text that was broken into claims.
+        examples: Texts of the prompt's examples, in lower case.
 
     Raises:
-        WrongDataError: It does not.
+        WrongDataError: It does not, or it holds a text of the examples.
         UnreadableReplyError: There is none, or something else than texts among them.
     """
-    data = parse(reply, ("claims",))
-    echo = data.get("data")
+    data = parse(reply, ("claims",), code=code)
+    echo = data.get("code")
     if not isinstance(echo, str) or not echo.strip().startswith(code):
         raise WrongDataError(code)
     found = data["claims"]
     if not found or not all(isinstance(claim, str) and claim.strip() for claim in found):
         raise UnreadableReplyError("Give at least one claim, and each as a string that is not empty.")
-    return tuple(masked(claim.strip()) for claim in found)
+    claims = [claim.strip() for claim in found]
+    if any(claim.casefold() in examples and claim not in text for claim in claims):
+        raise WrongDataError(code)
+    return tuple(map(masked, claims))
 
 
-def _lists_in(data: Any, keys: Sequence[str]) -> int:
-    """Return how many of the keys have a list; 0 for what is no object."""
+def _after_request(text: str, code: str) -> str:
+    """Return what follows the data block of the request, where the text repeats it."""
+    ends = list(re.finditer(rf"END DATA {code}[0-9a-f]{{16}}", text)) if code else []
+    return text[ends[-1].end() :] if ends else text
+
+
+def _is_part(value: Any, key: str) -> bool:
+    return isinstance(value, (list, tuple) if key == "claims" else Mapping)
+
+
+def _count_parts(data: Any, keys: Sequence[str]) -> int:
+    """Count the keys that have what belongs there; 0 for what is no object."""
     if not isinstance(data, Mapping):
         return 0
-    return sum(isinstance(data.get(key), (list, tuple)) for key in keys)
+    return sum(_is_part(data.get(key), key) for key in keys)
 
 
 def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
@@ -144,7 +162,7 @@ def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
         except (ValueError, RecursionError):
             failures += 1
             continue
-        if _lists_in(data, keys):
+        if _count_parts(data, keys):
             found.append(data)
             around.append(text[begin : match.start()])
             begin = position
@@ -185,12 +203,14 @@ def _mended(text: str, keys: Sequence[str]) -> Any:
         data: Any = loads(text[start:])
     except (ValueError, RecursionError, TypeError, IndexError):
         return None
-    if not _lists_in(data, keys):
+    if not _count_parts(data, keys):
         return None
-    entries = [entry for key in keys if isinstance(data.get(key), list) for entry in data[key]]
-    verdicts = sum(
-        isinstance(entry, dict) and not entry.keys().isdisjoint(("supported", "useful"))
-        for entry in entries
-    )
+    parts = [data[key] for key in keys if isinstance(data.get(key), dict)]
+    verdicts = sum(_holds_verdict(cell) for part in parts for cell in part.values())
+    verdicts += "useful" in data
     # More verdicts in the text than in the object: a string ended early, and a quoted text became part of the reply.
     return data if len(_VERDICT.findall(text)) == verdicts else None
+
+
+def _holds_verdict(cell: Any) -> bool:
+    return isinstance(cell, dict) and not cell.keys().isdisjoint(("supported", "useful"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from operator import attrgetter
 from typing import NamedTuple
@@ -20,6 +21,8 @@ from ctxmetrics.verdicts import FLAGS, Verdict
 # Characters that two neighbouring pieces of a long context share: a quote of this length is whole in
 # one of them.
 _OVERLAP = 400
+# A context of fewer characters is not cut in two: the halves would be little shorter.
+_LEAST = 3 * _OVERLAP
 # The request of a part that shows nothing: claims are asked for by a text alone.
 _NOTHING = JudgeRequest(units=(), contexts=(), answer="")
 
@@ -76,27 +79,68 @@ def parts_of(
     ]
     shown = list(_batches(pieces, room, 1 if per_context else most))
     for batch, retrieved in product(batches, shown):
-        sentences = {f"s{number}": piece for number, piece in enumerate(batch, 1)}
-        contexts = {f"c{number}": piece for number, piece in enumerate(retrieved, 1)}
-        yield Part(
-            units={id_: piece.text for id_, piece in sentences.items()},
-            contexts={id_: piece.text for id_, piece in contexts.items()},
-            places={id_: (piece.rank, piece.start) for id_, piece in (sentences | contexts).items()},
-            rated=() if step == "attribution" else tuple(contexts),
-            request=request,
-        )
+        yield _build_part(request, batch, retrieved, rated=step != "attribution")
 
 
-def _pieces(index: int, text: str, room: int) -> Iterator[_Piece]:
+def halves(part: Part) -> tuple[Part, Part] | None:
+    """Cut a part in two: between its contexts, else within its only one, else between its units.
+
+    Each half of a joint question has all units: whether a context is useful is judged against the whole answer.
+
+    Returns:
+        The halves; None where nothing is left to cut.
+    """
+    units = [_Piece(*part.places[id_], text) for id_, text in part.units.items()]
+    contexts = [_Piece(*part.places[id_], text) for id_, text in part.contexts.items()]
+    build = partial(_build_part, part.request, rated=bool(part.rated))
+    if len(contexts) > 1:
+        middle = _middle(contexts)
+        return build(units, contexts[:middle]), build(units, contexts[middle:])
+    if contexts and len(contexts[0].text) > _LEAST:
+        rank, start, text = contexts[0]
+        first, *rest = _pieces(rank, text, len(text) // 2 + _OVERLAP, start)
+        tail = _Piece(rank, rest[0].start, text[rest[0].start - start :])
+        return build(units, [first]), build(units, [tail])
+    if len(units) > 1 and not part.rated:
+        middle = _middle(units)
+        return build(units[:middle], contexts), build(units[middle:], contexts)
+    return None
+
+
+def _middle(pieces: Sequence[_Piece]) -> int:
+    """Return how many of the texts make the first half of their characters: at least one, and not all."""
+    half, size = sum(len(piece.text) for piece in pieces) / 2, 0
+    for count, piece in enumerate(pieces[:-1], 1):
+        size += len(piece.text)
+        if size >= half:
+            return count
+    return len(pieces) - 1
+
+
+def _build_part(
+    request: JudgeRequest, units: Sequence[_Piece], contexts: Sequence[_Piece], *, rated: bool
+) -> Part:
+    sentences = {f"s{number}": piece for number, piece in enumerate(units, 1)}
+    retrieved = {f"c{number}": piece for number, piece in enumerate(contexts, 1)}
+    return Part(
+        units={id_: piece.text for id_, piece in sentences.items()},
+        contexts={id_: piece.text for id_, piece in retrieved.items()},
+        places={id_: (piece.rank, piece.start) for id_, piece in (sentences | retrieved).items()},
+        rated=tuple(retrieved) if rated else (),
+        request=request,
+    )
+
+
+def _pieces(index: int, text: str, room: int, offset: int = 0) -> Iterator[_Piece]:
     """Cut a long context at white space, each piece beginning a little before the last one ended."""
     start = 0
     while len(text) - start > room:
         end = start + room
         space = max(text.rfind(" ", start + room // 2, end), text.rfind("\n", start + room // 2, end))
         end = space if space > 0 else end
-        yield _Piece(index, start, text[start:end])
+        yield _Piece(index, offset + start, text[start:end])
         start = end - _OVERLAP
-    yield _Piece(index, start, text[start:])
+    yield _Piece(index, offset + start, text[start:])
 
 
 def _batches(pieces: Iterable[_Piece], limit: int, most: int) -> Iterator[list[_Piece]]:

@@ -275,7 +275,7 @@ def request_body(
     limit = "max_completion_tokens" if "max_tokens" in capabilities.refused else "max_tokens"
     parameters = {
         "temperature": model.temperature,
-        "seed": None if model.seed is None else model.seed + prompt.vote,
+        "seed": None if model.seed is None else model.seed + prompt.vote + prompt.attempt,
         limit: model.max_tokens,
     }
     body |= {
