@@ -284,10 +284,10 @@ def test_each_share_of_a_truncated_question_is_asked_again_as_often_as_any_other
     bad: list[Any] = [
         JudgeError("finish_reason length", reason_code="truncated"),
         "?",
-        "?",
+        "??",
         None,
-        "?",
-        "?",
+        "???",
+        "????",
     ]
 
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
@@ -459,7 +459,7 @@ def test_a_reply_about_other_data_is_asked_again_once_with_the_code_spelled_out(
     assert score.reason_code == "not_judged"
     assert {verdict.code for verdict in score.verdicts} == {"wrong_data"}
     assert len(model.prompts) == 2
-    assert f'{{"code":"{model.prompts[0].data_code}"' in model.prompts[1].user
+    assert f"The code of this data is {model.prompts[0].data_code}." in model.prompts[1].user
     assert "no other" not in model.prompts[1].user.rpartition("\n")[2]
 
 

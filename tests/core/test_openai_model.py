@@ -29,7 +29,7 @@ from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
 from ctxmetrics.models.openai.capabilities import response_format
 from ctxmetrics.models.openai.model import Key, read_answer
-from ctxmetrics.prompts import SCHEMAS, get_pack, render
+from ctxmetrics.prompts import get_pack, render, reply_schema
 from support import CONTENT_FAULTS, FAULTS, TESTS, FakeOpenAIServer, Fault, Reply, answer_from
 from support.chat import InvalidRequestError
 from support.faults import HARMLESS
@@ -53,10 +53,14 @@ def prompt(step="joint", vote=0, data=None):
     return render(get_pack("en"), step, DATA if data is None else data, vote=vote)
 
 
+def schema_for(asked):
+    return reply_schema(asked.step, sentences=asked.sentences, useful=asked.useful)
+
+
 def ask(server, model="judge", *, vote=0, **options):
     """One request, without a run: no retries."""
     asked = OpenAIModel(model, base_url=server.base_url, **options)
-    return run_sync(asked.generate, prompt(vote=vote), SCHEMAS["joint"])
+    return run_sync(asked.generate, prompt(vote=vote), schema_for(prompt()))
 
 
 def failure(server, **options):
@@ -143,8 +147,7 @@ def test_tokens_are_estimated_where_the_server_counts_none():
 
 
 def test_strict_schema_of_the_joint_reply():
-    text = {"type": "string"}
-    nullable, flag = {"anyOf": [text, {"type": "null"}]}, {"type": "boolean"}
+    text, flag = {"type": "string"}, {"type": "boolean"}
 
     def closed(**properties):
         return {
@@ -154,18 +157,21 @@ def test_strict_schema_of_the_joint_reply():
             "additionalProperties": False,
         }
 
-    def listed(name):
-        return {"type": "array", "items": {"$ref": f"#/$defs/{name}"}}
+    def named(name):
+        return {"$ref": f"#/$defs/{name}"}
 
-    assert response_format(SCHEMAS["joint"])["json_schema"]["schema"] == {
+    schema = reply_schema("joint", sentences=["s1", "s2"], useful=["c1"])
+    assert response_format(schema)["json_schema"]["schema"] == {
         "$defs": {
-            "ContextReply": closed(id=text, quote=nullable, useful=flag),
-            "EvidenceReply": closed(context=text, quote=text, whole=flag),
-            "SentenceReply": closed(
-                id=text, evidence=listed("EvidenceReply"), missing=nullable, supported=flag
+            "Context": closed(quote=text, useful=flag),
+            "Evidence": closed(context=text, quote=text, whole=flag),
+            "Sentence": closed(
+                evidence={"type": "array", "items": named("Evidence")}, missing=text, supported=flag
             ),
+            "Sentences": closed(s1=named("Sentence"), s2=named("Sentence")),
+            "Useful": closed(c1=named("Context")),
         },
-        **closed(data=text, sentences=listed("SentenceReply"), contexts=listed("ContextReply")),
+        **closed(code=text, sentences=named("Sentences"), useful=named("Useful")),
     }
 
 
@@ -179,7 +185,8 @@ def test_a_strict_server_takes_every_schema(step):
     }[step]
     with FakeOpenAIServer(answer_from()) as server:
         model = OpenAIModel("judge", base_url=server.base_url, reply_format="json_schema")
-        run_sync(model.generate, prompt(step, data=data), SCHEMAS[step])
+        asked = prompt(step, data=data)
+        run_sync(model.generate, asked, schema_for(asked))
         assert [request.status for request in server.requests] == [200]
 
 
@@ -700,13 +707,13 @@ def test_copies_share_the_key_and_pickles_take_it_from_the_environment(monkeypat
             OpenAIModel(**asdict_shallow(model)),
         ):
             assert same == model
-            run_sync(same.generate, prompt(), SCHEMAS["joint"])
+            run_sync(same.generate, prompt(), schema_for(prompt()))
         sent = pickle.loads(pickle.dumps(model))  # noqa: S301 - dumped in the same line
         assert sent == model
         with pytest.raises(JudgeError, match="401"):
-            run_sync(sent.generate, prompt(), SCHEMAS["joint"])
+            run_sync(sent.generate, prompt(), schema_for(prompt()))
         monkeypatch.setenv("OPENAI_API_KEY", "right")
-        run_sync(sent.generate, prompt(), SCHEMAS["joint"])
+        run_sync(sent.generate, prompt(), schema_for(prompt()))
 
 
 def asdict_shallow(model):
@@ -726,9 +733,9 @@ def test_the_key_comes_from_the_environment_at_each_request(monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", " first\n")
         model = OpenAIModel("m", base_url=server.base_url)
         with pytest.raises(JudgeError, match="401"):
-            run_sync(model.generate, prompt(), SCHEMAS["joint"])
+            run_sync(model.generate, prompt(), schema_for(prompt()))
         monkeypatch.setenv("OPENAI_API_KEY", "second\n")
-        run_sync(model.generate, prompt(), SCHEMAS["joint"])
+        run_sync(model.generate, prompt(), schema_for(prompt()))
 
 
 def test_openai_needs_a_key_and_other_servers_do_not(monkeypatch):
@@ -741,7 +748,7 @@ def test_openai_needs_a_key_and_other_servers_do_not(monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL")
     unpickled = pickle.loads(pickle.dumps(OpenAIModel("m", api_key="k")))  # noqa: S301 - dumped in the same line
     with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
-        run_sync(unpickled.generate, prompt(), SCHEMAS["joint"])
+        run_sync(unpickled.generate, prompt(), schema_for(prompt()))
     with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
         ContextRecall(judge=LLMJudge(unpickled)).score(samples(1)[0])
 

@@ -197,6 +197,8 @@ def _mended(text: str, keys: Sequence[str]) -> Any:
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end != len(text) - 1 or end - start > _LONGEST_MENDED:
         return None  # cut off, or followed by prose: not clear where it ends
+    if text.count("{") != text.count("}"):
+        return None  # cut off after the brace of an entry
     from json_repair import loads
 
     try:
