@@ -387,7 +387,7 @@ def test_some_400s_are_about_the_reply(code, reason):
     [
         (Reply(refusal="I cannot\nhelp"), "refused", False),
         (Reply(content="{", finish_reason="content_filter"), "refused", False),
-        (Reply(content='{"sentences": [', finish_reason="length"), "truncated", False),
+        (Reply(content='{"sentences": {', finish_reason="length"), "truncated", False),
         (Reply(no_choices=True), "server_error", True),
     ],
 )

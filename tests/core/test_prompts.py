@@ -42,7 +42,9 @@ def test_the_example_reply_of_each_prompt_fits_its_own_schema(step: str) -> None
     for language in ("en", "ru"):
         text = get_pack(language).texts[step]
         reply = json.loads(text[text.rindex("\n{") :])
-        schema = reply_schema(step, sentences=["s1", "s2"], useful=["c1", "c2"])
+        sentences = ["s1", "s2"] if step in {"joint", "attribution"} else []
+        useful = ["c1", "c2"] if step in {"joint", "usefulness"} else []
+        schema = reply_schema(step, sentences=sentences, useful=useful)
         assert schema.model_validate(reply).model_dump(mode="json") == reply
 
 

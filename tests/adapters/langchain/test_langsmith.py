@@ -544,16 +544,15 @@ def test_under_aegis_80_passes_and_79_9_fails(runner, case, client):
     reference = " ".join(f"Fact number {n} stands here." for n in range(1, 6))
     reply = {
         "code": "$code",
-        "sentences": [
-            {
-                "id": f"s{n}",
+        "sentences": {
+            f"s{n}": {
                 "supported": n < 5,
                 "evidence": [{"context": "c1", "quote": "made from milk", "whole": True}],
                 "missing": "missing",
             }
             for n in range(1, 6)
-        ],
-        "contexts": [{"id": f"c{n}", "useful": True} for n in range(1, 4)],
+        },
+        "useful": {f"c{n}": {"useful": True} for n in range(1, 4)},
     }
     ids = [str(number) for number in range(1000)]
     example = case.example_with(outputs={"answer": reference, "reference_context_ids": ids})

@@ -396,10 +396,10 @@ def test_documented_precision_of_two_contexts(
     }
     useful = {
         "code": "$code",
-        "contexts": [
-            {"id": f"c{n}", "quote": text, "useful": "Eiffel" in text}
+        "useful": {
+            f"c{n}": {"quote": text, "useful": "Eiffel" in text}
             for n, text in enumerate(fields["retrieved_contexts"], 1)
-        ],
+        },
     }
     judge = ScriptedJudge(
         {"usefulness": [useful], "joint": [{"sentences": {}, **useful}]}, max_repairs=0
