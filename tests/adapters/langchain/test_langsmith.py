@@ -384,7 +384,7 @@ def test_trap_metadata_is_not_uploaded_so_details_are_in_evaluator_info(case, cl
     assert info["verdicts"] == {"s1": True, "s2": False}
     assert info["judge"] == case.judge.name
     assert (info["passed"], info["threshold"], info["reason_code"]) == (False, 0.75, None)
-    assert info["provenance"]["prompt"] == "joint-en-2"
+    assert info["provenance"]["prompt"] == "joint-en-3"
     assert json.loads(json.dumps(info)) == info
 
 
