@@ -161,17 +161,17 @@ def test_strict_schema_of_the_joint_reply():
         return {"$ref": f"#/$defs/{name}"}
 
     schema = reply_schema("joint", sentences=["s1", "s2"], useful=["c1"])
+    evidence = {"type": "array", "items": closed(context=text, quote=text, whole=flag)}
     assert response_format(schema)["json_schema"]["schema"] == {
         "$defs": {
-            "Context": closed(quote=text, useful=flag),
-            "Evidence": closed(context=text, quote=text, whole=flag),
-            "Sentence": closed(
-                evidence={"type": "array", "items": named("Evidence")}, missing=text, supported=flag
-            ),
-            "Sentences": closed(s1=named("Sentence"), s2=named("Sentence")),
-            "Useful": closed(c1=named("Context")),
+            "C": closed(quote=text, useful=flag),
+            "S": closed(evidence=evidence, missing=text, supported=flag),
         },
-        **closed(code=text, sentences=named("Sentences"), useful=named("Useful")),
+        **closed(
+            code=text,
+            sentences=closed(s1=named("S"), s2=named("S")),
+            useful=closed(c1=named("C")),
+        ),
     }
 
 
