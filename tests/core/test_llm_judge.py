@@ -211,7 +211,9 @@ def test_what_is_missing_of_both_is_asked_each_by_its_own_question_and_against_t
 
 
 def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominator() -> None:
-    score = ContextRecall(judge=ScriptedJudge({"joint": [{**GOOD, "sentences": {"s1": YES}}]})).score(SAMPLE)
+    score = ContextRecall(judge=ScriptedJudge({"joint": [{**GOOD, "sentences": {"s1": YES}}]})).score(
+        SAMPLE
+    )
     assert score.value is None
     assert score.reason_code == "not_judged"
     assert score.message is not None

@@ -229,7 +229,9 @@ def test_an_id_that_was_not_shown_in_a_reply_to_another_request_is_wrong_data(co
 def test_a_quote_of_another_context_counts_where_it_stands_in_one_only(others, contexts) -> None:
     shown = {"c1": "Nothing of that.", **{f"c{n}": PART.contexts["c1"] for n in range(2, 2 + others)}}
     part = Part(units=PART.units, contexts=shown)
-    found = Checked({"sentences": {"s1": {**YES, "supported": True}}}, part, ("s1",), (), get_pack("en"))
+    found = Checked(
+        {"sentences": {"s1": {**YES, "supported": True}}}, part, ("s1",), (), get_pack("en")
+    )
     if contexts is None:
         assert found.problems == {"s1": "unverified_evidence"}
     else:
@@ -242,7 +244,11 @@ def test_a_no_that_quotes_the_part_that_is_stated_stands(others) -> None:
     contexts = {**PART.contexts, **{f"c{n}": "Nothing of that." for n in range(2, 2 + others)}}
     entry = {"supported": False, "evidence": [{**EVIDENCE[0], "whole": False}]}
     found = Checked(
-        {"sentences": {"s1": entry}}, Part(units=PART.units, contexts=contexts), ("s1",), (), get_pack("en")
+        {"sentences": {"s1": entry}},
+        Part(units=PART.units, contexts=contexts),
+        ("s1",),
+        (),
+        get_pack("en"),
     )
     assert (found.problems, found.verdicts["s1"].value, found.verdicts["s1"].code) == ({}, False, None)
     assert [(span.context, span.whole) for span in found.verdicts["s1"].evidence] == [(0, False)]

@@ -25,7 +25,7 @@ from ctxmetrics import (
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.report.report import render_html
 from ctxmetrics.text import split_sentences
-from support import FakeOpenAIServer, answer_from, missing, read_question
+from support import FakeOpenAIServer, answer_from, missing
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]
 CATEGORIES = list(dict.fromkeys(payload["category"] for payload in PAYLOADS))
@@ -423,9 +423,7 @@ def _cited(context, quote):
 def _shifted(amount):
     reply = _all_yes(lambda _: [{"context": "c2", "quote": QUOTE, "whole": True}])
     for part in ("sentences", "useful"):
-        reply[part] = {
-            f"{id_[0]}{int(id_[1:]) + amount}": cell for id_, cell in reply[part].items()
-        }
+        reply[part] = {f"{id_[0]}{int(id_[1:]) + amount}": cell for id_, cell in reply[part].items()}
     return reply
 
 

@@ -83,8 +83,7 @@ def _obeying(
             for id_, text in question.units.items()
         }
         said["useful"] = {
-            id_: {"quote": quote(text, text), "useful": True}
-            for id_, text in question.contexts.items()
+            id_: {"quote": quote(text, text), "useful": True} for id_, text in question.contexts.items()
         }
         return said
 

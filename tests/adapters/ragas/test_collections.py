@@ -266,9 +266,7 @@ def test_batch_with_a_judge_that_fails_for_one(row: Row) -> None:
     def answer(prompt: Any) -> str:
         if "Fail!" in prompt.text:
             raise RuntimeError("the judge broke")
-        return json.dumps(
-            {"code": "$code", "sentences": {"s1": {"supported": False}}, "useful": {}}
-        )
+        return json.dumps({"code": "$code", "sentences": {"s1": {"supported": False}}, "useful": {}})
 
     judge = ScriptedJudge(answer, name="fails once", max_repairs=0)
     inputs = [

@@ -133,9 +133,7 @@ def test_reasoning_model_of_instructor(llms: Any) -> None:
         (Reply(content="no idea"), "invalid_reply"),
         (Reply(content=""), "invalid_reply"),
         (
-            Reply(
-                content='{"code": "$code", "sentences": {"s1": {"supported": 2}}, "useful": {}}'
-            ),
+            Reply(content='{"code": "$code", "sentences": {"s1": {"supported": 2}}, "useful": {}}'),
             "invalid_reply",
         ),
         (Reply(refusal="I'm sorry, no."), "refused"),
