@@ -286,10 +286,10 @@ def test_each_share_of_a_truncated_question_is_asked_again_as_often_as_any_other
     bad: list[Any] = [
         JudgeError("finish_reason length", reason_code="truncated"),
         "?",
-        "??",
+        {"sentences": {}},
         None,
-        "???",
-        "????",
+        "??",
+        {"useful": {}},
     ]
 
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:

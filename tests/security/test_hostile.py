@@ -473,8 +473,10 @@ def test_a_judge_that_obeys_turns_nothing_to_yes_without_a_flag(desk, obeyed):
     desk.respond = lambda _: json.dumps(OBEDIENT[obeyed])
     row = score(desk, VICTIM, ContextRecall(), ContextPrecision(), max_repairs=1)
     recall, precision = row["context_recall"], row["context_precision"]
+    # Ids that were not asked about are dropped: what is left of these replies is right about the fact and its source.
+    right = {FACT, SOURCE} if "ids" in obeyed else set()
     for verdict in (*recall.verdicts, *precision.verdicts):
-        assert verdict.value is not True or verdict.code == "weak_evidence"
+        assert verdict.value is not True or verdict.code == "weak_evidence" or verdict.text in right
     assert [verdict.id for verdict in recall.verdicts] == ["s1", "s2", "s3"]
     assert [verdict.id for verdict in precision.verdicts] == ["c1", "c2", "c3"]
     if recall.value is None:
@@ -555,14 +557,20 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
         max_repairs=1,
     )
     recall, precision = row["context_recall"], row["context_precision"]
-    assert recall.value == 0.0
+    # A text without a letter or digit is a form that was not filled in.
+    blank = [bool(text.strip()) and not any(map(str.isalnum, text.strip()[:500])) for text in texts]
+    assert recall.value == (None if any(blank) else 0.0)
     assert precision.value in (None, 0.0)
     assert {verdict.code for verdict in precision.verdicts} <= {
         "unverified_evidence",
         "too_many_quotes",
+        *(["wrong_data"] if any(blank) else []),
     }
-    for verdict, text in zip(recall.verdicts, texts, strict=True):
-        assert verdict.reason == (text.strip()[:500] or None)
+    for verdict, text, is_blank in zip(recall.verdicts, texts, blank, strict=True):
+        if is_blank:
+            assert (verdict.value, verdict.code) == (None, "wrong_data")
+        else:
+            assert (verdict.value, verdict.reason) == (False, text.strip()[:500] or None)
     assert len(desk.server.requests) == 2  # the joint judgement, and once more for the quotes
 
 

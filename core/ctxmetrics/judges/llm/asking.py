@@ -14,7 +14,7 @@ from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.llm.checking import check, count_strays, settle
 from ctxmetrics.judges.llm.encoding import Answer
-from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
+from ctxmetrics.judges.llm.parsing import NOT_JSON, UnreadableReplyError, WrongDataError, parse, parse_claims
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
@@ -222,6 +222,9 @@ class Exchange:
         except JudgeError as problem:
             self._usage += problem.lost
             self._code, self._reason = problem.reason_code, safe_text(problem)
+            # A reply that was cut off is asked for again with fewer ids, every other one with a note.
+            if problem.reason_code in CONTENT_CODES - {"truncated"}:
+                self._note = NOT_JSON
         except BudgetExceededError as problem:
             self._code, self._reason = problem.code, safe_text(problem)
         self._failures += 1

@@ -220,7 +220,7 @@ def _read_parts(
             for id_, said in entries.items()
             if _repeats_example(said, part.units.get(id_, ""), part, pack)
         }
-        replies |= entries
+        replies |= {id_: entries[id_] for id_ in ids}
     asked_ids = {*units, *contexts}
     answers_example = not asked_ids.isdisjoint(copied["sentences"] | copied["useful"])
     for name, ids in (("sentences", units), ("useful", contexts)):
