@@ -14,7 +14,13 @@ from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.llm.checking import check, count_strays, settle
 from ctxmetrics.judges.llm.encoding import Answer
-from ctxmetrics.judges.llm.parsing import NOT_JSON, UnreadableReplyError, WrongDataError, parse, parse_claims
+from ctxmetrics.judges.llm.parsing import (
+    NOT_JSON,
+    UnreadableReplyError,
+    WrongDataError,
+    parse,
+    parse_claims,
+)
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
