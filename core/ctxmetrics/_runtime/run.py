@@ -181,13 +181,16 @@ class Run:
             refused >= ATTEMPTS and time.monotonic() - refused_at >= breakers.OVERLOAD_PATIENCE
         )
 
-    async def send(self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int) -> Any:
+    async def send(
+        self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int, *, local: bool = False
+    ) -> Any:
         """Send one request, once.
 
         Args:
             name: The identity of what is asked.
             ask: Sends the request; returns a dataclass with ``usage``, or raises a `JudgeError`.
             tokens: Tokens of the request, as estimated.
+            local: Whether the server is on this machine or a private address.
 
         Raises:
             JudgeError: There is no answer.
@@ -199,8 +202,10 @@ class Run:
         # A limiter for each loop: the slots of a blocked loop must not keep another loop waiting.
         loop = asyncio.get_running_loop()
         limiter = self._limiters.get(loop) or self._limiters.setdefault(
-            loop, Limiter(self.max_concurrency, bound=self.max_concurrency)
+            loop, Limiter(self.max_concurrency, bound=self.max_concurrency, patience=self.timeout)
         )
+        if local and name not in limiter.started:
+            limiter.start_low(name)
         breaker = self.breaker_of(name)
         trial = await breaker.admit() if breaker.message else None
         try:
@@ -247,7 +252,9 @@ class Run:
         if asks_for_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again
             _log.warning("%s: not asked again (%s)", problem, problem.reason_code)
-        if not (problem.reason_code in OVERLOAD_CODES and problem.retryable):
+        if problem.reason_code == "timeout":
+            breaker.timed_out(problem, alone=limiter.timed_out(sent_at))
+        elif not (problem.reason_code in OVERLOAD_CODES and problem.retryable):
             breaker.failed(problem)
         elif limiter.refused(sent_at, problem.retry_after):
             breaker.refused_alone(problem)

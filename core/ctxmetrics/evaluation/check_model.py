@@ -78,7 +78,7 @@ _FIX = {
     "redirect": "Give the address that the server redirects to as --base-url or base_url=.",
     "content_type": "Check the address: it answers with something else than a chat completion, such as a web page.",
     "connection": "Check that the server runs, and its address in --base-url or base_url=.",
-    "timeout": "Check the server, or give it more time: --timeout or timeout=.",
+    "timeout": "Check the server, send fewer requests at once (--max-concurrency or max_concurrency=), or give each more time (--timeout or timeout=).",
     "overload": "Wait, or lower --max-concurrency or max_concurrency=; check the account's limits and balance.",
     "server": "Check the server; its log may say more.",
     "request": "Correct the options of the model object: no request could be built from them.",

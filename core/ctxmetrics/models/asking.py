@@ -19,6 +19,7 @@ from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt, Reply, checked_usage
+from ctxmetrics.models.servers import is_local
 from ctxmetrics.verdicts import Usage
 
 
@@ -31,8 +32,13 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
         RequestError: No request to the model could be built.
     """
     tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
+    name = model.identity
     send: Callable[[], Awaitable[Reply]] = partial(
-        run.send, model.identity, partial(_ask_once, run, model, prompt, schema), tokens
+        run.send,
+        name,
+        partial(_ask_once, run, model, prompt, schema),
+        tokens,
+        local=is_local(name),
     )
     try:
         return await send()
