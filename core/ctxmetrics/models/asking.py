@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ctxmetrics._runtime.failures import classify
+from ctxmetrics._runtime.failures import after_sending, classify
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
@@ -54,6 +54,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         JudgeError: It did not answer.
         ParameterError: What it returned is no reply.
     """
+    import asyncio
+
     from anyio import fail_after
 
     own: Any = getattr(model, "timeout", None)
@@ -63,6 +65,9 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         else run.timeout
     )
     tracer, spent = _tracer(), list[Usage]()
+    # The loop's next turn: a client that raises before it has sent nothing over this loop.
+    turns: list[None] = []
+    turn = asyncio.get_running_loop().call_soon(turns.append, None)
     with nullcontext() if tracer is None else _traced(tracer, model, prompt, spent):
         try:
             # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
@@ -73,6 +78,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the client of a user's model may raise anything
             remember_keys_of(model)
             problem = classify(error, seconds)
+            if isinstance(problem, JudgeError):
+                problem = after_sending(problem, error, waited=bool(turns))
         else:
             if not isinstance(reply, Reply):
                 raise ParameterError(
@@ -81,6 +88,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
             usage = checked_usage(reply.usage, sent=prompt.text, received=str(reply.content))
             spent.append(usage)
             return replace(reply, usage=usage)
+        finally:
+            turn.cancel()
         if isinstance(problem, JudgeError):
             spent.append(problem.usage)
         raise problem  # out here, where it does not drag along what it came from

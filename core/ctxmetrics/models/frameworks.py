@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import cache, wraps
+from functools import lru_cache, wraps
 from typing import Any, NoReturn, TypeVar, cast
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -320,7 +320,7 @@ def validated_texts() -> AbstractContextManager[list[str]]:
     return setting(_validated, [])
 
 
-@cache
+@lru_cache(maxsize=256)
 def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
     """Return a class to give to a client in place of a reply's schema.
 

@@ -34,7 +34,9 @@ from ctxmetrics.models.openai.capabilities import (
     Capabilities,
     Form,
     capabilities_of,
+    next_form,
     response_format,
+    schema_size,
 )
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.providers import PROVIDERS
@@ -50,6 +52,8 @@ _NO_KEY = "no-key"
 _USUAL = {"temperature": 0.0, "seed": 0, "reply_format": "auto"}
 # The most requests for one reply: no more parts can be left out.
 _MOST_LESSONS = 8
+# Statuses of a server that refuses something that a request holds.
+_REFUSED = (400, 422)
 # Fields of a request that ``extra`` may not change.
 _OURS = frozenset({"messages", "model", "n", "response_format", "stream"})
 
@@ -212,22 +216,48 @@ class OpenAIModel:
 
     async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         capabilities = capabilities_of(str(self.base_url), self.model)
+        size, calls, run = schema_size(schema), 0, current_run()
+        # After a refusal that was not understood: the form that was sent, the one to ask in, and the refusal.
+        doubted: Form | None = None
+        form: Form | None = None
+        refusal: JudgeError | None = None
         async with nullcontext() if capabilities.settled else capabilities.finding_out():
-            run, calls = current_run(), 0
             while True:
-                body = request_body(self, prompt, schema, capabilities)
+                body = request_body(self, prompt, schema, capabilities, form)
                 if calls:  # the run has taken the first one
                     run.take_call(sent=calls)
                 calls += 1
-                answer = await self._post(body, capabilities, may_learn=calls < _MOST_LESSONS)
-                if answer is not None:
+                try:
+                    answer = await self._post(body)
+                except _RefusedError as error:
+                    problem = error.problem
+                    fixed = self.reply_format != "auto"
+                    if calls < _MOST_LESSONS and capabilities.learn(
+                        error.cause, body, size=size, fixed_form=fixed
+                    ):
+                        form = "text" if form in capabilities.smallest_refused else form
+                        continue
+                    if refusal is None and not fixed and problem.reason_code == "client_error":
+                        doubted, form = next_form(error.cause, body)
+                        refusal = problem
+                        if form is not None:
+                            continue
+                    problem = refusal or problem
+                else:
+                    if doubted is not None:
+                        capabilities.refuse_form(doubted, size)
                     capabilities.settled = True
                     return read_answer(answer, prompt, calls)
+                problem.usage = Usage(calls=calls)
+                raise problem
 
-    async def _post(
-        self, body: dict[str, Any], capabilities: Capabilities, *, may_learn: bool
-    ) -> str | None:
-        """Send one request; return the text of the answer, or None when the next one must ask for less."""
+    async def _post(self, body: dict[str, Any]) -> str:
+        """Send one request, and return the text of the answer.
+
+        Raises:
+            _RefusedError: The server refuses something that the request holds.
+            JudgeError: There is no answer.
+        """
         from anyio import fail_after
 
         seconds = current_run().timeout if self.timeout is None else self.timeout
@@ -238,13 +268,9 @@ class OpenAIModel:
         except ParameterError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
-            if (
-                may_learn
-                and getattr(error, "status_code", None) in (400, 422)
-                and capabilities.learn(error, body, fixed_form=self.reply_format != "auto")
-            ):
-                return None
-            problem = _special(error) or classify(error, seconds)
+            problem: Exception = _special(error) or classify(error, seconds)
+            if getattr(error, "status_code", None) in _REFUSED and isinstance(problem, JudgeError):
+                problem = _RefusedError(error, problem)
         raise problem  # out here: what it came from holds the request's headers, and they the key
 
     def _key(self) -> str:
@@ -259,15 +285,27 @@ class OpenAIModel:
         return key or _NO_KEY
 
 
+class _RefusedError(Exception):
+    """A server refused a request: the refusal as it came, and the failure that it is unless another request helps."""
+
+    def __init__(self, cause: Exception, problem: JudgeError) -> None:
+        super().__init__()
+        self.cause, self.problem = cause, problem
+
+
 def request_body(
-    model: OpenAIModel, prompt: Prompt, schema: type[BaseModel], capabilities: Capabilities
+    model: OpenAIModel,
+    prompt: Prompt,
+    schema: type[BaseModel],
+    capabilities: Capabilities,
+    form: Form | None = None,
 ) -> dict[str, Any]:
-    """Build the fields of a request that a server with these capabilities takes."""
+    """Build the fields of a request that a server with these capabilities takes; ``form`` None: in the best form."""
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
     if "system" in capabilities.refused:
         messages = [{"role": "user", "content": prompt.text}]
     body: dict[str, Any] = {"model": model.model, "messages": messages}
-    form = capabilities.form(model.reply_format)
+    form = form or capabilities.form(model.reply_format, schema_size(schema))
     if form == "json_object":
         body["response_format"] = {"type": "json_object"}
     elif form == "json_schema":
@@ -313,7 +351,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
         status = error.get("code")
         said = f"the server answered with an error: {safe_text(error.get('message'))}"
         if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
-            raise from_status(status, said)
+            raise from_status(status, said, details=[error])
         raise bad_answer(said, calls)
     if not isinstance(first, dict):
         raise bad_answer("the server's answer holds no choices", calls)
