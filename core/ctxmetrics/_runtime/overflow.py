@@ -27,7 +27,7 @@ _OVERLOAD = 429
 _TOO_LARGE_FOR_MINUTE = re.compile(r"request too large|tokens must be reduced")
 _TEXT = re.compile(
     r"(?:exceed|beyond|longer than|larger than|too large|maximum|only|not enough).{0,60}context.?(?:length|size|window|limit)"
-    r"|context.?(?:length|size|window|limit).{0,60}(?:exceed|maximum|too (?:small|long|large)|is \d|\(\d)"
+    r"|context.?(?:length|size|window|limit).{0,60}(?:exceed|maximum|too (?:small|long|large)|is \d|of only \d|\(\d)"
     r"|maximum (?:prompt|model|input) length|exceed\w* (?:the )?(?:model'?s? )?token limit"
     r"|(?:prompt|input|request|message)s? (?:is|are|was) too (?:long|large)|too many (?:input )?tokens"
     r"|input token(?:s|s? count)\b.{0,40}exceed|input tokens .{0,40}cannot exceed|maximum number of (?:input )?tokens"
@@ -37,7 +37,7 @@ _TEXT = re.compile(
 _STATED = re.compile(
     r"(?:context|prompt|model|input) length (?:is|of)(?: only)? (\d+)|context length \((\d+)|> ?(\d+) maximum"
     r"|allowed \((\d+)|with (\d+) maximum|limit of (\d+)|limit: ?(\d+)|less than (\d+) tokens|max input tokens: (\d+)"
-    r"|cannot exceed (?:the total tokens limit )?(\d+)|must be <= (\d+)|length should be \[\d+, ?(\d+)|limit (\d+), requested"
+    r"|cannot exceed (?:the total tokens limit )?(\d+)|must be <= (\d+)|length should be \[\d+ (\d+)|limit (\d+) requested"
 )
 # Fields of an error in which others stand.
 _INNER = ("error", "Error", "detail", "body", "metadata")
@@ -58,7 +58,7 @@ def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -
     if status in _OTHER_STATUSES or any(_is_about_reply(field) for field in fields):
         return False
     pattern = _TOO_LARGE_FOR_MINUTE if status == _OVERLOAD else _TEXT
-    return pattern.search(text.lower().replace(",", "")) is not None
+    return pattern.search(_plain(text)) is not None
 
 
 def stated_limit(text: str, details: Iterable[object] = ()) -> int | None:
@@ -68,10 +68,15 @@ def stated_limit(text: str, details: Iterable[object] = ()) -> int | None:
             limit = field.get(name)
             if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0:
                 return limit
-    match = _STATED.search(text.lower().replace(",", ""))
+    match = _STATED.search(_plain(text))
     if match is None:
         return None
     return int(next(filter(None, match.groups()))[:12]) or None
+
+
+def _plain(text: str) -> str:
+    """Return a message in lower case, its numbers without commas."""
+    return text.lower().replace(",", "")
 
 
 def _fields(details: Iterable[object], depth: int = 0) -> Iterator[Mapping[str, object]]:
