@@ -68,6 +68,7 @@ class Run:
         breakers: Those of its models, by the models' identities.
         problem: The failure of the last request that failed, in a run that ends.
         token_limits: The most tokens that a model takes, by the model's identity, where its server stated it.
+        tokenizers: What short requests show about the models' tokenizers, by the models' identities.
     """
 
     max_concurrency: int = DEFAULT_CONCURRENCY
@@ -84,6 +85,7 @@ class Run:
     spent: str | None = None
     problem: JudgeError | None = None
     token_limits: dict[str, int] = field(init=False, repr=False, default_factory=dict)
+    tokenizers: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
     breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary

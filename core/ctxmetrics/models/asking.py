@@ -19,6 +19,7 @@ from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt, Reply, checked_usage
+from ctxmetrics.models.prompt_size import Tokenizer
 from ctxmetrics.models.servers import is_local
 from ctxmetrics.verdicts import Usage
 
@@ -87,12 +88,37 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
                 )
             usage = checked_usage(reply.usage, sent=prompt.text, received=str(reply.content))
             spent.append(usage)
+            _check_read_whole(run, model.identity, prompt, reply, usage)
             return replace(reply, usage=usage)
         finally:
             turn.cancel()
         if isinstance(problem, JudgeError):
             spent.append(problem.usage)
         raise problem  # out here, where it does not drag along what it came from
+
+
+def _check_read_whole(run: Run, name: str, prompt: Prompt, reply: Reply, usage: Usage) -> None:
+    """Raise where the server read only a part of the prompt, by the tokens that it counted.
+
+    Only a first request is looked at: a server may have cached the text of a later one.
+
+    Raises:
+        JudgeError: It did; the reason code is ``truncated_prompt``.
+    """
+    if prompt.attempt or prompt.vote or usage.estimated or usage.calls == 0:
+        return
+    counted = usage.prompt_tokens and usage.prompt_tokens + reply.cached_tokens
+    tokenizer = run.tokenizers.setdefault(name, Tokenizer())
+    expected = tokenizer.expected(prompt.user, prompt.text, counted)
+    if expected is not None:
+        raise JudgeError(
+            f"the server cut the prompt: it counted {counted} tokens where the prompt has {expected} at least. Let the "
+            "server read more (num_ctx of Ollama, --ctx-size of llama.cpp), or send less text in one request: "
+            "max_characters of LLMJudge, --max-characters",
+            reason_code="truncated_prompt",
+            usage=usage,
+            limit=counted,
+        )
 
 
 @contextmanager

@@ -27,6 +27,10 @@ _SHARE = 1.0
 # Names of models that take no temperature and count tokens as ``max_completion_tokens``.
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
 _PARAMETERS = ("temperature", "seed", "max_tokens", "max_completion_tokens")
+_BOUNDS = ("max_tokens", "max_completion_tokens")
+_TOO_MANY_TOKENS = re.compile(
+    r"max_(?:completion_)?tokens\W.{0,40}(?:too large|exceed|must be|at most|less than|greater than|range)"
+)
 _REFUSED = re.compile(
     r"unsupported|not.{0,20}support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|extra_forbidden"
     r"|not (?:permitted|allowed|available)|forbidden|only \S+ is allowed|only the default|deprecated|cannot be used"
@@ -54,12 +58,16 @@ class Capabilities:
         refused: Names of parameters that are not sent; ``"system"`` for messages of that role.
         smallest_refused: By form, the size of the smallest schema that was refused in it; 0 where the form itself was.
             A large schema that is refused says nothing about smaller ones.
+        bounded: Whether the length of a reply may be bounded by what a complete one can have: not where the model thinks,
+            and not where its server refused such a bound.
         settled: Whether the server has taken what was sent.
     """
 
     def __init__(self, model: str) -> None:
         self._model = model
-        self.refused: set[str] = {"temperature", "max_tokens"} if _REASONING.search(model) else set()
+        thinks = _REASONING.search(model) is not None
+        self.refused: set[str] = {"temperature", "max_tokens"} if thinks else set()
+        self.bounded = not thinks
         self.smallest_refused: dict[str, int] = {}
         self.settled = False
         self._discovery = asyncio.Lock()
@@ -126,6 +134,14 @@ class Capabilities:
                 "%s: the server takes no %s; it is not sent any more", self._model, name
             )
         return True
+
+
+def names_bound(error: BaseException) -> bool:
+    """Whether a refusal is about the size of the limit of the reply's tokens."""
+    param = getattr(error, "param", None)
+    if param in _BOUNDS:
+        return _REFUSED.search(str(error).lower()) is None
+    return param is None and _TOO_MANY_TOKENS.search(str(error).lower()) is not None
 
 
 def next_form(error: BaseException, sent: Mapping[str, Any]) -> tuple[Form, Form] | tuple[None, None]:

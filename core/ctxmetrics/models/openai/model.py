@@ -26,6 +26,7 @@ from ctxmetrics.models.base import (
     Reply,
     check_finished,
     checked_usage,
+    count_cached,
     message_text,
     served_name,
 )
@@ -34,6 +35,7 @@ from ctxmetrics.models.openai.capabilities import (
     Capabilities,
     Form,
     capabilities_of,
+    names_bound,
     next_form,
     response_format,
     schema_size,
@@ -52,6 +54,8 @@ _NO_KEY = "no-key"
 _USUAL = {"temperature": 0.0, "seed": 0, "reply_format": "auto"}
 # The most requests for one reply: no more parts can be left out.
 _MOST_LESSONS = 8
+# Parameters that bound the tokens of a reply.
+_BOUNDS = frozenset({"max_tokens", "max_completion_tokens"})
 # Statuses of a server that refuses something that a request holds.
 _REFUSED = (400, 422)
 # Fields of a request that ``extra`` may not change.
@@ -216,37 +220,29 @@ class OpenAIModel:
 
     async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         capabilities = capabilities_of(str(self.base_url), self.model)
-        size, calls, run = schema_size(schema), 0, current_run()
-        # After a refusal that was not understood: the form that was sent, the one to ask in, and the refusal.
-        doubted: Form | None = None
-        form: Form | None = None
-        refusal: JudgeError | None = None
+        lessons = _Lessons(capabilities, schema_size(schema), self.reply_format != "auto")
+        run, calls = current_run(), 0
         async with nullcontext() if capabilities.settled else capabilities.finding_out():
             while True:
-                body = request_body(self, prompt, schema, capabilities, form)
+                body = request_body(self, prompt, schema, capabilities, lessons.form)
+                # A limit of the reply's tokens that nobody asked for.
+                bounded = self.max_tokens is None and not _BOUNDS.isdisjoint(body)
                 if calls:  # the run has taken the first one
                     run.take_call(sent=calls)
                 calls += 1
                 try:
                     answer = await self._post(body)
                 except _RefusedError as error:
-                    problem = error.problem
-                    fixed = self.reply_format != "auto"
-                    if calls < _MOST_LESSONS and capabilities.learn(
-                        error.cause, body, size=size, fixed_form=fixed
-                    ):
-                        form = "text" if form in capabilities.smallest_refused else form
+                    if calls < _MOST_LESSONS and lessons.learn(error, body, bounded=bounded):
                         continue
-                    if refusal is None and not fixed and problem.reason_code == "client_error":
-                        doubted, form = next_form(error.cause, body)
-                        refusal = problem
-                        if form is not None:
-                            continue
-                    problem = refusal or problem
+                    problem = lessons.refusal or error.problem
                 else:
-                    if doubted is not None:
-                        capabilities.refuse_form(doubted, size)
+                    if lessons.doubted is not None:
+                        capabilities.refuse_form(lessons.doubted, lessons.size)
                     capabilities.settled = True
+                    if bounded and calls < _MOST_LESSONS and thinks(answer):
+                        capabilities.bounded = False
+                        continue
                     return read_answer(answer, prompt, calls)
                 problem.usage = Usage(calls=calls)
                 raise problem
@@ -293,6 +289,50 @@ class _RefusedError(Exception):
         self.cause, self.problem = cause, problem
 
 
+@dataclass(slots=True)
+class _Lessons:
+    """What the refusals of one question teach, and what was not understood of them.
+
+    Args:
+        capabilities: What is known of the server; it learns.
+        size: Characters of the reply's schema.
+        fixed_form: Whether the caller insists on the form of the reply.
+
+    Attributes:
+        refusal: The refusal that was not understood.
+        doubted: The form of the request that was refused so.
+        form: The form to ask in after it.
+    """
+
+    capabilities: Capabilities
+    size: int
+    fixed_form: bool
+    refusal: JudgeError | None = field(init=False, default=None)
+    doubted: Form | None = field(init=False, default=None)
+    form: Form | None = field(init=False, default=None)
+
+    def learn(self, error: _RefusedError, body: Mapping[str, Any], *, bounded: bool) -> bool:
+        """Learn from a refusal; return whether there is another request to try.
+
+        Args:
+            error: The refusal.
+            body: The request.
+            bounded: Whether the library bounded the reply's tokens of its own accord.
+        """
+        if bounded and names_bound(error.cause):
+            self.capabilities.bounded = False  # the server's replies cannot be so long
+            return True
+        if self.capabilities.learn(error.cause, body, size=self.size, fixed_form=self.fixed_form):
+            if self.form in self.capabilities.smallest_refused:
+                self.form = "text"
+            return True
+        if self.refusal or self.fixed_form or error.problem.reason_code != "client_error":
+            return False
+        self.refusal = error.problem
+        self.doubted, self.form = next_form(error.cause, body)
+        return self.form is not None
+
+
 def request_body(
     model: OpenAIModel,
     prompt: Prompt,
@@ -311,10 +351,13 @@ def request_body(
     elif form == "json_schema":
         body["response_format"] = response_format(schema)
     limit = "max_completion_tokens" if "max_tokens" in capabilities.refused else "max_tokens"
+    most_tokens = model.max_tokens
+    if most_tokens is None and capabilities.bounded:
+        most_tokens = prompt.reply_tokens or None
     parameters = {
         "temperature": model.temperature,
         "seed": None if model.seed is None else model.seed + prompt.vote,
-        limit: model.max_tokens,
+        limit: most_tokens,
     }
     body |= {
         name: value
@@ -368,7 +411,23 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
             usage=usage,
         )
     check_finished(first.get("finish_reason"), message.get("refusal"), usage)
-    return Reply(content=content, usage=usage, served_model=served)
+    return Reply(content=content, usage=usage, served_model=served, cached_tokens=count_cached(counts))
+
+
+def thinks(text: str) -> bool:
+    """Whether a reply that ran into its limit of tokens holds thinking, or nothing: then the limit was too low."""
+    if '"length"' not in text:
+        return False
+    try:
+        first = json.loads(text)["choices"][0]
+        message = first["message"]
+        content = message_text(message.get("content")).strip()
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return False
+    thinking = message.get("reasoning_content") or message.get("reasoning")
+    return first.get("finish_reason") == "length" and bool(
+        thinking or not content or content.startswith("<think")
+    )
 
 
 def _special(error: Exception) -> JudgeError | None:
