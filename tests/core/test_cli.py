@@ -997,23 +997,14 @@ def test_every_command_that_asks_a_judge_takes_the_same_limits() -> None:
 
 
 def test_max_characters_splits_what_is_sent() -> None:
+    key = {"OPENAI_API_KEY": "sk-fake-key-of-nobody"}
+    limits = ("--max-retries", 0, "--requests-per-minute", 1000, "--tokens-per-minute", 10**7)
     with FakeOpenAIServer(answer_from()) as server:
-        args = (
-            "score",
-            HANDBOOK,
-            "--judge",
-            "openai/x",
-            "--base-url",
-            server.base_url,
-            "-m",
-            "context_recall",
-        )
-        ctxmetrics(
-            *args, "--max-retries", 0, "--requests-per-minute", 1000, "--tokens-per-minute", 10**7
-        )
+        judge = ("--judge", "openai/x", "--base-url", server.base_url)
+        ctxmetrics("score", HANDBOOK, "-m", "context_recall", *judge, *limits, **key)
         whole = server.count
-        ctxmetrics(*args, "--max-characters", 1000)
-        assert server.count - whole > whole
+        ctxmetrics("score", HANDBOOK, "-m", "context_recall", *judge, "--max-characters", 1000, **key)
+        assert server.count - whole > whole > 0
     refused = ctxmetrics("score", HANDBOOK, "--max-characters", 1000)
     assert (refused.returncode, "asks no language model" in refused.stderr) == (2, True)
 
