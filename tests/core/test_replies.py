@@ -77,7 +77,7 @@ def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
         f"{TEXT} {TEXT.replace('true', 'false')}",
         '{"answers": {}}',
         '{"sentences": "all of them", "useful": {}}',
-        '{"sentences": {"s1": {"supported": false}}, "useful": {}}',
+        '{"sentences": [{"id": "s1", "supported": false}], "contexts": []}',
         TEXT.replace('"useful": {"c1"', '"sentences": {"s1"'),
         TEXT.replace('"c1": {"quote"', '"c1": {"useful": true}, "c1": {"quote"'),
         '{"sentences": NaN, "useful": {}}',

@@ -405,7 +405,7 @@ def test_a_retriever_that_failed_is_no_empty_result(run: Callable[..., Any]) -> 
 def test_contexts_that_were_returned_go_before_those_of_spans(run: Callable[..., Any]) -> None:
     def predict(question: str) -> dict[str, Any]:
         inner(FOUND)
-        return {"answer": "In Paris.", "useful": {}}
+        return {"answer": "In Paris.", "contexts": []}
 
     _, rows = run(
         [{"inputs": {"question": "Where?"}, "expectations": TWO}],
