@@ -557,15 +557,15 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
         max_repairs=1,
     )
     recall, precision = row["context_recall"], row["context_precision"]
-    # A text without a letter or digit is a form that was not filled in.
-    blank = [bool(text.strip()) and not any(map(str.isalnum, text.strip()[:500])) for text in texts]
+    # A text of dots alone is a form that was not filled in.
+    blank = [bool(text.strip()) and not text.strip()[:500].strip(" .…") for text in texts]
     assert recall.value == (None if any(blank) else 0.0)
     assert precision.value in (None, 0.0)
     assert {verdict.code for verdict in precision.verdicts} <= {
         "unverified_evidence",
         "too_many_quotes",
         # Where such a text is asked about again and the reply is the same, the contexts are not reached.
-        *(["wrong_data", "invalid_reply"] if any(blank) else []),
+        *(["wrong_data"] if any(blank) else []),
     }
     for verdict, text, is_blank in zip(recall.verdicts, texts, blank, strict=True):
         if is_blank:

@@ -35,6 +35,8 @@ REASONS = {
     "missing_id": "no reply has an entry for it",
     "invalid_reply": "no reply could be read as a verdict",
     "conflicting_verdicts": "the reply says yes and no",
+    "unverified_evidence": "called a yes, and its quote is in no context",
+    "contradicted": "the reply contradicts itself",
     "too_many_quotes": "its quotes are more, or longer, than are looked for",
     "wrong_data": "no reply is about this data: its code is missing or wrong, or it repeats the example",
 }
@@ -170,6 +172,7 @@ class Exchange:
                 self._found[id_] = verdict
             elif verdict:
                 self._doubted.add(id_)
+                self._codes[id_] = str(problem)
             else:
                 self._codes[id_] = str(problem)
         return note

@@ -258,7 +258,8 @@ def _repeats_example(said: _Said, unit: str, part: Part, pack: Pack) -> bool:
 
 
 def _is_placeholder(text: str) -> bool:
-    return not any(map(str.isalnum, text))
+    """Whether a text is dots alone: a form that was not filled in."""
+    return not text.strip(" .…\t\n")
 
 
 def _without_echo(decision: Decision) -> Decision:
