@@ -188,7 +188,7 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
         or "",
         usage=usage or token_usage(counted),
         served_model=served_name(getattr(completion, "model", None)),
-        cached_tokens=count_cached(dump()) if callable(dump) else 0,
+        cached_tokens=count_cached(dict(dump())) if dump is not None else 0,
     )
 
 
