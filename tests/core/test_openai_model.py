@@ -407,8 +407,10 @@ def test_a_large_schema_that_is_refused_does_not_switch_off_small_ones(message, 
 
     with FakeOpenAIServer(refusing((is_large, message, param, code))) as server:
         model = OpenAIModel("judge", base_url=server.base_url)
-        for schema in (SCHEMAS["joint"], large, SCHEMAS["joint"], large):
-            run_sync(model.generate, prompt(), schema)
+        asked = prompt()
+        small = schema_for(asked)
+        for schema in (small, large, small, large):
+            run_sync(model.generate, asked, schema)
         forms = [request.response_format for request in server.requests]
         assert forms == ["json_schema", "json_schema", "json_object", "json_schema", "json_object"]
         assert model.form == "json_schema"
