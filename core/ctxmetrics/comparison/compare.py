@@ -16,9 +16,8 @@ from ctxmetrics.comparison.answers import label_of, labelled_by, labels_in, peop
 from ctxmetrics.comparison.joining import Pair, Run, check_comparable, group_of, joined, unknown_models
 from ctxmetrics.comparison.means import (
     EQUAL,
-    FEWEST,
     LEVEL,
-    corrected,
+    corrected_difference,
     holm,
     paired_mean,
     weighted_mean,
@@ -260,7 +259,7 @@ def _difference(
         worse=worse,
         equal=len(places) - better - worse,
         detectable=found.detectable,
-        corrected=_corrected(name, valued, differences, own, by_file=by_file),
+        corrected=_corrected(name, valued, differences, own, scale=scale, by_file=by_file),
         scale=scale,
     )
 
@@ -317,6 +316,7 @@ def _corrected(
     differences: Sequence[float],
     clusters: Sequence[str] | None,
     *,
+    scale: float,
     by_file: bool,
 ) -> Corrected | None:
     """Return the difference corrected by labels; None where fewer than two samples have their own in both runs."""
@@ -346,21 +346,22 @@ def _corrected(
     people = [(said[place][1] or 0.0) - (said[place][0] or 0.0) for place in order[:number]]
     weights = [_weight(*pairs[place]) for place in order[:number]]
     judge = [differences[place] for place in order]
-    found = corrected(
+    found = corrected_difference(
         people,
         judge[:number],
         judge[number:],
         weights=weights,
         clusters=None if clusters is None else groups,
-        most=1.0 if number >= FEWEST else 0.0,
+        scale=scale,
     )
     half = found.half(1 - LEVEL)
     return Corrected(
         number,
         weighted_mean(weights, people),
         found.mean,
-        (found.mean - half, found.mean + half),
+        (max(found.mean - half, -scale), min(found.mean + half, scale)),
         found.p,
+        found.size,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxmetrics._frozen import Plain
 from ctxmetrics._wording import clean, plural
-from ctxmetrics.comparison.means import FEW, LEVEL
+from ctxmetrics.comparison.means import EQUAL, FEW, FEWEST, LEVEL
 from ctxmetrics.comparison.stages import ComparedStages
 from ctxmetrics.pages import render
 from ctxmetrics.report.view import aligned
@@ -45,6 +45,7 @@ class Corrected(Plain):
         difference: The corrected difference.
         interval: Its 95 % interval.
         p: p value of "no difference", from the same distribution.
+        size: How many independent labels there are: samples, clusters, or Kish's effective number of samples.
     """
 
     labelled: int
@@ -52,6 +53,12 @@ class Corrected(Plain):
     difference: float
     interval: tuple[float, float]
     p: float
+    size: float
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are so many independent labels that verdict and gates rest on them."""
+        return self.size >= FEWEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +76,7 @@ class Difference(Plain):
         interval: Its 95 % interval (`ctxmetrics.comparison.means.paired_mean`); None below two samples or clusters, and
             where none changed.
         p: p value of "no difference", from the same distribution.
-        p_adjusted: That of the corrected difference, else ``p``, adjusted for the number of primary metrics by Holm's
+        p_adjusted: That of `basis`, adjusted for the number of primary metrics by Holm's
             method; None for a secondary metric.
         better: Samples with a higher value in the second run.
         worse: Samples with a lower one.
@@ -98,8 +105,8 @@ class Difference(Plain):
 
     @property
     def basis(self) -> Difference | Corrected:
-        """What verdict and gates rest on: the difference corrected by people's labels, where there is one."""
-        return self.corrected or self
+        """What verdict and gates rest on: the difference corrected by people's labels, from 25 independent ones on."""
+        return self.corrected if self.corrected is not None and self.corrected.decides else self
 
     @property
     def changed(self) -> int:
@@ -109,7 +116,7 @@ class Difference(Plain):
     @property
     def few(self) -> bool:
         """Whether so few samples changed that nothing is called better or worse."""
-        return self.corrected is None and self.changed < FEW
+        return self.basis is self and self.changed < FEW
 
     @property
     def shown(self) -> bool:
@@ -380,16 +387,26 @@ def found_in(difference: str) -> str:
 
 
 def _corrected(item: Difference, found: Corrected) -> Iterator[str]:
-    """Yield the difference that people's labels correct, and where the judge alone says something else."""
+    """Yield the difference that people's labels correct, what it decides, and how the judge's own stands to it."""
     mean, low, high = (number(value, item, sign="+") for value in (found.difference, *found.interval))
     yield f"corrected by {plural(found.labelled, 'sample')} with labels in both runs: {mean} ({low} to {high})"
-    judge = item.p <= LEVEL and item.difference
-    people = found.p <= LEVEL and found.difference
-    if (judge > 0, judge < 0) != (people > 0, people < 0):
-        yield (
-            f"the judge alone shows {number(item.difference, item, sign='+')} (p {item.p:.4f}), which the labels contradict; "
-            "they decide"
-        )
+    judge = f"the judge alone shows {number(item.difference, item, sign='+')} (p {item.p:.4f})"
+    apart = not found.interval[0] - EQUAL <= item.difference <= found.interval[1] + EQUAL
+    if not found.decides:
+        yield f"the judge's difference decides: labels of {FEWEST} independent samples are needed, and {int(found.size)} have some"
+        if apart:
+            yield f"{judge}, which the labels contradict"
+    elif apart:
+        yield f"{judge}, which the labels contradict; they decide"
+    elif _direction(item) != _direction(found):
+        yield f"{judge}, and the labels do not show it yet; they decide"
+
+
+def _direction(item: Difference | Corrected) -> int:
+    """Return 1 where a difference is shown to be above 0, -1 below, 0 where none is shown."""
+    if item.p > LEVEL or not item.difference:
+        return 0
+    return 1 if item.difference > 0 else -1
 
 
 def unit_lists(found: Comparison) -> tuple[tuple[str, Sequence[ChangedUnit]], ...]:
