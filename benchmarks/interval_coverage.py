@@ -248,7 +248,7 @@ def label_cell(path, change, share, judge, labelled, *, source, draws):
     for _ in range(draws):
         people, its, others, options = PATHS[name](source, share, change, judge, labelled)
         if what:
-            scores = [(1 + values).tolist() for values in (people, its, others)]
+            scores = [np.minimum(1 + values, 1).tolist() for values in (people, its, others)]
             _, (low, high) = corrected_mean(*scores, **options)
         elif path == "plain mean":
             low, high = mean_interval((1 + people).tolist())

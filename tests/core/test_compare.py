@@ -998,6 +998,64 @@ def test_two_equal_labels_make_no_run_better(tmp_path):
     assert item["corrected"]["p"] > 0.5
 
 
+def test_a_row_has_the_interval_and_the_p_value_of_one_test_and_a_line_says_what_adjustment_does():
+    """Losses in 12 and gains in 4 of 16: p 0.04, and 0.08 beside a second metric that is as good."""
+    first = [sample(n, FACTS[: 3 if n < 12 else 2]) for n in range(60)]
+    second = [sample(n, FACTS[: 2 if n < 12 else 3 if n < 16 else 2]) for n in range(60)]
+    more = [ContextRecall(), ContextRecall(top_k=3)]
+    found = run(first, metrics=more).compare(
+        run(second, metrics=more), metrics=["context_recall", "context_recall(top_k=3)"]
+    )
+    item = found["context_recall"]
+    stats = pytest.importorskip("scipy.stats")
+    p = stats.ttest_1samp([-1 / 3] * 12 + [1 / 3] * 4 + [0] * 44, 0).pvalue
+    assert 0.025 < p < 0.05
+    assert item.interval[1] < 0
+    assert item.verdict == "no difference shown"
+    (row,) = [line for line in str(found).splitlines() if re.match("context_recall  ", line)]
+    assert f"{p:.4f}" in row
+    assert (
+        f"its p {p:.4f} becomes {2 * p:.4f} by Holm's adjustment for all comparisons; this one decides"
+        in str(found)
+    )
+
+
+@dataclass(frozen=True)
+class Fickle(Verbatim):
+    """As `Verbatim`, and says no to the last sentence of these questions."""
+
+    doubts: tuple[str, ...] = ()
+
+    async def attribute(self, request):
+        found = await super().attribute(request)
+        if request.user_input not in self.doubts:
+            return found
+        *verdicts, last = found.verdicts
+        return replace(found, verdicts=(*verdicts, replace(last, value=False, evidence=())))
+
+
+def test_of_changed_samples_is_said_whether_the_contexts_changed_or_the_judge(tmp_path):
+    """The search loses a sentence of three samples; the judge loses one of two others, whose contexts are the same."""
+    before = run([sample(n, FACTS) for n in range(20)], metrics=METRICS[:1])
+    changed = [sample(n, FACTS[:2] if n < 3 else FACTS) for n in range(20)]
+    questions = tuple(one.user_input for one in changed[3:5])
+    after = run(changed, metrics=METRICS[:1], judge=Fickle(doubts=questions))
+    files = write(before, tmp_path / "a.jsonl"), write(after, tmp_path / "b.jsonl")
+    done = run_command("compare", *files)
+    assert "3 of 5 changes with other contexts, 2 with the same: the judge" in done.stdout
+    # 17 samples of three sentences have equal requests.
+    assert "the judge's instability: 2 of 51 verdicts on equal requests differ (0.039)" in done.stdout
+    assert "n0, context_recall 1.000 to 0.667, other contexts" in done.stdout
+    assert "n3, context_recall 1.000 to 0.667, same contexts" in done.stdout
+    data = json.loads(run_command("compare", *files, "--format", "json").stdout)
+    assert data["metrics"][0]["causes"] == {
+        "other_contexts": 3, "same_contexts": 2, "verdicts": 51, "different": 2, "instability": pytest.approx(2 / 51),
+    }  # fmt: skip
+    assert [item["same_contexts"] for item in data["worst"]] == [False] * 3 + [True] * 2
+    run_command("compare", *files, "--report", tmp_path / "page.html")
+    assert "2 with the same: the judge" in (tmp_path / "page.html").read_text()
+
+
 def test_assert_not_worse(tmp_path):
     before = run([sample(n, FACTS) for n in range(20)])
     baseline = write(before, tmp_path / "baseline.jsonl")

@@ -486,7 +486,9 @@ def test_the_terminal_asks_and_goes_on_where_it_stopped(tmp_path):
     second = run_command("label", file, "--terminal", typed="y\n" * 5)
     assert "[5 of 8]" in second.stdout
     assert "[1 of 8]" not in second.stdout
-    assert second.stdout.splitlines()[-1].endswith("; 0 of 8 questions are open")
+    *_, counts, command = second.stdout.splitlines()
+    assert counts.endswith("; 0 of 8 questions are open")
+    assert command == f"next: ctxmetrics agree {file} --labels {file}.labels.jsonl"
     said = [(one["item"], one["answer"], one["contexts"]) for one in answers_in(file)]
     assert said[:2] == [("s1", "yes", ["c2"]), ("s2", "no", [])]
 
