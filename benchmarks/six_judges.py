@@ -271,7 +271,7 @@ def short(measured: Measured) -> str:
     """Return what a user needs of the tables, as Markdown."""
     sizes, draws = by_size(measured), measured.draws[30]
     lines = [
-        "| judge | its mean | corrected by 30 labelled questions (about 190 answers) |",
+        "| judge | its mean | corrected |",
         "|---|---|---|",
     ]
     for name, values in measured.scores.items():

@@ -344,7 +344,7 @@ def corrected_mean(
     Formula: the mean is that of `corrected`; below 25 labels people's scores alone, since how much the judge is worth
     cannot be estimated there. The interval is Wilson's with an effective number of samples, as in
     `ctxmetrics._statistics.mean_interval`: ``max(size, p * (1 - p) / error**2 * (z / t)**2)``, where p is the mean on the
-    0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. Where the judge counts,
+    0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. Where the judge counts, or labels have weights,
     ``error**2`` also grows by ``(0.4 / size)**2``, what one label more would add that lies 0.4 of the scale off: near the ends of
     the scale few labels seldom show the samples on which the judge is wrong. 0.4 was chosen by simulation.
 
@@ -390,7 +390,8 @@ def corrected_mean(
     mean = min(max(mean, 0.0), 1.0)
     if found.error > EQUAL * scale:
         t = found.half(confidence) / found.error
-        unseen = UNSEEN / size if found.trust else 0.0
+        weighted = weights is not None and len(set(weights)) > 1
+        unseen = UNSEEN / size if found.trust or weighted else 0.0
         error = math.hypot(found.error / scale, unseen)
         size = max(size, mean * (1 - mean) * (z / (t * error)) ** 2)
     low, high = wilson(mean, size, z)
