@@ -54,6 +54,13 @@ LabelsPath = Annotated[
         "--labels", help="People's answers, which `ctxmetrics label` writes to FILE.labels.jsonl."
     ),
 ]
+
+
+def labels_beside(file: Path) -> Path:
+    """Return where `ctxmetrics label` writes the answers about a file."""
+    return file.with_name(file.name + ".labels.jsonl")
+
+
 JUnitFile = Annotated[
     Path | None, typer.Option("--junit", help="Write the gates as JUnit XML: FILE.xml.")
 ]
