@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ctxmetrics._runtime.background import in_time
 from ctxmetrics._runtime.failures import classify
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
@@ -48,8 +49,6 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         JudgeError: It did not answer.
         ParameterError: What it returned is no reply.
     """
-    from anyio import fail_after
-
     own: Any = getattr(model, "timeout", None)
     seconds = (
         float(own)
@@ -59,9 +58,9 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     tracer, spent = _tracer(), list[Usage]()
     with nullcontext() if tracer is None else _traced(tracer, model, prompt, spent):
         try:
-            # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
-            with nullcontext() if getattr(model, "times_requests", False) else fail_after(seconds):
-                reply = await model.generate(prompt, schema)
+            generate = partial(model.generate, prompt, schema)
+            own_clock = getattr(model, "times_requests", False)
+            reply = await (generate() if own_clock else in_time(seconds, generate))
         except (BudgetExceededError, ParameterError):
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the client of a user's model may raise anything
