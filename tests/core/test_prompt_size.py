@@ -206,8 +206,10 @@ def test_a_model_that_thinks_gets_no_bound(content):
         ),
         ("`max_tokens` must be less than or equal to `200`", None),
         (
-            "This model's maximum context length is 1024 tokens. However, you requested 1124 tokens (824 in the "
-            "messages, 300 in the completion). Please reduce the length of the messages or completion.",
+            (
+                "This model's maximum context length is 1024 tokens. However, you requested 1124 tokens (824 in the "
+                "messages, 300 in the completion). Please reduce the length of the messages or completion."
+            ),
             None,
         ),
     ],

@@ -340,7 +340,7 @@ class Evaluation:
                 else score_now(metric, job.sample)
                 for metric in job.metrics
             ]
-            job.tasks = [score for score in job.scores if isinstance(score, asyncio.Future)]
+            job.tasks = [score for score in job.scores if asyncio.isfuture(score)]
         self._jobs.append(job)
         self._changed.set()
         if job.tasks:
@@ -391,7 +391,7 @@ class Evaluation:
             why = f"not scored: {self._stopped or 'cancelled'}"
             for metric, given in zip_longest(job.metrics, job.scores):
                 try:
-                    found = given.result() if isinstance(given, asyncio.Future) else given
+                    found = given.result() if asyncio.isfuture(given) else given
                 except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
                     found = None
                 scores.append(

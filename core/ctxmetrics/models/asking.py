@@ -14,7 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ctxmetrics._runtime.failures import after_sending, classify
+    import asyncio
+
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
@@ -57,8 +58,6 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     """
     import asyncio
 
-    from anyio import fail_after
-
     own: Any = getattr(model, "timeout", None)
     seconds = (
         float(own)
@@ -71,9 +70,9 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     turn = asyncio.get_running_loop().call_soon(turns.append, None)
     with nullcontext() if tracer is None else _traced(tracer, model, prompt, spent):
         try:
-            # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
-            with nullcontext() if getattr(model, "times_requests", False) else fail_after(seconds):
-                reply = await model.generate(prompt, schema)
+            generate = partial(model.generate, prompt, schema)
+            own_clock = getattr(model, "times_requests", False)
+            reply = await (generate() if own_clock else in_time(seconds, generate))
         except (BudgetExceededError, ParameterError):
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the client of a user's model may raise anything
