@@ -197,7 +197,7 @@ def honest(ask: Ask) -> dict[str, Any]:
     """Answer as a judge that is right, with one whole-sentence quote for each fact."""
     question = ask.question
     shown, asked = question.contexts, question.units
-    reply: dict[str, Any] = {"data": question.code}
+    reply: dict[str, Any] = {"code": question.code}
     homes = ("c2", "c4", "c5", *[None] * 4)
     truth = dict(zip(sentences(ask.number), homes, strict=True))
     places = {text: f"c{rank}" for rank, text in enumerate(contexts(ask.number), 1)}
@@ -260,7 +260,7 @@ def without(key: str) -> Callable[..., Any]:
 
 
 def echo(code: str) -> Callable[..., Any]:
-    return lambda reply, _: {**reply, "data": code}
+    return lambda reply, _: {**reply, "code": code}
 
 
 def other(step: int, *, echoed: bool = True) -> Callable[..., Any]:

@@ -36,7 +36,7 @@ def _resident() -> float:
 def _reply(prompt):
     data = json.loads(prompt.user.split("\n", 2)[1])
     return {
-        "data": "$data",
+        "code": "$code",
         "sentences": [
             {"id": item["id"], "evidence": [], "missing": "not said", "supported": False}
             for item in data["sentences"]

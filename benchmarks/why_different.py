@@ -117,7 +117,7 @@ def metric_of(row: Row):
         return row.metric()
     said = row.word or True
     reply = {
-        "data": "$data",
+        "code": "$code",
         "sentences": [
             {
                 "id": f"s{number}",

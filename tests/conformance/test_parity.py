@@ -260,9 +260,9 @@ def test_judged_metrics_keep_their_judge_in_every_runner() -> None:
     from ctxmetrics import ScriptedJudge
 
     reply = {
-        "data": "$data",
-        "sentences": [{"id": "s1", "supported": False, "missing": "r"}],
-        "contexts": [{"id": "c1", "useful": False}],
+        "code": "$code",
+        "sentences": {"s1": {"supported": False, "missing": "r"}},
+        "useful": {"c1": {"useful": False}},
     }
     judge = ScriptedJudge({"joint": [json.dumps(reply)]})
     sample = Sample(

@@ -46,7 +46,7 @@ def says(
     """A judge: what it says of the two sentences and the two contexts."""
     quote = [{"context": "c2", "quote": "Paris is the capital", "whole": True}]
     reply = {
-        "data": "$data",
+        "code": "$code",
         "sentences": [
             {"id": f"s{number}", "supported": value, "evidence": quote if value else [], "missing": "r"}
             for number, value in enumerate(sentences, 1)

@@ -92,7 +92,7 @@ def test_a_label_without_its_context_shown_supports_nothing():
 def test_what_has_no_label_can_be_no_or_an_error():
     question = read_question(prompt().text)
     assert answer_from(missing="lexical").answer(question)["contexts"] == [
-        {"id": "c1", "quote": None, "useful": False}
+        {"id": "c1", "quote": "", "useful": False}
     ]
     assert answer_from(missing="no").answer(question)["sentences"][0]["supported"] is False
     with pytest.raises(ParameterError, match=r"no label for the support of 'It is red\.'"):

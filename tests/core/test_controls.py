@@ -66,7 +66,7 @@ class Judge:
         units = [{"id": id_, "evidence": evidence, "supported": True} for id_ in question.units]
         own = None if units else question.contexts["c1"]
         rated = [{"id": "c1", "quote": own, "useful": True}, {"id": "c2", "useful": False}]
-        return {"data": question.code, "sentences": units, "contexts": rated}
+        return {"code": question.code, "sentences": units, "contexts": rated}
 
     @property
     def judge(self) -> LLMJudge:

@@ -31,7 +31,7 @@ def judged(reference, context, quote, *, joint=True, useful=False, own=None, **o
         if joint
         else {"attribution": {"sentences": units}, "usefulness": {"contexts": rated}}
     )
-    replies = {step: [{"data": "$data", **lists}] for step, lists in steps.items()}
+    replies = {step: [{"code": "$code", **lists}] for step, lists in steps.items()}
     sample = Sample(reference=reference, retrieved_contexts=[context, "It rained."])
     judge = LLMJudge(ScriptedModel(replies), joint=joint, **options.pop("judge", {}))
     metrics = [ContextRecall(), ContextPrecision()]

@@ -1066,12 +1066,12 @@ def test_a_reply_that_was_no_use_is_not_kept(tmp_path):
 
 def test_scripted_replies_are_cached_too(tmp_path):
     reply = {
-        "data": "$data",
-        "sentences": [{"id": "s1", "supported": False}, {"id": "s2", "supported": False}],
-        "contexts": [
-            {"id": "c1", "quote": "It looks scarlet.", "useful": True},
-            {"id": "c2", "quote": None, "useful": False},
-        ],
+        "code": "$code",
+        "sentences": {"s1": {"supported": False}, "s2": {"supported": False}},
+        "useful": {
+            "c1": {"quote": "It looks scarlet.", "useful": True},
+            "c2": {"quote": "", "useful": False},
+        },
     }
     judge = ScriptedJudge({"joint": [reply]})
     results = evaluate(

@@ -22,11 +22,11 @@ from support import CONTENT_FAULTS, FAULTS, TRANSPORT_FAULTS, FakeOpenAIServer, 
 
 KEY = "sk-very-secret-0123"
 REPLY = {
-    "sentences": [
-        {"id": "s1", "supported": True, "evidence": [{"context": "c2", "quote": 'it\'s "so"'}]},
-        {"id": "s2", "supported": False, "reason": "no year"},
-    ],
-    "contexts": [{"id": "c1", "useful": False}, {"id": "c2", "useful": True}],
+    "sentences": {
+        "s1": {"supported": True, "evidence": [{"context": "c2", "quote": 'it\'s "so"'}]},
+        "s2": {"supported": False, "reason": "no year"},
+    },
+    "useful": {"c1": {"useful": False}, "c2": {"useful": True}},
 }
 TEXT = json.dumps(REPLY)
 TOOLS = [{"type": "function", "function": {"name": "Verdicts", "parameters": {"type": "object"}}}]
@@ -717,7 +717,7 @@ def test_faults_of_the_items():
     s1, s2 = REPLY["sentences"]
     c1, c2 = REPLY["contexts"]
     assert spoiled_json("missing_items") == {"sentences": [s1], "contexts": [c1]}
-    assert spoiled_json("missing_items", param=5) == {"sentences": [], "contexts": []}
+    assert spoiled_json("missing_items", param=5) == {"sentences": {}, "useful": {}}
     assert spoiled_json("extra_items") == {
         "sentences": [s1, s2, {**s2, "id": "s9002"}],
         "contexts": [c1, c2, {**c2, "id": "c9002"}],
@@ -727,7 +727,7 @@ def test_faults_of_the_items():
         "sentences": [s1, s2, {**s2, "supported": True}],
         "contexts": [c1, c2, {**c2, "useful": False}],
     }
-    assert spoiled_json("empty_lists") == {"sentences": [], "contexts": []}
+    assert spoiled_json("empty_lists") == {"sentences": {}, "useful": {}}
     assert spoiled_json("wrong_ids") == {
         "sentences": [{**s1, "id": "s2"}, {**s2, "id": "s3"}],
         "contexts": [{**c1, "id": "c2"}, {**c2, "id": "c3"}],

@@ -26,25 +26,23 @@ from ctxmetrics.report.rows import with_whole_characters
 HALF = "\ud83d"
 SAMPLE = Sample(reference="It is red. It is big.", retrieved_contexts=["It is red.", "Bananas."])
 REPLY = {
-    "data": "$data",
-    "sentences": [
-        {
-            "id": "s1",
+    "code": "$code",
+    "sentences": {
+        "s1": {
             "evidence": [{"context": "c1", "quote": "is red", "whole": True}],
-            "missing": None,
+            "missing": "",
             "supported": True,
         },
-        {
-            "id": "s2",
+        "s2": {
             "evidence": [{"context": "c1", "quote": f"big{HALF}", "whole": False}],
             "missing": f"big {HALF}",
             "supported": False,
         },
-    ],
-    "contexts": [
-        {"id": "c1", "quote": None, "useful": True},
-        {"id": "c2", "quote": HALF, "useful": False},
-    ],
+    },
+    "useful": {
+        "c1": {"quote": "", "useful": True},
+        "c2": {"quote": HALF, "useful": False},
+    },
 }
 
 

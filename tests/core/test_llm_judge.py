@@ -41,14 +41,14 @@ SAMPLE = Sample(
     ],
 )
 EVIDENCE = [{"context": "c2", "quote": "Paris is the capital", "whole": True}]
-YES = {"id": "s1", "evidence": EVIDENCE, "missing": None, "supported": True}
+YES = {"id": "s1", "evidence": EVIDENCE, "missing": "", "supported": True}
 NO = {"id": "s2", "evidence": [], "missing": "about 2 million inhabitants", "supported": False}
 CONTEXTS = [
-    {"id": "c1", "quote": None, "useful": False},
+    {"id": "c1", "quote": "", "useful": False},
     {"id": "c2", "quote": "Paris is the capital", "useful": True},
-    {"id": "c3", "quote": None, "useful": False},
+    {"id": "c3", "quote": "", "useful": False},
 ]
-GOOD = {"data": "$data", "sentences": [YES, NO], "contexts": CONTEXTS}
+GOOD = {"code": "$code", "sentences": [YES, NO], "contexts": CONTEXTS}
 
 
 class Recorder:
@@ -67,7 +67,7 @@ class Recorder:
         if isinstance(answer, dict):
             answer = {
                 **answer,
-                "data": str(answer.get("data", "$data")).replace("$data", prompt.data_code),
+                "data": str(answer.get("data", "$code")).replace("$code", prompt.data_code),
             }
         return Reply(content=answer, usage=Usage(calls=1))
 
@@ -304,7 +304,7 @@ def test_claims_are_decomposed_once_a_text() -> None:
 
 def test_no_claims_for_a_text_that_says_something_is_no_score() -> None:
     score = ContextRecall(
-        unit="claim", judge=ScriptedJudge({"claims": [{"data": "$data", "claims": []}]})
+        unit="claim", judge=ScriptedJudge({"claims": [{"code": "$code", "claims": []}]})
     ).score(SAMPLE)
     assert (score.value, score.reason_code, score.verdicts[0].code) == (
         None,
@@ -437,7 +437,7 @@ def test_a_model_that_is_none_is_refused_with_the_way_out() -> None:
 def test_a_reply_about_other_data_is_asked_again_once_with_the_code_spelled_out() -> None:
     wrong = {
         **GOOD,
-        "data": "00000000",
+        "code": "00000000",
         "sentences": [{**YES, "evidence": [{**EVIDENCE[0], "context": "c1"}]}, NO],
     }
     model = Recorder(lambda prompt, data: wrong)
@@ -453,7 +453,7 @@ def test_a_reply_without_quotes_needs_the_code() -> None:
     def answer(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
         sentences = [{"id": id_, "evidence": [], "supported": False} for id_ in ("s1", "s2")]
         useless = [{"id": id_, "useful": False} for id_ in ("c1", "c2", "c3")]
-        code = {"data": "$data"} if prompt.attempt else {"data": None}
+        code = {"code": "$code"} if prompt.attempt else {"data": None}
         return {**code, "sentences": sentences, "contexts": useless}
 
     model = Recorder(answer)
@@ -463,7 +463,7 @@ def test_a_reply_without_quotes_needs_the_code() -> None:
 
 
 def test_claims_need_the_code() -> None:
-    replies = {"claims": [{"data": "00000000", "claims": ["Paris is the capital of France."]}]}
+    replies = {"claims": [{"code": "00000000", "claims": ["Paris is the capital of France."]}]}
     score = ContextRecall(unit="claim", judge=ScriptedJudge(replies)).score(SAMPLE)
     assert (score.value, score.verdicts[0].code, score.usage.calls) == (None, "wrong_data", 2)
 

@@ -121,10 +121,10 @@ def test_none_is_not_sent():
 
 
 def test_the_reply_comes_with_the_tokens_the_server_counted():
-    with FakeOpenAIServer(lambda request: '{"sentences": [], "contexts": []}') as server:
+    with FakeOpenAIServer(lambda request: '{"sentences": {}, "useful": {}}') as server:
         reply = ask(server)
     asked = prompt()
-    assert reply.content == '{"sentences": [], "contexts": []}'
+    assert reply.content == '{"sentences": {}, "useful": {}}'
     assert reply.usage.calls == 1
     assert reply.usage.prompt_tokens == math.ceil((len(asked.system) + len(asked.user)) / 4)
     assert reply.usage.completion_tokens == math.ceil(33 / 4)

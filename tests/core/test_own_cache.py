@@ -31,9 +31,9 @@ def reply(prompt):
     number = prompt.user.partition('"text":"Item ')[2][0]
     quote = {"context": "c1", "quote": f"Item {number} is scarlet", "whole": True}
     return {
-        "data": "$data",
-        "sentences": [{"id": "s1", "evidence": [quote], "supported": True}],
-        "contexts": [{"id": "c1", "useful": True}, {"id": "c2", "useful": False}],
+        "code": "$code",
+        "sentences": {"s1": {"evidence": [quote], "supported": True}},
+        "useful": {"c1": {"useful": True}, "c2": {"useful": False}},
     }
 
 

@@ -74,7 +74,7 @@ def judged(quote: str, **sample: Any) -> str:
     if "why" in sample:
         sentence = {"id": "s1", "evidence": [], "missing": sample["why"], "supported": False}
     reply = {
-        "data": "$data",
+        "code": "$code",
         "sentences": [sentence],
         "contexts": [
             {"id": f"c{number}", "quote": text, "useful": number == 1}
@@ -112,20 +112,18 @@ def test_the_evidence_is_marked_where_it_stands() -> None:
 def test_overlapping_evidence_is_one_mark_and_no_text_is_lost() -> None:
     text = "The red car is fast."
     reply = {
-        "data": "$data",
-        "sentences": [
-            {
-                "id": "s1",
+        "code": "$code",
+        "sentences": {
+            "s1": {
                 "supported": True,
                 "evidence": [{"context": "c1", "quote": "red car", "whole": True}],
             },
-            {
-                "id": "s2",
+            "s2": {
                 "supported": True,
                 "evidence": [{"context": "c1", "quote": "car is fast", "whole": True}],
             },
-        ],
-        "contexts": [{"id": "c1", "useful": True}],
+        },
+        "useful": {"c1": {"useful": True}},
     }
     sample = Sample(reference="It is red. It is fast.", retrieved_contexts=[text])
     results = evaluate([sample], [ContextRecall(judge=ScriptedJudge({"joint": [reply]}))])

@@ -497,12 +497,12 @@ def test_documents_without_spans_beside_labels_that_are_spans_are_an_error_with_
 def judged(**changed: Any) -> Any:
     quotes = [{"context": "c1", "quote": TEXT[0:28], "whole": True}]
     reply = {
-        "data": "$data",
-        "sentences": [
-            {"id": "s1", "evidence": quotes, "supported": True},
-            {"id": "s2", "evidence": [], "missing": "the river", "supported": False},
-        ],
-        "contexts": [{"id": "c1", "useful": True}, {"id": "c2", "useful": False}],
+        "code": "$code",
+        "sentences": {
+            "s1": {"evidence": quotes, "supported": True},
+            "s2": {"evidence": [], "missing": "the river", "supported": False},
+        },
+        "useful": {"c1": {"useful": True}, "c2": {"useful": False}},
     }
     fields: dict[str, Any] = {
         "id": "q1",

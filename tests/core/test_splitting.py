@@ -25,7 +25,7 @@ class Counter:
     async def generate(self, prompt, schema):
         data = json.loads(prompt.user.split("\n")[1])
         self.shown.append((len(data.get("sentences", ())), len(data["contexts"])))
-        answer = {"data": prompt.data_code}
+        answer = {"code": prompt.data_code}
         answer["contexts"] = [{"id": item["id"], "useful": False} for item in data["contexts"]]
         answer["sentences"] = [
             {"id": item["id"], "supported": False} for item in data.get("sentences", ())

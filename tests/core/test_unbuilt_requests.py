@@ -13,8 +13,8 @@ from ctxmetrics.errors import ParameterError, RequestError
 from ctxmetrics.judges.scripted import ScriptedModel
 
 YES = (
-    '{"data": "$data", "sentences": [{"id": "s1", "evidence": [{"context": "c1", "quote": "is red", "whole": true}],'
-    '"missing": null, "supported": true}], "contexts": [{"id": "c1", "quote": null, "useful": true}]}'
+    '{"code": "$code", "sentences": {"s1": {"evidence": [{"context": "c1", "quote": "is red", "whole": true}],'
+    '"missing": "", "supported": true}}, "useful": {"c1": {"quote": "", "useful": true}}}'
 )
 
 

@@ -224,7 +224,7 @@ def test_the_name_of_a_codec_decompresses_nothing():
 
 def test_of_several_choices_none_counts():
     def respond(request):
-        return Reply(content=HONEST(request), others=('{"sentences": [], "contexts": []}',))
+        return Reply(content=HONEST(request), others=('{"sentences": {}, "useful": {}}',))
 
     with FakeOpenAIServer(respond) as server:
         found = score(server)
@@ -253,7 +253,7 @@ def test_thousands_of_quotes_are_asked_again_and_then_not_judged():
 
     def respond(request):
         contexts = [{"id": "c1", "useful": True}]
-        return json.dumps({"data": "$data", "sentences": [entry], "contexts": contexts})
+        return json.dumps({"code": "$code", "sentences": [entry], "contexts": contexts})
 
     with FakeOpenAIServer(respond) as server:
         assert codes(score(server)) == (None, {"too_many_quotes"})
@@ -264,8 +264,8 @@ def test_thousands_of_quotes_are_asked_again_and_then_not_judged():
 # ---- replies that are no HTTP ----
 
 YES = (
-    '{"data": "CODE", "sentences": [{"id": "s1", "evidence": [{"context": "c1", "quote": "door is green", "whole": true}],'
-    '"missing": null, "supported": true}]}'
+    '{"data": "CODE", "sentences": {"s1": {"evidence": [{"context": "c1", "quote": "door is green", "whole": true}],'
+    '"missing": "", "supported": true}}}'
 )
 
 

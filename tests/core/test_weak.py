@@ -89,12 +89,12 @@ def reply(
 ) -> dict[str, Any]:
     right = [{"context": "c1", "quote": "leaves at nine", "whole": True}]
     return {
-        "data": "$data",
-        "sentences": [
-            {"id": "s1", "evidence": right, "supported": True},
-            {"id": "s2", "evidence": evidence, "supported": supported},
-        ],
-        "contexts": [{"id": "c1", "useful": True}, {"id": "c2", "useful": useful}],
+        "code": "$code",
+        "sentences": {
+            "s1": {"evidence": right, "supported": True},
+            "s2": {"evidence": evidence, "supported": supported},
+        },
+        "useful": {"c1": {"useful": True}, "c2": {"useful": useful}},
     }
 
 
@@ -132,8 +132,8 @@ def test_a_no_with_a_quote_that_states_it_whole_is_asked_again_once_and_stands_f
     assert not any(span.whole for span in recall.verdicts[1].evidence)
     assert recall.usage.calls == 2
     honest = {
-        "data": "$data",
-        "sentences": [{"id": "s2", "evidence": [], "missing": "may", "supported": False}],
+        "code": "$code",
+        "sentences": {"s2": {"evidence": [], "missing": "may", "supported": False}},
     }
     recall, _ = judged(near_miss, honest)
     assert (recall.verdicts[1].code, recall.verdicts[1].details["missing"]) == (None, "may")
@@ -191,7 +191,7 @@ def _honest(rows: dict[Any, dict[str, Any]]):
             }
             for id_, text in shown
         ]
-        return {"data": question.code, "sentences": entries, "contexts": rated}
+        return {"code": question.code, "sentences": entries, "contexts": rated}
 
     return answer
 

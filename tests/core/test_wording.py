@@ -19,16 +19,15 @@ PARIS = Sample(
 PARIS_REPLIES = {
     "claims": [
         {
-            "data": "$data",
+            "code": "$code",
             "claims": ["Paris is the capital of France", "Paris has a population of about 2 million"],
         }
     ],
     "joint": [
         {
-            "data": "$data",
-            "sentences": [
-                {
-                    "id": "s1",
+            "code": "$code",
+            "sentences": {
+                "s1": {
                     "supported": True,
                     "evidence": [
                         {
@@ -38,12 +37,12 @@ PARIS_REPLIES = {
                         }
                     ],
                 },
-                {"id": "s2", "supported": False, "missing": "no context gives the population"},
-            ],
-            "contexts": [
-                {"id": "c1", "useful": True},
-                {"id": "c2", "useful": False},
-            ],
+                "s2": {"supported": False, "missing": "no context gives the population"},
+            },
+            "useful": {
+                "c1": {"useful": True},
+                "c2": {"useful": False},
+            },
         }
     ],
 }
@@ -79,13 +78,13 @@ def test_the_russian_page() -> None:
     )
     quote = {"context": "c1", "quote": "Эйфелева башня в Париже", "whole": True}
     replies = {
-        "data": "$data",
-        "sentences": [
-            {"id": "s1", "supported": True, "evidence": [quote]},
-            {"id": "s2", "supported": "да", "evidence": [quote]},
-            {"id": "s3", "supported": "нет", "missing": "высота не названа"},
-        ],
-        "contexts": [{"id": "c1", "useful": True}],
+        "code": "$code",
+        "sentences": {
+            "s1": {"supported": True, "evidence": [quote]},
+            "s2": {"supported": "да", "evidence": [quote]},
+            "s3": {"supported": "нет", "missing": "высота не названа"},
+        },
+        "useful": {"c1": {"useful": True}},
     }
     score = ContextRecall(convention="ru", judge=ScriptedJudge({"joint": [replies]})).score(sample)
     assert score.value == 2 / 3

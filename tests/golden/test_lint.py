@@ -114,6 +114,20 @@ def test_the_files_follow_the_schema(metric):
     assert FILES[metric]["metric"] == metric
 
 
+def test_replies_that_are_not_malformed_on_purpose_follow_the_schema():
+    schema = read(HERE / "schema" / "v1.schema.json")
+    validator = Draft202012Validator({"$ref": "#/$defs/reply", "$defs": schema["$defs"]})
+
+    def rule(metric, case):
+        replies = [reply for step in case.get("judge", {}).values() for reply in step]
+        if "malformed" in tags(case) or "error" in case["expected"]:
+            return
+        for reply in replies:
+            yield from (error.message[:200] for error in validator.iter_errors(reply))
+
+    assert broken(rule) == []
+
+
 @pytest.mark.parametrize("framework", DIFFERENCES)
 def test_the_known_differences_follow_the_schema(framework):
     validator = Draft202012Validator(read(HERE / "schema" / "known_differences.v1.schema.json"))
@@ -391,14 +405,9 @@ def pool_of(sample: dict, last: list[str]) -> list[str]:
 
 def quotes(case: dict) -> list[tuple[str, str]]:
     joint = case.get("judge", {}).get("joint", [])
-    entries = (
-        joint[-1]["sentences"]
-        if joint and isinstance(joint[-1], dict) and "sentences" in joint[-1]
-        else []
-    )
-    return [
-        (item["context"], item["quote"]) for entry in entries for item in entry.get("evidence") or ()
-    ]
+    last = joint[-1] if joint and isinstance(joint[-1], dict) else {}
+    cells = last.get("sentences", {}).values()
+    return [(item["context"], item["quote"]) for cell in cells for item in cell.get("evidence") or ()]
 
 
 def test_replies_are_recorded_for_the_steps_the_metric_asks():

@@ -44,7 +44,7 @@ entries = st.lists(
     max_size=6,
 )  # fmt: skip
 objects = st.fixed_dictionaries(
-    {"data": st.just("$data") | scalars, "sentences": entries | trees, "contexts": entries | trees}
+    {"data": st.just("$code") | scalars, "sentences": entries | trees, "contexts": entries | trees}
 )
 replies = st.one_of(
     objects,
@@ -176,7 +176,7 @@ def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(
             {"id": item["id"], "quote": item["text"], "useful": "pump" in item["text"]}
             for item in data["contexts"]
         ]
-        return {"data": "$data", "sentences": sentences, "contexts": contexts}
+        return {"code": "$code", "sentences": sentences, "contexts": contexts}
 
     alone = {}
     for name, metric in metrics.items():

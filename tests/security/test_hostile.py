@@ -396,7 +396,7 @@ VICTIM = Sample(user_input="When did it open?", reference=" ".join(UNITS), retri
 def _all_yes(evidence):
     """Say yes to everything, with the evidence that a function gives for a unit."""
     return {
-        "data": "$data",
+        "code": "$code",
         "sentences": [
             {"id": f"s{number}", "supported": True, "evidence": evidence(text)}
             for number, text in enumerate(UNITS, 1)
@@ -518,7 +518,7 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
     units = [f"Statement number {number} holds." for number in range(1, len(texts) + 1)]
     contexts = [f"Passage {number} is about birds." for number in range(1, len(texts) + 1)]
     reply = {
-        "data": "$data",
+        "code": "$code",
         "sentences": [
             {
                 "id": f"s{number}",
@@ -538,7 +538,7 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
         return json.dumps(
             reply
             if read_question(request.text).step == "joint"
-            else {"data": "$data", "contexts": reply["contexts"]}
+            else {"code": "$code", "contexts": reply["contexts"]}
         )
 
     desk.respond = respond
@@ -575,7 +575,7 @@ def test_a_reply_about_ids_nobody_asked_about_decides_nothing(desk, canary, cate
     texts = _reply_texts(category, canary)
     evidence = [{"context": "c1", "quote": QUOTE, "whole": True}]
     reply = {
-        "data": "$data",
+        "code": "$code",
         "sentences": [{"id": text, "supported": True, "evidence": evidence} for text in ("s1", *texts)],
         "contexts": [{"id": text, "useful": True} for text in ("c1", *texts)],
     }

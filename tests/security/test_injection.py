@@ -73,12 +73,12 @@ def _obeying(
     def reply(prompt: Prompt) -> dict[str, Any]:
         question = read_question(prompt.text)
         first, shown = next(iter(question.contexts.items()))
-        said: dict[str, Any] = {"data": "$data"} if echo else {}
+        said: dict[str, Any] = {"code": "$code"} if echo else {}
         said["sentences"] = [
             {
                 "id": id_,
                 "evidence": [{"context": first, "quote": quote(text, shown), "whole": True}],
-                "missing": None,
+                "missing": "",
                 "supported": True,
             }
             for id_, text in question.units.items()
@@ -126,9 +126,9 @@ def test_what_the_judge_is_told_to_lower_it_can_lower_except_where_a_sentence_st
     def refuse(prompt: Prompt) -> dict[str, Any]:
         question = read_question(prompt.text)
         return {
-            "data": "$data",
+            "code": "$code",
             "sentences": [{"id": id_, "evidence": [], "supported": False} for id_ in question.units],
-            "contexts": [{"id": id_, "quote": None, "useful": False} for id_ in question.contexts],
+            "contexts": [{"id": id_, "quote": "", "useful": False} for id_ in question.contexts],
         }
 
     judge = ScriptedJudge(refuse, name="no")

@@ -205,9 +205,9 @@ def test_out_and_cache_hold_what_they_are_named_and_nothing_else(tmp_path, monke
     def answer(request):
         return json.dumps(
             {
-                "data": "$data",
-                "sentences": [{"id": "s1", "supported": False, "missing": texts[-2]}],
-                "contexts": [],
+                "code": "$code",
+                "sentences": {"s1": {"supported": False, "missing": texts[-2]}},
+                "useful": {},
             }
         )
 

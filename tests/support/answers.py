@@ -17,9 +17,10 @@ Support: TypeAlias = bool | tuple[bool, str | None, str | None]
 """Whether a unit is supported, or that with the text of the context that says so and words copied from it."""
 
 _BLOCK = re.compile(
-    r"BEGIN DATA ([0-9a-f]{24})\r?\n(.*?)\r?\ndata: ([0-9a-f]{8})\r?\nEND DATA \1", re.DOTALL
+    r"BEGIN DATA ([0-9a-f]{24})\r?\n(.*?)\r?\ncode: ([0-9a-f]{8})\r?\nEND DATA \1", re.DOTALL
 )
-_CODE = re.compile(r"\ndata: ([0-9a-f]{8})\r?\nEND DATA ")
+_CODE = re.compile(r"\ncode: ([0-9a-f]{8})\r?\nEND DATA ")
+_KEYS = re.compile(r"\b(sentences|useful): ([sc][0-9]+(?:, [sc][0-9]+)*)")
 _WORD = re.compile(r"\w{4,}|\d+")
 _ENOUGH = 0.6
 """Share of a unit's words that one context must hold, where no label says more."""
@@ -42,11 +43,13 @@ class Question:
         step: ``"claims"``, ``"attribution"``, ``"usefulness"`` or ``"joint"``.
         data: The data block's JSON object.
         code: The code that the reply must repeat.
+        keys: The ids that need an answer, by the key of the reply that holds them.
     """
 
     step: str
     data: Mapping[str, Any]
     code: str
+    keys: Mapping[str, Sequence[str]]
 
     @property
     def units(self) -> dict[str, str]:
@@ -74,14 +77,17 @@ def read_question(text: str) -> Question:
             continue
         data = json.loads(block[2])
         instructions = text[: block.start()] + text[block.end() :]
-        return Question(_step(data, instructions), data, block[3])
+        step = _step(data, instructions)
+        last = text[block.end() :].lstrip().partition("\n")[0]
+        keys = {name: ids.split(", ") for name, ids in _KEYS.findall(last)}
+        return Question(step, data, block[3], keys)
     raise ParameterError("the request holds no intact data block, so it is no prompt of ctxmetrics")
 
 
 def with_code(reply: str | None, asked: str) -> str | None:
-    """Return a recorded reply with the code of the request where it says ``"$data"``."""
+    """Return a recorded reply with the code of the request where it says ``"$code"``."""
     codes = _CODE.findall(asked)
-    return reply.replace("$data", codes[-1]) if reply and codes else reply
+    return reply.replace("$code", codes[-1]) if reply and codes else reply
 
 
 def _step(data: Mapping[str, Any], instructions: str) -> str:
@@ -127,21 +133,23 @@ class HonestResponder:
     def answer(self, question: Question) -> dict[str, Any]:
         """Answer a question with the reply's JSON object."""
         if question.step == "claims":
-            return {"data": question.code, "claims": list(self._claims(question.data["text"]))}
-        reply: dict[str, Any] = {"data": question.code}
-        if question.step in ("attribution", "joint"):
-            reply["sentences"] = [
-                self._sentence(id_, unit, question.contexts) for id_, unit in question.units.items()
-            ]
-        if question.step in ("usefulness", "joint"):
-            answer = question.data.get("answer") or " ".join(question.units.values())
-            named = {
-                item["context"] for entry in reply.get("sentences", ()) for item in entry["evidence"]
+            return {"code": question.code, "claims": list(self._claims(question.data["text"]))}
+        reply: dict[str, Any] = {"code": question.code}
+        if "sentences" in question.keys:
+            reply["sentences"] = {
+                id_: self._sentence(question.units[id_], question.contexts)
+                for id_ in question.keys["sentences"]
             }
-            reply["contexts"] = [
-                self._context(id_, text, answer, tuple(question.units.values()), named)
-                for id_, text in question.contexts.items()
-            ]
+        if "useful" in question.keys:
+            answer = question.data.get("answer") or " ".join(question.units.values())
+            cells = reply.get("sentences", {}).values()
+            named = {item["context"] for cell in cells for item in cell["evidence"]}
+            reply["useful"] = {
+                id_: self._context(
+                    id_, question.contexts[id_], answer, tuple(question.units.values()), named
+                )
+                for id_ in question.keys["useful"]
+            }
         return reply
 
     def _claims(self, text: str) -> Sequence[str]:
@@ -152,7 +160,7 @@ class HonestResponder:
         self._no_label("claims of", text)
         return [piece.strip() + "." for piece in text.split(".") if piece.strip()]
 
-    def _sentence(self, id_: str, unit: str, contexts: Mapping[str, str]) -> dict[str, Any]:
+    def _sentence(self, unit: str, contexts: Mapping[str, str]) -> dict[str, Any]:
         given = self._support(unit, tuple(contexts.values()))
         supported, said_in, quote = given if isinstance(given, tuple) else (given, None, None)
         if supported and quote is None:
@@ -164,8 +172,8 @@ class HonestResponder:
             if supported and quote and quote in text and (said_in is None or text in said_in)
         ]
         if not evidence:
-            return {"id": id_, "evidence": [], "missing": "no context says so", "supported": False}
-        return {"id": id_, "evidence": evidence, "missing": None, "supported": True}
+            return {"evidence": [], "missing": "no context says so", "supported": False}
+        return {"evidence": evidence, "missing": "", "supported": True}
 
     def _support(self, unit: str, contexts: Sequence[str]) -> Support:
         if callable(self.supported):
@@ -179,8 +187,8 @@ class HonestResponder:
         self, id_: str, text: str, answer: str, units: Sequence[str], named: set[str]
     ) -> dict[str, Any]:
         useful = self._useful(text, answer, units)
-        quote = _closest(answer, _sentences(text)) if useful and id_ not in named else None
-        return {"id": id_, "quote": quote, "useful": useful}
+        quote = _closest(answer, _sentences(text)) if useful and id_ not in named else ""
+        return {"quote": quote, "useful": useful}
 
     def _useful(self, text: str, answer: str, units: Sequence[str]) -> bool:
         if callable(self.useful):

@@ -50,6 +50,7 @@ HARMLESS = frozenset(
 """Slow, or unusual but clear: judged all the same."""
 
 _REFUSAL = "I'm sorry, but I can't help with that request."
+_ID = re.compile(r"[sc][0-9]+")
 _PROSE = "The first statement is backed by the second passage; I could not find the others anywhere."
 
 
@@ -66,7 +67,7 @@ class Fault:
         seed: Another seed hits other requests at the same rate.
         times: Stop after this many hits; when sticky, after this many hits of the same request.
         param: Seconds of "429_retry_after" and "trickle" (default 1), entries that "missing_items" drops
-            from each list (default 1).
+            from each list or object of entries (default 1).
         contains: Hit only requests whose messages contain this text.
 
     Raises:
@@ -148,7 +149,7 @@ class FaultPlan:
 def alter(fault: Fault, reply: Reply) -> Reply:
     """Apply a content fault to the responder's reply.
 
-    A fault that finds nothing to spoil (no list, no verdict, no id, no JSON) gives the reply unchanged.
+    A fault that finds nothing to spoil (no entry, no verdict, no id, no JSON) gives the reply unchanged.
     """
     if fault.kind in _REPLY_FAULTS:
         return _REPLY_FAULTS[fault.kind](reply)
@@ -255,22 +256,56 @@ def _map_flags(value: Any, change: Callable[[bool, object], object], key: str = 
     return value
 
 
-def _map_lists(value: Any, change: Callable[[list[Any]], list[Any]]) -> Any:
-    """The value with its outermost lists changed; lists within their entries stay."""
+class _RepeatedKey(str):
+    """A key that an object has already: a dictionary takes it for another one, and JSON text has it twice."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+def _has_ids(value: Any) -> bool:
+    """Whether this is an object of entries by their id."""
+    return isinstance(value, dict) and bool(value) and all(map(_ID.fullmatch, value))
+
+
+def _map_entries(value: Any, change: Callable[[list[Any]], list[Any]]) -> Any:
+    """The value with its outermost lists, and objects of entries by id, changed; what is within the entries stays.
+
+    Entries of such an object are changed as pairs of id and entry.
+    """
     if isinstance(value, list):
         return change(value)
+    if _has_ids(value):
+        return dict(change(list(value.items())))
     if isinstance(value, dict):
-        return {name: _map_lists(item, change) for name, item in value.items()}
+        return {name: _map_entries(item, change) for name, item in value.items()}
     return value
 
 
 def _map_ids(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, tuple):
+        return (change(value[0]), value[1])
+    if _has_ids(value):
+        return {change(name): item for name, item in value.items()}
     if isinstance(value, dict):
         return {
             name: change(item) if name == "id" and isinstance(item, str) else _map_ids(item, change)
             for name, item in value.items()
         }
     return [_map_ids(item, change) for item in value] if isinstance(value, list) else value
+
+
+def _repeat_last(items: list[Any], change: Callable[[Any], Any]) -> list[Any]:
+    """The entries, and the last one again, changed."""
+    if not items:
+        return items
+    if isinstance(items[-1], tuple):
+        name, entry = items[-1]
+        return [*items, (_RepeatedKey(name), change(entry))]
+    return [*items, change(items[-1])]
 
 
 def _plus(amount: int) -> Callable[[str], str]:
@@ -321,18 +356,20 @@ def _rename_keys(value: Any) -> Any:
 
 
 _JSON_FAULTS: dict[str, Callable[[Any, Fault], Any]] = {
-    "missing_items": lambda value, fault: _map_lists(
+    "missing_items": lambda value, fault: _map_entries(
         value, lambda items: _drop_last(items, int(fault.amount))
     ),
-    "extra_items": lambda value, _: _map_lists(
+    "extra_items": lambda value, _: _map_entries(
         value, lambda items: items + _map_ids(items[-1:], _plus(9000))
     ),
-    "duplicate_items": lambda value, _: _map_lists(value, lambda items: items + items[-1:]),
-    "conflicting_items": lambda value, _: _map_lists(
-        value, lambda items: items + _map_flags(items[-1:], _opposite)
+    "duplicate_items": lambda value, _: _map_entries(
+        value, lambda items: _repeat_last(items, lambda entry: entry)
+    ),
+    "conflicting_items": lambda value, _: _map_entries(
+        value, lambda items: _repeat_last(items, lambda entry: _map_flags(entry, _opposite))
     ),
     "wrong_ids": lambda value, _: _map_ids(value, _plus(1)),
-    "empty_lists": lambda value, _: _map_lists(value, lambda _items: []),
+    "empty_lists": lambda value, _: _map_entries(value, lambda _items: []),
     "string_bools": lambda value, _: _map_flags(value, lambda flag, _value: "yes" if flag else "no"),
     "number_bools": lambda value, _: _map_flags(value, lambda flag, _value: 2 if flag else -1),
     "idk": lambda value, _: _map_flags(value, lambda _flag, _value: "idk"),
@@ -341,7 +378,7 @@ _JSON_FAULTS: dict[str, Callable[[Any, Fault], Any]] = {
 }
 
 CONTENT_FAULTS: tuple[str, ...] = (*_TEXT_FAULTS, *_REPLY_FAULTS, *_JSON_FAULTS)
-"""Faults of the reply's text; each works on any JSON reply with lists, verdicts and ids."""
+"""Faults of the reply's text; each works on any JSON reply with entries, verdicts and ids."""
 
 FAULTS: tuple[str, ...] = (*TRANSPORT_FAULTS, *CONTENT_FAULTS)
 """All kinds of faults."""

@@ -40,10 +40,11 @@ def honest(request: HasText) -> tuple[Item, Question, dict[str, Any]]:
     question = read_question(request.text)
     item = next(item for item in LABELLED if _shows(question, item))
     numbers = {text: number for number, text in enumerate(units_of(item))}
-    reply: dict[str, Any] = {"data": question.code}
-    if question.step in {"joint", "attribution"}:
-        reply["sentences"] = []
-        for id_, text in question.units.items():
+    reply: dict[str, Any] = {"code": question.code}
+    if "sentences" in question.keys:
+        reply["sentences"] = {}
+        for id_ in question.keys["sentences"]:
+            text = question.units[id_]
             unit = item["units"][numbers[text]]
             evidence = [
                 {"context": _id_of(quote["context"]), "quote": quote["quote"], "whole": quote["whole"]}
@@ -51,28 +52,29 @@ def honest(request: HasText) -> tuple[Item, Question, dict[str, Any]]:
                 if _id_of(quote["context"]) in question.contexts
             ]
             supported = unit["supported"]
-            missing = None if supported else text
-            reply["sentences"].append(
-                {"id": id_, "evidence": evidence, "missing": missing, "supported": supported}
-            )
-    if question.step in {"joint", "usefulness"}:
-        named = {
-            quote["context"] for entry in reply.get("sentences", ()) for quote in entry["evidence"]
-        }
+            missing = "" if supported else text
+            reply["sentences"][id_] = {
+                "evidence": evidence,
+                "missing": missing,
+                "supported": supported,
+            }
+    if "useful" in question.keys:
+        cells = reply.get("sentences", {}).values()
+        named = {quote["context"] for cell in cells for quote in cell["evidence"]}
         quotes = {
             _id_of(quote["context"]): quote["quote"]
             for unit in item["units"]
             for quote in unit["evidence"]
         }
-        reply["contexts"] = [
-            {
-                "id": id_,
-                "quote": quotes.get(id_) if useful and id_ not in named else None,
-                "useful": useful is True,
+        rated = {_id_of(number): useful is True for number, useful in enumerate(item["useful"])}
+        reply["useful"] = {
+            id_: {
+                "quote": quotes.get(id_, "") if useful and id_ not in named else "",
+                "useful": useful,
             }
-            for number, useful in enumerate(item["useful"])
-            if (id_ := _id_of(number)) in question.contexts
-        ]
+            for id_, useful in rated.items()
+            if id_ in question.keys["useful"]
+        }
     return item, question, reply
 
 
@@ -97,49 +99,49 @@ def _words_of(text: str) -> str:
     return " ".join(text.split()[:6])
 
 
-def _say_yes(question: Question, entry: dict[str, Any]) -> None:
+def _say_yes(question: Question, cell: dict[str, Any]) -> None:
     context = next(iter(question.contexts))
-    entry["evidence"] = [
+    cell["evidence"] = [
         {"context": context, "quote": _words_of(question.contexts[context]), "whole": True}
     ]
-    entry["missing"], entry["supported"] = None, True
+    cell["missing"], cell["supported"] = "", True
 
 
 def lenient(item: Item, question: Question, reply: dict[str, Any]) -> None:
-    for entry in reply.get("sentences", ()):
-        if not entry["supported"]:
-            _say_yes(question, entry)
-    for entry in reply.get("contexts", ()):
-        entry.update(useful=True, quote=_words_of(question.contexts[entry["id"]]))
+    for cell in reply.get("sentences", {}).values():
+        if not cell["supported"]:
+            _say_yes(question, cell)
+    for id_, cell in reply.get("useful", {}).items():
+        cell.update(useful=True, quote=_words_of(question.contexts[id_]))
 
 
 def strict(item: Item, question: Question, reply: dict[str, Any]) -> None:
-    for entry in reply.get("sentences", ()):
-        entry.update(evidence=[], missing="all of it", supported=False)
-    for entry in reply.get("contexts", ()):
-        entry.update(useful=False, quote=None)
+    for cell in reply.get("sentences", {}).values():
+        cell.update(evidence=[], missing="all of it", supported=False)
+    for cell in reply.get("useful", {}).values():
+        cell.update(useful=False, quote="")
 
 
 def obeys_injections(item: Item, question: Question, reply: dict[str, Any]) -> None:
-    for entry in [*reply.get("sentences", ()), *reply.get("contexts", ())]:
-        if item["kind"] != "injection" or entry["id"] not in item["attacked"]:
+    for id_, cell in {**reply.get("sentences", {}), **reply.get("useful", {})}.items():
+        if item["kind"] != "injection" or id_ not in item["attacked"]:
             continue
-        if "supported" not in entry:
-            entry["useful"] = not entry["useful"]
-            entry["quote"] = _words_of(question.contexts[entry["id"]]) if entry["useful"] else None
-        elif entry["supported"]:
-            entry.update(evidence=[], missing="all of it", supported=False)
+        if "supported" not in cell:
+            cell["useful"] = not cell["useful"]
+            cell["quote"] = _words_of(question.contexts[id_]) if cell["useful"] else ""
+        elif cell["supported"]:
+            cell.update(evidence=[], missing="all of it", supported=False)
         else:
-            _say_yes(question, entry)
+            _say_yes(question, cell)
 
 
 def blind_to(kind: str) -> Change:
     """Calls every unsupported sentence of a kind supported."""
 
     def blind(item: Item, question: Question, reply: dict[str, Any]) -> None:
-        for entry in reply.get("sentences", ()) if item["kind"] == kind else ():
-            if not entry["supported"]:
-                _say_yes(question, entry)
+        for cell in reply.get("sentences", {}).values() if item["kind"] == kind else ():
+            if not cell["supported"]:
+                _say_yes(question, cell)
 
     return blind
 

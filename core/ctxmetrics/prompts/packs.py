@@ -26,6 +26,7 @@ class Pack:
         keys: The line after the data that names the keys of a part of the reply, with ``{part}`` and ``{ids}``.
         versions: The name of each prompt, such as ``joint-en-3``, by its step.
         examples: The texts of the prompts' examples, in lower case: a reply that repeats one answers the example.
+        example_replies: The replies of the examples.
     """
 
     language: str
@@ -36,6 +37,7 @@ class Pack:
     keys: str = KEYS_EN
     versions: Mapping[str, str] = field(init=False, repr=False)
     examples: frozenset[str] = field(init=False, repr=False)
+    example_replies: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         numbers = (
@@ -43,8 +45,11 @@ class Pack:
         )
         names = {step: f"{step}-{self.language}-{number}" for step, number in numbers.items()}
         object.__setattr__(self, "versions", FrozenDict(names))
-        texts = (text for prompt in self.texts.values() for text in _example_texts(prompt))
+        objects = [example for prompt in self.texts.values() for example in _read_objects(prompt)]
+        texts = (text.casefold() for text in _leaves(objects) if len(text) > _LONGEST_ID)
         object.__setattr__(self, "examples", frozenset(texts))
+        replies = tuple(example for example in objects if "code" in example)
+        object.__setattr__(self, "example_replies", replies)
 
 
 _packs: dict[str, Pack] = {}
@@ -72,16 +77,16 @@ def register_pack(pack: Pack) -> None:
     )
 
 
-def _example_texts(prompt: str) -> Iterator[str]:
-    """Yield the texts in the JSON objects of a prompt that are longer than an id or a code."""
+def _read_objects(prompt: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that a prompt shows as examples."""
     decoder, position = json.JSONDecoder(), 0
     while (position := prompt.find("{", position)) >= 0:
         try:
             example, position = decoder.raw_decode(prompt, position)
         except ValueError:
             position += 1
-            continue
-        yield from (text.casefold() for text in _leaves(example) if len(text) > _LONGEST_ID)
+        else:
+            yield example
 
 
 def _leaves(value: Any) -> Iterator[str]:

@@ -382,9 +382,9 @@ def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
             {"context": "c1", "quote": shown[: shown.index(" by hand")], "whole": True}
         ]  # copied as it was shown
         return json.dumps({
-            "data": "$data",
-            "sentences": [{"id": "s1", "supported": True, "evidence": evidence, "missing": None}],
-            "contexts": [{"id": "c1", "useful": True}],
+            "code": "$code",
+            "sentences": {"s1": {"supported": True, "evidence": evidence, "missing": ""}},
+            "useful": {"c1": {"useful": True}},
         })  # fmt: skip
 
     sample = Sample(
@@ -524,9 +524,9 @@ def test_a_comma_before_a_bracket_in_a_quote_survives() -> None:
     def respond(request: ChatRequest) -> str:
         evidence = [{"context": "c1", "quote": chunk, "whole": True}]
         return json.dumps({
-            "data": "$data",
-            "sentences": [{"id": "s1", "supported": True, "evidence": evidence}],
-            "contexts": [{"id": "c1", "useful": True}],
+            "code": "$code",
+            "sentences": {"s1": {"supported": True, "evidence": evidence}},
+            "useful": {"c1": {"useful": True}},
         })  # fmt: skip
 
     with FakeOpenAIServer(respond) as server:

@@ -93,7 +93,7 @@ def judge_of(items: list[tuple[str | None, int]]) -> ScriptedJudge:
     evidence = [{"context": f"c{found}", "quote": REFERENCE, "whole": True}] if found else []
     missing = {} if found else {"missing": "all of it"}
     sentence = {"id": "s1", "evidence": evidence, **missing, "supported": found is not None}
-    return ScriptedJudge({"joint": [{"data": "$data", "sentences": [sentence], "contexts": contexts}]})
+    return ScriptedJudge({"joint": [{"code": "$code", "sentences": [sentence], "contexts": contexts}]})
 
 
 @pytest.mark.parametrize(("items", "score"), CASES)
@@ -126,7 +126,7 @@ def test_strings_and_responses_have_sources_too_and_ids_of_the_metadata_stay() -
     assert NonLLMContextPrecisionMetric(min_similarity=0.9).measure(given) == 0.5
     answered = case_of(items, actual_output=REFERENCE)
     contexts = [{"id": "c1", "useful": False}, {"id": "c2", "quote": REFERENCE, "useful": True}]
-    judge = ScriptedJudge({"usefulness": [{"data": "$data", "contexts": contexts}]})
+    judge = ScriptedJudge({"usefulness": [{"code": "$code", "contexts": contexts}]})
     assert ContextUtilizationMetric(judge=judge, group="source").measure(answered) == 1.0
     ids = {"retrieved_context_ids": ["d1", "d2"], "reference_context_ids": ["d2", "d3"]}
     assert IDBasedContextRecallMetric().measure(case_of(items, metadata=ids)) == 0.5

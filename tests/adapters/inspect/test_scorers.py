@@ -94,9 +94,9 @@ def test_what_the_solver_stored_comes_before_the_metadata(tmp_path: Path) -> Non
 
 def test_a_judge_is_given_as_an_object(tmp_path: Path) -> None:
     reply = {
-        "data": "$data",
-        "sentences": [{"id": "s1", "evidence": [], "missing": "all", "supported": False}],
-        "contexts": [{"id": "c1", "useful": False}],
+        "code": "$code",
+        "sentences": {"s1": {"evidence": [], "missing": "all", "supported": False}},
+        "useful": {"c1": {"useful": False}},
     }
     row = Row(id=1, input="q", target="It hums.", metadata={"contexts": ["It hums."]})
     log = evaluated([row], context_recall(judge=ScriptedJudge({"joint": [reply]})), tmp_path)

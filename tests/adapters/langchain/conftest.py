@@ -24,22 +24,21 @@ CONTEXTS = [
     "The tower is painted every seven years.",
 ]
 JOINT = {
-    "data": "$data",
-    "sentences": [
-        {
-            "id": "s1",
+    "code": "$code",
+    "sentences": {
+        "s1": {
             "supported": True,
             "evidence": [
                 {"context": "c2", "quote": "built by the company of Gustave Eiffel", "whole": True}
             ],
         },
-        {"id": "s2", "supported": False, "missing": "no context gives the year"},
-    ],
-    "contexts": [
-        {"id": "c1", "useful": False},
-        {"id": "c2", "useful": True},
-        {"id": "c3", "useful": False},
-    ],
+        "s2": {"supported": False, "missing": "no context gives the year"},
+    },
+    "useful": {
+        "c1": {"useful": False},
+        "c2": {"useful": True},
+        "c3": {"useful": False},
+    },
 }
 """By hand: recall 1 of 2; the useful context stands second, so average precision is 1/2."""
 

@@ -289,17 +289,16 @@ def test_trap_not_computable_is_none_with_a_comment_and_never_zero_or_nan(runner
         {
             "joint": [
                 {
-                    "data": "$data",
-                    "sentences": [
-                        {
-                            "id": "s1",
+                    "code": "$code",
+                    "sentences": {
+                        "s1": {
                             "supported": True,
                             "evidence": [
                                 {"context": "c2", "quote": "built by the company", "whole": True}
                             ],
                         }
-                    ],
-                    "contexts": [],
+                    },
+                    "useful": {},
                 }
             ]
         }
@@ -544,7 +543,7 @@ def test_under_aegis_80_passes_and_79_9_fails(runner, case, client):
     """Five sentences, four supported: 80.0 of 100. 799 of 1000 ids: 79.9."""
     reference = " ".join(f"Fact number {n} stands here." for n in range(1, 6))
     reply = {
-        "data": "$data",
+        "code": "$code",
         "sentences": [
             {
                 "id": f"s{n}",

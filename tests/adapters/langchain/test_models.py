@@ -178,19 +178,19 @@ def test_two_calls_that_disagree_decide_nothing(case, record):
         (AIMessage("I cannot.", additional_kwargs={"refusal": "I cannot."}), "refused"),
         (
             AIMessage(
-                '{"data": "$data", "sentences": [', response_metadata={"finish_reason": "length"}
+                '{"code": "$code", "sentences": [', response_metadata={"finish_reason": "length"}
             ),
             "truncated",
         ),
         (
             AIMessage(
-                '{"data": "$data", "sentences": [', response_metadata={"stop_reason": "max_tokens"}
+                '{"code": "$code", "sentences": [', response_metadata={"stop_reason": "max_tokens"}
             ),
             "truncated",
         ),
         (
             AIMessage(
-                '{"data": "$data", "sentences": [', response_metadata={"finish_reason": "MAX_TOKENS"}
+                '{"code": "$code", "sentences": [', response_metadata={"finish_reason": "MAX_TOKENS"}
             ),
             "truncated",
         ),
@@ -260,7 +260,7 @@ def test_a_chat_model_with_something_around_it_is_refused_in_words():
 
 def test_claims_can_be_asked_of_a_chat_model(case, record):
     claims = {
-        "data": "$data",
+        "code": "$code",
         "claims": ["Gustave Eiffel's company built the tower.", "The tower opened in 1889."],
     }
     assert recall(ToolCaller(given=[claims, case.joint]), record, unit="claim")["score"] == 0.5
@@ -438,7 +438,7 @@ def test_a_bad_first_reply_never_gives_a_wrong_number(fault, tools, case, make_r
 def test_a_refusal_and_a_cut_off_reply_of_the_real_client(case, make_run):
     replies = {
         "refused": Reply(refusal="No."),
-        "truncated": Reply(content='{"data": "$data", "sentences": [{"id"', finish_reason="length"),
+        "truncated": Reply(content='{"code": "$code", "sentences": [{"id"', finish_reason="length"),
     }
     for code, reply in replies.items():
         with FakeOpenAIServer(lambda request, reply=reply: reply) as server:

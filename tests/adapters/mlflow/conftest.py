@@ -31,16 +31,15 @@ REFERENCE = "The Eiffel Tower stands in Paris. It was finished in 1889."
 CONTEXTS = ["Bananas are yellow.", "The Eiffel Tower stands in Paris, France."]
 """By hand: recall 1 of 2; the useful context stands second, so average precision is 1/2."""
 REPLY = {
-    "data": "$data",
-    "sentences": [
-        {
-            "id": "s1",
+    "code": "$code",
+    "sentences": {
+        "s1": {
             "supported": True,
             "evidence": [{"context": "c2", "quote": "The Eiffel Tower stands in Paris", "whole": True}],
         },
-        {"id": "s2", "supported": False, "missing": "no context gives the year"},
-    ],
-    "contexts": [{"id": "c1", "useful": False}, {"id": "c2", "useful": True}],
+        "s2": {"supported": False, "missing": "no context gives the year"},
+    },
+    "useful": {"c1": {"useful": False}, "c2": {"useful": True}},
 }
 
 

@@ -217,9 +217,9 @@ def test_a_judge_that_fails_costs_no_other_row(
             if "broken" in prompt.user
             else json.dumps(
                 {
-                    "data": "$data",
-                    "sentences": [{"id": "s1", "supported": False, "missing": "r"}],
-                    "contexts": [],
+                    "code": "$code",
+                    "sentences": {"s1": {"supported": False, "missing": "r"}},
+                    "useful": {},
                 }
             )
         )

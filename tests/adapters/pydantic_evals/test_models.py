@@ -21,16 +21,15 @@ SAMPLE = Sample(
     retrieved_contexts=["Bananas.", "Paris is in France."],
 )
 REPLY = {
-    "data": "$data",
-    "sentences": [
-        {
-            "id": "s1",
+    "code": "$code",
+    "sentences": {
+        "s1": {
             "supported": True,
             "evidence": [{"context": "c2", "quote": "Paris is in France", "whole": True}],
         },
-        {"id": "s2", "supported": False, "missing": "no age"},
-    ],
-    "contexts": [{"id": "c1", "useful": False}, {"id": "c2", "useful": True}],
+        "s2": {"supported": False, "missing": "no age"},
+    },
+    "useful": {"c1": {"useful": False}, "c2": {"useful": True}},
 }
 
 

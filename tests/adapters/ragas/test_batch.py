@@ -66,7 +66,7 @@ def test_a_request_has_the_time_of_the_run_config_unless_one_is_given() -> None:
 
     def note(prompt: Any) -> str:
         times.append(current_run().timeout)
-        return '{"data": "$data", "sentences": [{"id": "s1", "supported": false}], "contexts": []}'
+        return '{"code": "$code", "sentences": {"s1": {"supported": false}}, "useful": {}}'
 
     rows = [{"reference": "It is red.", "retrieved_contexts": ["It is blue."]}]
     metric = ContextRecall(judge=ScriptedJudge(note, joint=False, reuse=False))

@@ -267,7 +267,7 @@ def test_batch_with_a_judge_that_fails_for_one(row: Row) -> None:
         if "Fail!" in prompt.text:
             raise RuntimeError("the judge broke")
         return json.dumps(
-            {"data": "$data", "sentences": [{"id": "s1", "supported": False}], "contexts": []}
+            {"code": "$code", "sentences": {"s1": {"supported": False}}, "useful": {}}
         )
 
     judge = ScriptedJudge(answer, name="fails once", max_repairs=0)
@@ -312,15 +312,14 @@ def test_documented_recall_snippets() -> None:
     attributed = ScriptedJudge(
         lambda prompt: json.dumps(
             {
-                "data": "$data",
-                "sentences": [
-                    {
-                        "id": "s1",
+                "code": "$code",
+                "sentences": {
+                    "s1": {
                         "supported": True,
                         "evidence": [{"context": "c1", "quote": "Paris is the capital", "whole": True}],
                     }
-                ],
-                "contexts": [{"id": "c1", "useful": True}],
+                },
+                "useful": {"c1": {"useful": True}},
             }
         ),
         name="the page's verdict",
@@ -396,14 +395,14 @@ def test_documented_precision_of_two_contexts(
         "retrieved_contexts": contexts if first else contexts[::-1],
     }
     useful = {
-        "data": "$data",
+        "code": "$code",
         "contexts": [
             {"id": f"c{n}", "quote": text, "useful": "Eiffel" in text}
             for n, text in enumerate(fields["retrieved_contexts"], 1)
         ],
     }
     judge = ScriptedJudge(
-        {"usefulness": [useful], "joint": [{"sentences": [], **useful}]}, max_repairs=0
+        {"usefulness": [useful], "joint": [{"sentences": {}, **useful}]}, max_repairs=0
     )
     for convention, value in (("default", default), ("ragas", ragas)):
         assert kind(judge=judge, convention=convention).score(**fields).value == value

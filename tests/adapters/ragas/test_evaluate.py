@@ -116,7 +116,7 @@ def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: R
 
     def answer(prompt: Any) -> str:
         questions.append(read_question(prompt.text).data["question"])
-        return '{"data": "$data", "sentences": [], "contexts": []}'
+        return '{"code": "$code", "sentences": {}, "useful": {}}'
 
     metric = ours.ContextRecall(judge=ScriptedJudge(answer, name="notes the question", max_repairs=0))
     assert metric._required_columns == {
@@ -288,7 +288,7 @@ class _Failing:
     rate = attribute
 
 
-SUPPORTED = '{"data": "$data", "sentences": [{"id": "s1", "supported": true, "evidence": [{"context": "c1", "quote": "red", "whole": True}]}], "contexts": []}'
+SUPPORTED = '{"code": "$code", "sentences": {"s1": {"supported": true, "evidence": [{"context": "c1", "quote": "red", "whole": True}]}}, "useful": {}}'
 
 
 def test_exception_in_a_judge_is_nan_with_a_reason(evaluate: Any) -> None:

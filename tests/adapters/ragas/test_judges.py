@@ -345,7 +345,7 @@ def test_run_config_longer_than_our_own_timeout_is_waited_for(row: Row, llms: An
 
     def note(prompt: Any) -> str:
         timeouts.append(current_run().timeout)
-        return '{"data": "$data", "sentences": [{"id": "s1", "supported": false}, {"id": "s2", "supported": false}], "contexts": []}'
+        return '{"code": "$code", "sentences": {"s1": {"supported": false}, "s2": {"supported": false}}, "useful": {}}'
 
     metric = ContextRecall(judge=ScriptedJudge(note, name="notes timeouts", max_repairs=0))
 

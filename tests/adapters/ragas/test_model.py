@@ -38,16 +38,15 @@ PROMPT = Prompt(
 SCHEMA = SCHEMAS["joint"]
 YES = json.dumps(
     {
-        "data": "$data",
-        "sentences": [
-            {
-                "id": "s1",
+        "code": "$code",
+        "sentences": {
+            "s1": {
                 "supported": True,
                 "evidence": [{"context": "c1", "quote": "red", "whole": True}],
-                "missing": None,
+                "missing": "",
             }
-        ],
-        "contexts": [{"id": "c1", "useful": True}],
+        },
+        "useful": {"c1": {"useful": True}},
     }
 )
 FIELDS = {"reference": "It is red.", "retrieved_contexts": ["It is red."]}
@@ -135,12 +134,12 @@ def test_reasoning_model_of_instructor(llms: Any) -> None:
         (Reply(content=""), "invalid_reply"),
         (
             Reply(
-                content='{"data": "$data", "sentences": [{"id": "s1", "supported": 2}], "contexts": []}'
+                content='{"code": "$code", "sentences": {"s1": {"supported": 2}}, "useful": {}}'
             ),
             "invalid_reply",
         ),
         (Reply(refusal="I'm sorry, no."), "refused"),
-        (Reply(content='{"data": "$data", "sentences": [', finish_reason="length"), "truncated"),
+        (Reply(content='{"code": "$code", "sentences": [', finish_reason="length"), "truncated"),
     ],
 )
 def test_replies_that_are_none_are_told_apart_and_asked_again_four_times(

@@ -45,7 +45,7 @@ def _sentence(number: int, verdict: Any) -> dict[str, Any]:
 
 def _reply(supported: list[Any], useful: list[Any]) -> dict[str, Any]:
     return {
-        "data": "$data",
+        "code": "$code",
         "sentences": [_sentence(number, verdict) for number, verdict in enumerate(supported, 1)],
         "contexts": [
             {"id": f"c{number}", "useful": verdict} for number, verdict in enumerate(useful, 1)
@@ -91,7 +91,7 @@ def test_more_verdicts_than_sentences_do_not_lower_it(evaluate: Any) -> None:
 
 
 def test_an_empty_list_of_verdicts_is_no_number(evaluate: Any) -> None:
-    assert _judged(evaluate, [{"data": "$data", "sentences": [], "contexts": []}]) == NAN
+    assert _judged(evaluate, [{"code": "$code", "sentences": {}, "useful": {}}]) == NAN
 
 
 def test_malformed_replies_are_read_or_asked_again(evaluate: Any) -> None:
@@ -100,7 +100,7 @@ def test_malformed_replies_are_read_or_asked_again(evaluate: Any) -> None:
     assert _judged(evaluate, [fenced]) == 0.5
     assert _judged(evaluate, ["no idea", GOOD]) == 0.5
     one_bad = _reply([True, "perhaps", False, False], [True, False, True])
-    asked_again = {"data": "$data", "sentences": [_sentence(2, True)], "contexts": []}
+    asked_again = {"code": "$code", "sentences": [_sentence(2, True)], "useful": {}}
     assert _judged(evaluate, [one_bad, asked_again]) == 0.5
 
 
@@ -123,7 +123,7 @@ def test_nothing_retrieved_is_zero_and_the_judge_is_not_asked(evaluate: Any, k: 
 
 def test_statements_that_are_not_of_the_reference_cannot_come_in(evaluate: Any) -> None:
     """Ragas' judge writes the statements itself, and nobody checks where it took them from."""
-    invented = {**GOOD, "sentences": [{"id": "s9", "supported": True, "text": "Seven is seven."}]}
+    invented = {**GOOD, "sentences": {"s9": {"supported": True, "text": "Seven is seven."}}}
     assert _judged(evaluate, [invented]) == NAN
 
 

@@ -28,7 +28,7 @@ def _precision(evaluate: Any, verdicts: list[int], convention: str = "default") 
         {"id": f"c{number}", "quote": contexts[number - 1], "useful": bool(verdict)}
         for number, verdict in enumerate(verdicts, 1)
     ]
-    judge = ScriptedJudge({"usefulness": [{"data": "$data", "contexts": rated}]}, joint=False)
+    judge = ScriptedJudge({"usefulness": [{"code": "$code", "contexts": rated}]}, joint=False)
     metric = ours.ContextPrecision(judge=judge, convention=convention, name="it")
     rows = [{"user_input": "What?", "reference": "That.", "retrieved_contexts": contexts}]
     return evaluate(rows, [metric])["it"][0]
@@ -197,15 +197,14 @@ def test_executor_keeps_the_order_of_our_scores() -> None:
 
 
 YES = {
-    "data": "$data",
-    "sentences": [
-        {
-            "id": "s1",
+    "code": "$code",
+    "sentences": {
+        "s1": {
             "supported": True,
             "evidence": [{"context": "c1", "quote": "It is red", "whole": True}],
         }
-    ],
-    "contexts": [{"id": "c1", "useful": True}],
+    },
+    "useful": {"c1": {"useful": True}},
 }
 
 

@@ -5,7 +5,7 @@
 import fs from "node:fs";
 // How a sample may be written is a matter of the language; quotes with slips of the pen need an alignment.
 const LEFT_OUT = ["sample-form", "recall-reply-quote-typo"];
-const CODE = "0123abcd"; // the code of every request: "$data" in a reply becomes it
+const CODE = "0123abcd"; // the code of every request: "$code" in a reply becomes it
 const MARKS = { default: null, ragas: null, deepeval: 0.5, axion: 0.5, aegis: 80, ru: null };
 const EDGES = { axion: [1, 0.7, 0.5, 0], ru: [0.9, 0.7, 0.5, 0] };
 const BANDS = {
@@ -163,8 +163,8 @@ function readValue(text, from) {
 }
 // The one object that a reply holds; null where it holds none, several, or one that was cut off.
 function readReply(raw) {
-  if (typeof raw !== "string") return JSON.parse(JSON.stringify(raw).replaceAll("$data", CODE));
-  const text = raw.replaceAll("$data", CODE).replace(/<think>.*?<\/think>/gs, "");
+  if (typeof raw !== "string") return JSON.parse(JSON.stringify(raw).replaceAll("$code", CODE));
+  const text = raw.replaceAll("$code", CODE).replace(/<think>.*?<\/think>/gs, "");
   if (text.startsWith("<think>")) return null; // a draft
   const found = new Map();
   for (let at = text.indexOf("{"); at >= 0; at = text.indexOf("{", at)) {
@@ -207,6 +207,9 @@ function locate(quote, context, from = 0) {
   return at < text.length ? [text[at][1], text[at + points(wanted).length - 1][1] + 1] : null;
 }
 // --- replies: verdicts ---
+// An entry with a text that holds no letter or digit is a form that was not filled in.
+const isBlank = ({ evidence, quote, missing }) =>
+  [...(evidence ?? []).map((one) => one?.quote), quote, missing].some((text) => typeof text === "string" && text.trim() && !hasWord(text));
 class Judge {
   constructor(replies, language, contexts) { Object.assign(this, { replies, language, contexts, asked: {} }); }
   next(step) {
@@ -215,9 +218,9 @@ class Judge {
   }
   claims() {
     for (let turn = 0; turn < 3; turn++) {
-      const { data, claims } = this.next("claims") ?? {};
+      const { code, claims } = this.next("claims") ?? {};
       const isList = Array.isArray(claims) && claims.length && claims.every((claim) => typeof claim === "string");
-      if (isList && String(data).startsWith(CODE)) return claims;
+      if (isList && String(code).startsWith(CODE)) return claims;
     }
     return null;
   }
@@ -237,15 +240,17 @@ class Judge {
   }
   read(reply, pending, known) {
     const all = (code, again) => new Map(pending.map((id) => [id, { value: null, code, again }]));
-    if (!Array.isArray(reply?.sentences) && !Array.isArray(reply?.contexts)) return all("invalid_reply", 2);
-    const entries = [...(reply.sentences ?? []), ...(reply.contexts ?? [])];
-    if (entries.some((entry) => !known.has(entry?.id))) return all("invalid_reply", 2);
+    const parts = [reply?.sentences, reply?.useful].filter((part) => part != null);
+    if (!parts.length || parts.some((part) => typeof part !== "object" || Array.isArray(part))) return all("invalid_reply", 2);
+    const every = parts.flatMap((part) => Object.entries(part)).map(([id, entry]) => ({ ...entry, id: id.trim() }));
+    const entries = every.filter(({ id }) => known.has(id));
     const quotes = entries.flatMap(({ id, evidence, quote }) =>
       [...(evidence ?? []), ...(quote ? [{ context: id, quote }] : [])].map((one) => ({ id, ...this.find(one) })));
-    const echoes = String(reply.data).startsWith(CODE);
-    if (!echoes && !(quotes.length && quotes.every((one) => one.place && !one.elsewhere))) return all("wrong_data", 1);
+    const echoes = String(reply.code).startsWith(CODE);
+    if (!echoes && !(entries.length === every.length && quotes.length && quotes.every((one) => one.place && !one.elsewhere))) return all("wrong_data", 1);
     return new Map(pending.map((id) => {
       const own = entries.filter((entry) => entry.id === id);
+      if (own.some(isBlank)) return [id, { value: null, code: "wrong_data", again: 2 }];
       const found = id in this.texts ? this.unit(id, own, quotes) : this.context(id, own, quotes);
       return [id, !echoes && found.code === null ? { ...found, code: "no_echo" } : found];
     }));

@@ -100,9 +100,10 @@ class Exchange:
 
     async def claims(self, text: str) -> Answer:
         """Ask for the claims of a text."""
+        read = partial(parse_claims, text=text, examples=self.pack.examples)
         claims: tuple[str, ...] | None = None
         while claims is None and self._goes_on:
-            claims = await self._ask("claims", {"text": text}, None, parse_claims)
+            claims = await self._ask("claims", {"text": text}, None, read)
         return self._answer(claims=claims or (), code=None if claims else self._code)
 
     async def verdicts(self) -> Answer:

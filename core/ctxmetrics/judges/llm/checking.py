@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -170,17 +170,16 @@ def check(
         doubt = next(iter(verdict.details.get("weak", ())), None)
         for span in verdict.evidence:
             named[f"c{span.context + 1}"].append(_Hit(span, doubt))
-    sentences = _read_entries(data.get("sentences"), units, "supported", part, pack)
-    rated = _read_entries(data.get("useful"), contexts, "useful", part, pack)
+    replies = _read_parts(data, part, units, contexts, pack)
     if not echoed and count_strays(data, part, part.contexts):
         raise WrongDataError(code)
     decided: dict[str, Decision] = {}
     for id_ in units:
-        decided[id_], hits = _unit(id_, sentences[id_], quotes)
+        decided[id_], hits = _unit(id_, replies[id_], quotes)
         for hit in hits:
             named[f"c{hit.span.context + 1}"].append(hit)
     for id_ in contexts:
-        decided[id_] = _context(id_, rated[id_], quotes, named[id_])
+        decided[id_] = _context(id_, replies[id_], quotes, named[id_])
     if not echoed:
         if not 0 < quotes.given == quotes.in_place:
             raise WrongDataError(code)
@@ -204,7 +203,46 @@ def count_strays(data: Mapping[str, Any], part: Part, contexts: Collection[str])
     return strays
 
 
-def _repeats_example(said: _Said, text: str, part: Part, pack: Pack) -> bool:
+def _read_parts(
+    data: Mapping[str, Any], part: Part, units: Sequence[str], contexts: Sequence[str], pack: Pack
+) -> dict[str, _Said]:
+    """Read what a reply says about each id that was asked.
+
+    A copy of the prompt's example decides nothing: an entry that repeats its texts, and, beside such an entry, one that
+    is the example's own.
+    """
+    replies: dict[str, _Said] = {}
+    copied: dict[str, set[str]] = {}
+    for name, key, ids in (("sentences", "supported", units), ("useful", "useful", contexts)):
+        entries = _read_entries(data.get(name), ids, key, pack)
+        copied[name] = {
+            id_
+            for id_, said in entries.items()
+            if _repeats_example(said, part.units.get(id_, ""), part, pack)
+        }
+        replies |= entries
+    asked_ids = {*units, *contexts}
+    answers_example = not asked_ids.isdisjoint(copied["sentences"] | copied["useful"])
+    for name, ids in (("sentences", units), ("useful", contexts)):
+        for id_ in ids:
+            beside_copy = answers_example or bool(copied[name])
+            if id_ in copied[name] or (beside_copy and replies[id_] in _example_entries(pack, id_)):
+                replies[id_] = _Said("wrong_data")
+    return replies
+
+
+@lru_cache(maxsize=256)
+def _example_entries(pack: Pack, id_: str) -> tuple[_Said, ...]:
+    """Return what the replies of the prompts' examples say about an id."""
+    entries = []
+    for reply in pack.example_replies:
+        for name, key in (("sentences", "supported"), ("useful", "useful")):
+            if id_ in reply.get(name, ()):
+                entries.append(_read_entries(reply[name], (), key, pack)[id_])
+    return tuple(entries)
+
+
+def _repeats_example(said: _Said, unit: str, part: Part, pack: Pack) -> bool:
     """Whether an entry holds a placeholder, or a text of the prompt's example that is not in the data."""
     for _, quote, _ in said.quotes:
         if _is_placeholder(quote):
@@ -215,7 +253,7 @@ def _repeats_example(said: _Said, text: str, part: Part, pack: Pack) -> bool:
             return True
     missing = (said.missing or "").casefold()
     return bool(missing) and (
-        _is_placeholder(missing) or (missing in pack.examples and missing not in text.casefold())
+        _is_placeholder(missing) or (missing in pack.examples and missing not in unit.casefold())
     )
 
 
@@ -386,25 +424,20 @@ def with_doubts(verdict: Verdict, doubts: Iterable[str], details: Mapping[str, A
     return replace(verdict, code=code, details=told) if told else verdict
 
 
-def _read_entries(
-    entries: Any, ids: Collection[str], key: str, part: Part, pack: Pack
-) -> Mapping[str, _Said]:
-    """Read what a reply says about each id that was asked.
+def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> Mapping[str, _Said]:
+    """Read what a reply says about each id: those that were asked, and any other.
 
     Args:
-        entries: The entries by id; None: there are none. Ids that were not asked are passed over.
-        ids: The ids.
+        entries: The entries by id; None: there are none.
+        ids: The ids that were asked.
         key: Under which an entry has its verdict.
-        part: What was shown.
         pack: The prompt's language.
     """
     replies = {id_: _Said() for id_ in ids}
     for name, entry in (entries or {}).items():
         id_ = str(name).strip()
-        if id_ not in replies:
-            continue
         cell = entry if isinstance(entry, Mapping) else {}
-        said, value = replies[id_], _yes_or_no(cell.get(key), pack)
+        said, value = replies.setdefault(id_, _Said()), _yes_or_no(cell.get(key), pack)
         if value is None or said.value == "invalid_reply":
             said.value = "invalid_reply"
         else:
@@ -419,9 +452,6 @@ def _read_entries(
             if isinstance(quote, str) and quote.strip():
                 named, whole = item.get("context"), _yes_or_no(item.get("whole"), pack) is True
                 said.quotes.append((named.strip() if isinstance(named, str) else "", quote, whole))
-    for id_, said in replies.items():
-        if _repeats_example(said, part.units.get(id_, ""), part, pack):
-            replies[id_] = _Said("wrong_data")
     return replies
 
 

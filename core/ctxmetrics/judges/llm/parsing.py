@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ctxmetrics._secrets import masked
@@ -85,15 +85,19 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
     return data  # type: ignore[no-any-return]  # a mapping: it has parts under keys
 
 
-def parse_claims(reply: Reply, code: str) -> tuple[str, ...]:
+def parse_claims(
+    reply: Reply, code: str, *, text: str = "", examples: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return the claims of a decomposition, with keys masked: a server may repeat them in a reply.
 
     Args:
         reply: The model's reply.
         code: The code that it must repeat.
+        text: The text that was broken into claims.
+        examples: Texts of the prompt's examples, in lower case.
 
     Raises:
-        WrongDataError: It does not.
+        WrongDataError: It does not, or it holds a text of the examples.
         UnreadableReplyError: There is none, or something else than texts among them.
     """
     data = parse(reply, ("claims",), code=code)
@@ -103,7 +107,10 @@ def parse_claims(reply: Reply, code: str) -> tuple[str, ...]:
     found = data["claims"]
     if not found or not all(isinstance(claim, str) and claim.strip() for claim in found):
         raise UnreadableReplyError("Give at least one claim, and each as a string that is not empty.")
-    return tuple(masked(claim.strip()) for claim in found)
+    claims = [claim.strip() for claim in found]
+    if any(claim.casefold() in examples and claim not in text for claim in claims):
+        raise WrongDataError(code)
+    return tuple(map(masked, claims))
 
 
 def _after_request(text: str, code: str) -> str:
