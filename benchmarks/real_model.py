@@ -145,9 +145,7 @@ def _ragas_factory(server: Endpoint):
 def _deepeval_local(server: Endpoint):
     from deepeval.models import LocalModel
 
-    return LocalModel(
-        model=server.model, base_url=server.base_url, api_key=server.key, temperature=0
-    )
+    return LocalModel(model=server.model, base_url=server.base_url, api_key=server.key, temperature=0)
 
 
 def _deepeval_model(server: Endpoint):
@@ -293,10 +291,7 @@ def _count(replies: Replies, exchange: Exchange, code: str) -> None:
         return
     asked = {(part, id_) for part, ids in exchange.ids.items() for id_ in ids}
     answered = {
-        (part, id_)
-        for part, entries in reply.items()
-        if isinstance(entries, dict)
-        for id_ in entries
+        (part, id_) for part, entries in reply.items() if isinstance(entries, dict) for id_ in entries
     }
     code_right = reply.get("code") == code
     replies.code_right += code_right
@@ -321,7 +316,9 @@ def _count_quotes(replies: Replies, reply: dict[str, Any], exchange: Exchange) -
             for context, text in quotes
         )
         texts += [entry["missing"]] if isinstance(entry.get("missing"), str) else []
-        replies.copied += any(text and json.dumps(text, ensure_ascii=False) in example for text in texts)
+        replies.copied += any(
+            text and json.dumps(text, ensure_ascii=False) in example for text in texts
+        )
 
 
 def _list_entries(reply: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
@@ -379,9 +376,7 @@ def measure(name: str, samples: list[Any], server: Endpoint) -> tuple[Figures, l
 
 def _mean(outcomes: list[Outcome], metric: str) -> float | None:
     values = [
-        outcome.value
-        for outcome in outcomes
-        if outcome.metric == metric and outcome.value is not None
+        outcome.value for outcome in outcomes if outcome.metric == metric and outcome.value is not None
     ]
     return round(sum(values) / len(values), 3) if values else None
 

