@@ -9,6 +9,8 @@ from typing import Any
 from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
+# The cells of sentences and of contexts. Short: the schema names them once an id.
+_CELLS = ("C", "S")
 # Schemas that are kept: one for each pair of counts of a data set, and those of requests that are asked again.
 _SCHEMAS_KEPT = 256
 
@@ -33,6 +35,30 @@ class ReplyModel(BaseModel, extra="forbid"):
         return schema
 
 
+class KeyedReply(ReplyModel):
+    """A reply keyed by ids. Its schema defines the two cells, which stand there once an id, and nothing else apart."""
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
+        """Return the JSON schema; see `pydantic.BaseModel.model_json_schema`."""
+        schema = super().model_json_schema(*args, **options)
+        definitions = schema.pop("$defs")
+        cells = {name: definitions[name] for name in _CELLS if name in definitions}
+        return _inline({"$defs": cells, **schema}, definitions)  # type: ignore[no-any-return]  # an object stays one
+
+
+def _inline(node: Any, definitions: dict[str, Any]) -> Any:
+    """Put each definition in the place of its reference, except those of the cells."""
+    if isinstance(node, list):
+        return [_inline(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    name = str(node.get("$ref", "")).removeprefix("#/$defs/")
+    if name in definitions and name not in _CELLS:
+        return _inline(definitions[name], definitions)
+    return {key: _inline(item, definitions) for key, item in node.items()}
+
+
 class Evidence(ReplyModel):
     """Words copied from one context."""
 
@@ -41,7 +67,7 @@ class Evidence(ReplyModel):
     whole: bool = False
 
 
-class Sentence(ReplyModel):
+class S(ReplyModel):
     """The verdict on one unit."""
 
     evidence: list[Evidence] = []
@@ -49,7 +75,7 @@ class Sentence(ReplyModel):
     supported: bool
 
 
-class Context(ReplyModel):
+class C(ReplyModel):
     """The verdict on one context."""
 
     quote: str = ""
@@ -69,11 +95,11 @@ _NAMES = {"attribution": "AttributionReply", "usefulness": "UsefulnessReply", "j
 @lru_cache(maxsize=_SCHEMAS_KEPT)
 def _keyed(step: str, sentences: tuple[str, ...], useful: tuple[str, ...]) -> type[BaseModel]:
     parts: dict[str, Any] = {"code": (str, "")}
-    for key, cell, ids in (("sentences", Sentence, sentences), ("useful", Context, useful)):
+    for key, cell, ids in (("sentences", S, sentences), ("useful", C, useful)):
         if ids:
             cells: dict[str, Any] = dict.fromkeys(ids, (cell, ...))
             parts[key] = (create_model(key.capitalize(), __base__=ReplyModel, **cells), ...)
-    return create_model(_NAMES[step], __base__=ReplyModel, __doc__="A reply keyed by ids.", **parts)
+    return create_model(_NAMES[step], __base__=KeyedReply, __doc__="A reply keyed by ids.", **parts)
 
 
 def reply_schema(
