@@ -37,11 +37,24 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parent))
 
 import _judging as judging
+
 from support.recording import Exchange, RecordingProxy
 
 HANDBOOK = HERE.parents[1] / "examples" / "handbook.jsonl"
 RECALL, PRECISION = "context_recall", "context_precision"
 METRICS = (RECALL, PRECISION)
+COLUMNS = (
+    "asked by",
+    "samples",
+    "usable first replies",
+    "quotes that stand there",
+    "copied entries",
+    "values",
+    "requests a sample",
+    "tokens a sample, in + out",
+    "seconds a sample",
+    "no value because",
+)
 _BLOCK = re.compile(r"BEGIN DATA ([0-9a-f]{24})\r?\n(.*?)\r?\ncode: ", re.DOTALL)
 
 
@@ -384,9 +397,8 @@ def _mean(outcomes: list[Outcome], metric: str) -> float | None:
 def format_table(figures: dict[str, Figures]) -> list[str]:
     """Format the table in Markdown."""
     lines = [
-        "| asked by | samples | usable first replies | quotes that stand there | copied entries | values "
-        "| requests a sample | tokens a sample, in + out | seconds a sample | no value because |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| {' | '.join(COLUMNS)} |",
+        f"|{'---|' * len(COLUMNS)}",
     ]
     for name, item in figures.items():
         first = item.first

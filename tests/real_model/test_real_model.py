@@ -15,7 +15,7 @@ from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Results, evalu
 from support import missing
 from support.command import run_command
 from support.llama import MODEL
-from support.recording import Exchange, RecordingProxy
+from support.recording import Exchange
 from support.short_samples import SAMPLES
 
 pytestmark = [
@@ -26,9 +26,6 @@ pytestmark = [
 JUDGE = f"llamacpp/{MODEL}"
 LIMITS = ("--max-concurrency", "2", "--timeout", "300")
 METRICS = ("context_recall", "context_precision")
-STOPPED = 2
-"""The exit status of a command whose judge gave no verdict at all."""
-
 Values = dict[str, tuple[float | None, float | None]]
 """Recall and precision of each sample, by its id."""
 
@@ -49,17 +46,27 @@ def read_values(results: Results) -> Values:
     return {row.sample.id: tuple(row[name].value for name in METRICS) for row in results}
 
 
-def list_entries(exchanges: list[Exchange], code: str) -> list[tuple[str, str, Any]]:
-    """List the entries of all replies that repeat a code: the part, the id, the entry."""
-    replies = [exchange.read_object() for exchange in exchanges if exchange.code == code]
-    return [
-        (part, id_, entry)
-        for reply in replies
-        if reply is not None and reply.get("code") == code
-        for part, entries in reply.items()
-        if isinstance(entries, dict)
-        for id_, entry in entries.items()
-    ]
+def list_entries(exchanges: list[Exchange], code: str) -> list[tuple[str, Any, bool]]:
+    """List the entries of all replies about the data with this code.
+
+    Returns:
+        Of each entry: its id, its content, and whether a text of it stands in the request's example.
+    """
+    entries: list[tuple[str, Any, bool]] = []
+    for exchange in exchanges:
+        reply = exchange.read_object() if exchange.code == code else None
+        example = exchange.prompt.partition("BEGIN DATA")[0]
+        for part in exchange.ids:
+            for id_, entry in (reply or {}).get(part, {}).items():
+                copied = any(json.dumps(text) in example for text in list_texts(entry))
+                entries.append((id_, entry, copied))
+    return entries
+
+
+def list_texts(entry: dict[str, Any]) -> list[str]:
+    quotes = [item["quote"] for item in entry.get("evidence", ())]
+    texts = [*quotes, entry.get("quote", ""), entry.get("missing", "")]
+    return [text for text in texts if text]
 
 
 def find_code(exchanges: list[Exchange], sample) -> str:
@@ -75,8 +82,8 @@ def check_verdicts(score, contexts, entries) -> None:
         if verdict.value is None:
             assert verdict.code, verdict
             continue
-        own = [entry for _, id_, entry in entries if id_ == verdict.id]
-        assert own, f"no reply holds an entry for {verdict.id}"
+        own = [entry for id_, entry, copied in entries if id_ == verdict.id and not copied]
+        assert own, f"no reply holds an entry of the model's own for {verdict.id}"
         if verdict.value:
             assert any(entry.get("supported") is True or entry.get("useful") is True for entry in own)
             assert verdict.evidence, verdict

