@@ -129,6 +129,7 @@ class JudgeError(CtxMetricsError):
         retry_after: Seconds the server asked to wait, where it did.
         status: The HTTP status that said so, where one did.
         usage: What the request cost; None: nothing but a call was counted.
+        limit: The most tokens that the model takes, where a server that refuses a longer request states it.
 
     Attributes:
         lost: What all requests cost that were sent before the model was given up.
@@ -146,6 +147,7 @@ class JudgeError(CtxMetricsError):
         retry_after: float | None = None,
         status: int | None = None,
         usage: Usage | None = None,
+        limit: int | None = None,
     ) -> None:
         super().__init__(masked(message))
         self.reason_code = reason_code
@@ -153,6 +155,7 @@ class JudgeError(CtxMetricsError):
         self.retry_after = retry_after
         self.status = status
         self.usage: Usage = usage or Usage(calls=1)
+        self.limit = limit
 
 
 class BudgetExceededError(CtxMetricsError):

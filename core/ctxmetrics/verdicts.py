@@ -14,8 +14,8 @@ VerdictCode = Literal[
     "invalid_reply",  # no reply could be read
     "refused",  # the model declined
     "truncated",  # the reply was cut off by a length limit
-    "too_long",  # the request is longer than the model reads
-    "truncated_prompt",  # the server cut the request before the model read it
+    "too_long",  # the request is longer than the model can read
+    "truncated_prompt",  # the server cut the request: the model read a part of it
     "conflicting_verdicts",  # the reply said yes and no about one id, or the votes were split evenly
     "unverified_evidence",  # the quote is not in the context: the verdict is no
     "too_many_quotes",  # more quotes, or longer ones, than are looked for, and none of the others was found

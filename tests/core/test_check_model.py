@@ -99,7 +99,7 @@ def test_each_way_to_fail_is_named_by_its_cause(cause):
 REFUSALS = {
     # What providers write, with the kind of error beside it, which is none of the model's name.
     (400, "Unsupported value: 'temperature' does not support 0 with this model."): "refused_request",
-    (400, "This model's maximum context length is 100 tokens."): "refused_request",
+    (400, "This model's maximum context length is 100 tokens."): "too_long",
     (401, "Incorrect API key provided. The model was not found."): "key",
     (404, "models/gemini-x is not found for API version v1main."): "model_name",
     (400, "some/model is not a valid model ID"): "model_name",

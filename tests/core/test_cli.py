@@ -20,7 +20,7 @@ from typer.main import get_command
 
 from ctxmetrics import __version__
 from ctxmetrics.cli import app
-from ctxmetrics.cli._options import TimedPace, with_options
+from ctxmetrics.cli._options import Pace, with_options
 from ctxmetrics.evaluation.options import DEFAULTS
 from ctxmetrics.evaluation.writer import OutFile
 from support import FakeOpenAIServer, Fault, answer_from
@@ -964,7 +964,8 @@ def test_options_of_a_run_have_the_same_defaults_on_the_command_line() -> None:
         if option.name in DEFAULTS
     }
     assert {name for command, name in given if command == "score"} == {
-        "max_concurrency", "cache", "timeout", "max_calls", "max_tokens", "out", "keep_texts"
+        "max_concurrency", "cache", "timeout", "max_calls", "max_tokens", "out", "keep_texts",
+        "max_retries", "requests_per_minute", "tokens_per_minute",
     }  # fmt: skip
     assert given == {place: DEFAULTS[place[1]] for place in given}
 
@@ -972,13 +973,40 @@ def test_options_of_a_run_have_the_same_defaults_on_the_command_line() -> None:
 def test_the_options_of_a_group_stand_in_the_place_of_its_parameter() -> None:
     given: list[object] = []
 
-    def command(pace: TimedPace, number: int = 1) -> None:
+    def command(pace: Pace, number: int = 1) -> None:
         given.extend((pace, number))
 
     shown = with_options(command)
-    assert list(signature(shown).parameters) == ["max_concurrency", "timeout", "number"]
-    shown(max_concurrency=3, timeout=2.0, number=4)
-    assert given == [TimedPace(max_concurrency=3, timeout=2.0), 4]
+    assert list(signature(shown).parameters) == [
+        "max_concurrency", "timeout", "max_retries", "requests_per_minute", "tokens_per_minute", "number"
+    ]  # fmt: skip
+    limits = {"max_retries": 1, "requests_per_minute": 9, "tokens_per_minute": None}
+    shown(max_concurrency=3, timeout=2.0, number=4, **limits)
+    assert given == [Pace(max_concurrency=3, timeout=2.0, **limits), 4]
+
+
+LIMITS = {"max_concurrency", "timeout", "max_retries", "requests_per_minute", "tokens_per_minute"}
+
+
+def test_every_command_that_asks_a_judge_takes_the_same_limits() -> None:
+    commands = get_command(app).commands.values()
+    options = {command.name: {option.name for option in command.params} for command in commands}
+    asking = {name for name, names in options.items() if "judge" in names}
+    assert asking == {"score", "agree", "estimate", "doctor", "check-judge"}
+    assert all(LIMITS | {"max_characters"} <= options[name] for name in asking)
+
+
+def test_max_characters_splits_what_is_sent() -> None:
+    key = {"OPENAI_API_KEY": "sk-fake-key-of-nobody"}
+    limits = ("--max-retries", 0, "--requests-per-minute", 1000, "--tokens-per-minute", 10**7)
+    with FakeOpenAIServer(answer_from()) as server:
+        judge = ("--judge", "openai/x", "--base-url", server.base_url)
+        ctxmetrics("score", HANDBOOK, "-m", "context_recall", *judge, *limits, **key)
+        whole = server.count
+        ctxmetrics("score", HANDBOOK, "-m", "context_recall", *judge, "--max-characters", 1000, **key)
+        assert server.count - whole > whole > 0
+    refused = ctxmetrics("score", HANDBOOK, "--max-characters", 1000)
+    assert (refused.returncode, "asks no language model" in refused.stderr) == (2, True)
 
 
 def test_help_and_default_of_shared_options_are_the_same_in_every_command() -> None:

@@ -221,6 +221,7 @@ def test_tokens_become_dollars_and_calls_become_seconds() -> None:
     found = Estimate(samples=10, calls=33, prompt_tokens=2_000_000, completion_tokens=500_000, reused=0)
     assert found.cost(0.15, 0.60) == pytest.approx(0.60)  # 2 x 0.15 + 0.5 x 0.60
     assert found.seconds(16, 2.0) == 6.0  # three rounds of 16, 16 and 1
+    assert found.seconds(16, 2.0, requests_per_minute=10) == 180.0  # ten at once, ten after each minute
 
 
 def test_the_command_says_what_it_assumes_and_what_it_was_not_given() -> None:

@@ -18,6 +18,7 @@ from copy import copy, deepcopy
 from dataclasses import asdict, replace
 
 import pytest
+from pydantic import create_model
 
 pytest.importorskip("openai", reason="the openai extra is not installed")
 
@@ -281,6 +282,10 @@ def refusing(*refusals):
     return respond
 
 
+def wants_schema(body):
+    return body.get("response_format", {}).get("type") == "json_schema"
+
+
 def has(name):
     return lambda body: name in body
 
@@ -339,10 +344,8 @@ def test_a_server_without_system_messages_gets_one_message(message):
 @pytest.mark.parametrize(
     ("message", "param", "code"),
     [
-        ("This model's maximum context length is 8192 tokens. However, your messages resulted in 9999 tokens.", "messages", "context_length_exceeded"),
         ("max_tokens is too large: 99999. This model supports at most 16384 completion tokens.", "max_tokens", "invalid_value"),
         ("Invalid 'seed': integer above maximum value.", "seed", "integer_above_max_value"),
-        ("The model `judge` does not exist or you do not have access to it.", None, "model_not_found"),
         ("you must provide a model parameter", "model", None),
     ],
 )  # fmt: skip
@@ -352,6 +355,75 @@ def test_other_mistakes_in_a_request_are_told_not_worked_around(message, param, 
         assert (problem.reason_code, problem.retryable) == ("client_error", False)
         assert message[:40] in str(problem)
         assert server.count == 1
+
+
+def test_a_mistake_that_may_be_the_schemas_is_sent_once_without_it_and_told():
+    message = "The model `judge` does not exist or you do not have access to it."
+    with FakeOpenAIServer(refusing((lambda body: True, message, None, "model_not_found"))) as server:
+        problem = failure(server)
+        assert (problem.reason_code, problem.usage.calls) == ("client_error", 2)
+        assert [request.response_format for request in server.requests] == [
+            "json_schema",
+            "json_object",
+        ]
+        failure(server)
+        assert server.requests[-2].response_format == "json_schema"  # nothing was learnt
+
+
+# The refusals of a schema of llama.cpp, Anthropic and Gemini: the message, and the fields beside it.
+SCHEMA_REFUSALS = [
+    ("JSON schema error at #/properties/code", None, None),
+    ("JSON schema conversion failed", None, None),
+    ("Schemas contains too many parameters with union types (20 parameters exceed limit: 16 parameters)", None, "invalid_request_error"),
+    ("Schema is too complex for compilation", None, "invalid_request_error"),
+    ("The compiled grammar is too large", None, "invalid_request_error"),
+    ("The specified schema produces a constraint that has too many states for serving.", None, "INVALID_ARGUMENT"),
+    ("Request contains an invalid argument.", None, "INVALID_ARGUMENT"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "param", "code"), SCHEMA_REFUSALS)
+def test_a_schema_that_is_refused_in_any_words_is_left_out(message, param, code):
+    with FakeOpenAIServer(refusing((wants_schema, message, param, code))) as server:
+        assert ask(server).content
+        assert ask(server).content
+        forms = [request.response_format for request in server.requests]
+        assert forms == ["json_schema", "json_object", "json_object"]
+
+
+@pytest.mark.parametrize(("message", "param", "code"), SCHEMA_REFUSALS)
+def test_a_large_schema_that_is_refused_does_not_switch_off_small_ones(message, param, code):
+    large = create_model("Large", **{f"s{number}": (str, ...) for number in range(500)})
+
+    def is_large(body):
+        return len(str(body.get("response_format"))) > 10_000
+
+    with FakeOpenAIServer(refusing((is_large, message, param, code))) as server:
+        model = OpenAIModel("judge", base_url=server.base_url)
+        for schema in (SCHEMAS["joint"], large, SCHEMAS["joint"], large):
+            run_sync(model.generate, prompt(), schema)
+        forms = [request.response_format for request in server.requests]
+        assert forms == ["json_schema", "json_schema", "json_object", "json_schema", "json_object"]
+        assert model.form == "json_schema"
+
+
+def test_after_a_form_that_was_not_understood_the_next_may_be_refused_too():
+    grammar = (wants_schema, "Request contains an invalid argument.", None, None)
+    mode = (has("response_format"), "response_format json_object is not supported", None, None)
+    with FakeOpenAIServer(refusing(grammar, mode)) as server:
+        assert ask(server).usage.calls == 3
+        assert ask(server).usage.calls == 1
+        assert server.requests[-1].response_format is None
+
+
+def test_free_text_under_a_schema_is_read_as_plain_text_is():
+    def with_prose(request):
+        return f"Here is my judgement:\n\n{labelled()(request)}\n\nI hope this helps."
+
+    with FakeOpenAIServer(with_prose) as server:
+        results = evaluate(samples(1), METRICS, judge=judge(server), progress=False)
+        assert values(results) == {(0.5, 0.5): 1}
+        assert server.requests[0].response_format == "json_schema"
 
 
 def test_a_server_that_refuses_everything_is_not_asked_for_ever():

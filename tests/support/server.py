@@ -52,6 +52,7 @@ class FakeOpenAIServer:
             thread and should be quick. When it raises, the client gets a 500 and leaving the ``with`` block raises its exception.
         latency: Seconds every request takes.
         faults: What goes wrong, and when; the first fault that hits a request is applied.
+        slots: Requests that are worked on at once; the rest wait, and leave the queue with their client. None: all.
         max_parallel: With more requests at once than this, the rest get 429 with ``Retry-After``.
         retry_after: Seconds in that header.
         supports: Of ``"json_schema"``, ``"json_object"`` and ``"tools"``, what is understood; a request for
@@ -74,6 +75,7 @@ class FakeOpenAIServer:
         *,
         latency: float = 0.0,
         faults: Iterable[Fault] = (),
+        slots: int | None = None,
         max_parallel: int | None = None,
         retry_after: float = 1.0,
         supports: frozenset[str] = frozenset({"json_schema", "json_object", "tools"}),
@@ -94,6 +96,7 @@ class FakeOpenAIServer:
         self._host = _own_address() if host is None else _loopback(host)
         self._responder = responder
         self._latency = latency
+        self._slots = None if slots is None else asyncio.Semaphore(slots)
         self._max_parallel = max_parallel
         self._retry_after = retry_after
         self._supports = frozenset(supports)
@@ -292,7 +295,8 @@ class FakeOpenAIServer:
                 self._ledger.close(ticket, fault=applied, status=status)
 
         try:
-            await asyncio.sleep(self._latency)
+            if not await self._work(reader):
+                return False
             if fault is not None and fault.kind == "hang":
                 while await reader.read(65536):
                     pass  # nothing comes back until the client leaves or the server stops
@@ -307,6 +311,27 @@ class FakeOpenAIServer:
             )
         finally:
             finish()
+
+    async def _work(self, reader: asyncio.StreamReader) -> bool:
+        """Take the time that a request takes; whether its client is still there."""
+        if self._slots is None:
+            await asyncio.sleep(self._latency)
+            return True
+
+        async def work(slots: asyncio.Semaphore) -> None:
+            async with slots:
+                await asyncio.sleep(self._latency)
+
+        working = asyncio.create_task(work(self._slots))
+        leaving = asyncio.create_task(reader.read(1))  # a client that waits sends nothing
+        tasks = {working, leaving}
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return working in done
 
     def _key(self, request: ChatRequest) -> str:
         try:

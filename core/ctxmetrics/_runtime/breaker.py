@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ctxmetrics._runtime.failures import CONTENT_CODES, UnsentError
+from ctxmetrics._runtime.failures import CONTENT_CODES, SIZE_CODES, UnreadError, UnsentError
 from ctxmetrics.errors import JudgeError, RequestError
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ MAX_FAILURES = 10
 # This many requests without an answer in time count as one judgement given up: more would take too
 # long.
 TIMEOUTS_OF_A_JUDGEMENT = 2
+# This many replies in a row that a client could not read count as one judgement without an answer: a server may
+# have to load its model first.
+UNREAD_OF_A_JUDGEMENT = 3
 # Seconds for which a request that is refused for overload is sent again, since most limits are by the
 # minute. A model that accepts no request for so long counts as down.
 OVERLOAD_PATIENCE = 60.0
@@ -34,7 +37,8 @@ class Breaker:
     The breaker opens (stops all requests) after as many failed requests in a row as `max_failures`
     judgements without an answer take. A server that refuses for overload is not down: the breaker opens
     for it only after it refused requests that were alone in flight, and nothing else came back, for
-    `OVERLOAD_PATIENCE`. Within a run it also opens after as many judgements in a row for which the
+    `OVERLOAD_PATIENCE`. Time-outs of requests that were in flight together count only once one that was
+    alone is not answered either, and no reply came since. Within a run it also opens after as many judgements in a row for which the
     replies had no usable content.
 
     Args:
@@ -53,6 +57,8 @@ class Breaker:
     message: str | None = field(init=False, default=None)
     _without_content: int = field(init=False, default=0)
     _failed: Fraction = field(init=False, default=Fraction())
+    _timed_out: int = field(init=False, default=0)
+    _unread: int = field(init=False, default=0)
     _refused: int = field(init=False, default=0)
     _refused_since: float = field(init=False, default=0.0)
     _opened: float = field(init=False, default=0.0)
@@ -97,7 +103,7 @@ class Breaker:
     def answered(self) -> None:
         """Note a request that brought a reply, whatever it says."""
         self._ends[None] = None
-        self._failed, self._refused = Fraction(), 0
+        self._failed, self._refused, self._timed_out, self._unread = Fraction(), 0, 0, 0
         if self.cool_down is not None:
             self.message = None
 
@@ -124,12 +130,26 @@ class Breaker:
 
     def failed(self, error: JudgeError) -> None:
         """Note a request that brought no reply, or one without an answer."""
-        if error.reason_code in CONTENT_CODES:
+        if error.reason_code in CONTENT_CODES or error.reason_code in SIZE_CODES:
             self.answered()
             return
-        enough = TIMEOUTS_OF_A_JUDGEMENT if error.reason_code == "timeout" else self.attempts
-        self._failed += Fraction(1, max(1, min(enough, self.attempts))) if error.retryable else 1
+        if isinstance(error, UnreadError):
+            unread = self._unread + 1
+            self.answered()  # a request was sent, and something came back
+            self._unread = unread
+            self._open_at(Fraction(unread, UNREAD_OF_A_JUDGEMENT), error)
+            return
+        self._failed += Fraction(1, max(1, self.attempts)) if error.retryable else 1
         self._open_at(self._failed, error)
+
+    def timed_out(self, error: JudgeError, *, alone: bool) -> None:
+        """Note a request that was not answered in time, and whether it was the only one in flight."""
+        self._timed_out += 1
+        if alone:
+            enough = max(1, min(TIMEOUTS_OF_A_JUDGEMENT, self.attempts))
+            self._failed += Fraction(self._timed_out, enough)
+            self._timed_out = 0
+            self._open_at(self._failed, error)
 
     def refused_alone(self, error: JudgeError) -> None:
         """Note a request that was refused for overload though it was the only one in flight."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from ctxmetrics._runtime.overflow import is_too_long, stated_limit
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.verdicts import Usage
@@ -16,6 +18,8 @@ _RETRY_CODES = frozenset({408, 409, 425, 429})
 _OVERLOADED = frozenset({429, 503, 529})
 # Codes of faults of the reply itself, not of the connection or the server.
 CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated", "wrong_data"})
+# Codes of requests that the model cannot read whole. They say nothing about the server.
+SIZE_CODES = frozenset({"too_long", "truncated_prompt"})
 # The verdict codes of a server that asks for fewer requests at once.
 OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
 # Names that servers give to a 429 which waiting does not end, such as used-up credit.
@@ -57,6 +61,44 @@ class UnsentError(JudgeError):
             f" ({frame.filename}, line {frame.lineno})"
             for frame in traceback.extract_tb(error.__traceback__)[-1:]
         )
+
+
+class UnreadError(JudgeError):
+    """An exception of a client after a request may have been sent: the reply to it could perhaps not be read."""
+
+
+def after_sending(problem: JudgeError, error: BaseException, *, waited: bool) -> JudgeError:
+    """Return an `UnreadError` in place of an `UnsentError` where a request may have been sent.
+
+    Args:
+        problem: What `classify` made of the exception.
+        error: The exception.
+        waited: Whether the client waited for anything before it raised.
+    """
+    if not isinstance(problem, UnsentError) or not (waited or _has_response(error)):
+        return problem
+    return UnreadError(f"{problem}{problem.where}")
+
+
+def _has_response(error: BaseException) -> bool:
+    """Whether an exception carries an HTTP response, or one of the functions that it passed through holds one."""
+    for link in _chain(error):
+        frames = [frame for frame, _ in traceback.walk_tb(link.__traceback__)]
+        holders = [
+            vars(link) if hasattr(link, "__dict__") else {},
+            *(frame.f_locals for frame in frames),
+        ]
+        if any(_is_response(value) for holder in holders for value in tuple(holder.values())):
+            return True
+    return False
+
+
+def _is_response(value: object) -> bool:
+    # An attribute of another library's object may raise anything; then it is taken for no response.
+    with suppress(Exception):
+        status = getattr(value, "status_code", None) or getattr(value, "status", None)
+        return isinstance(status, int) and hasattr(value, "headers")
+    return False
 
 
 def bad_answer(message: str, calls: int = 1) -> JudgeError:
@@ -107,11 +149,25 @@ def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
     for link in chain:
         if (status := _status(link)) is not None:
             return from_status(
-                status, message, retry_after=_retry_after(link), code=getattr(link, "code", None)
+                status,
+                message,
+                retry_after=_retry_after(link),
+                code=getattr(link, "code", None),
+                details=_details(link),
             )
     if code := next(filter(None, map(_from_kind, chain)), None):
         return JudgeError(message, reason_code=code, retryable=True)
+    # Clients of some providers raise an error without a status.
+    if is_too_long(None, text, [detail for link in chain for detail in _details(link)]):
+        return JudgeError(message, reason_code="too_long", limit=stated_limit(text))
     return UnsentError(message, error)
+
+
+def _details(error: BaseException) -> list[object]:
+    """Return the fields of a server's error, where clients keep them."""
+    holders = [getattr(error, name, None) for name in ("body", "response", "details", "code", "type")]
+    param = getattr(error, "param", None)
+    return [*holders, {"param": param}]
 
 
 def asks_for_too_long(error: JudgeError) -> bool:
@@ -150,7 +206,12 @@ def _status(error: BaseException) -> int | None:
 
 
 def from_status(
-    status: int, message: str, *, retry_after: float | None = None, code: object = None
+    status: int,
+    message: str,
+    *,
+    retry_after: float | None = None,
+    code: object = None,
+    details: Sequence[object] = (),
 ) -> JudgeError:
     """Say what an HTTP status means.
 
@@ -159,7 +220,15 @@ def from_status(
         message: What happened, without keys.
         retry_after: Seconds the server asked to wait.
         code: What the server calls the error.
+        details: What else it says: codes and bodies.
     """
+    if status >= 400 and is_too_long(status, message, details):  # noqa: PLR2004 - HTTP
+        return JudgeError(
+            message,
+            reason_code="too_long",
+            status=status,
+            limit=stated_limit(message, details),
+        )
     reason, spent = "client_error", isinstance(code, str) and code in _SPENT_CODES
     if status in _OVERLOADED and not spent:
         reason = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP

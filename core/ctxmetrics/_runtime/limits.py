@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 # Seconds until the next attempt after a refusal: doubled each time, up to the longest.
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
 MINUTE = 60.0
+# Requests in flight at the start to a server on this machine or a private address: it often answers one at a time.
+FIRST_LOCAL = 2
+# A reply raises the bound if it took less than this share of its time-out, or less than this many times the fastest:
+# else the request probably waited for others, and more of them would wait longer.
+_QUICK_SHARE, _QUICK_FACTOR = 0.25, 2.0
 
 
 @dataclass(eq=False, slots=True)
@@ -24,14 +29,20 @@ class Limiter:
     Args:
         most: The most that it may be.
         bound: What it is at the start.
+        patience: Seconds that one request may take, its time-out.
 
     Attributes:
         in_flight: How many requests have a slot.
+        started: Names of the models on local servers for which it began low.
     """
 
     most: int
     bound: float
+    patience: float = float("inf")
     in_flight: int = field(init=False, default=0)
+    started: set[str] = field(init=False, default_factory=set)
+    _fastest: float = field(init=False, default=float("inf"))
+    _answered: bool = field(init=False, default=True)
     _ceiling: float = field(init=False, default=float("inf"))
     _lowered_at: float = field(init=False, default=float("-inf"))
     _open_at: float = field(init=False, default=0.0)
@@ -43,8 +54,8 @@ class Limiter:
         """Wait for the right to send one request; the value is the time at which it was given.
 
         A request that finds the slot taken again goes back to the front of the queue. A block that ends
-        without an error is a success. After as many successes as the bound, the bound rises by one;
-        above a bound that was refused before, it rises more slowly.
+        without an error is a success. Quick successes raise the bound: by one each until a request was
+        refused, then by one after as many as the bound, and more slowly above a bound that was refused.
         """
         import asyncio
 
@@ -64,11 +75,18 @@ class Limiter:
             self._wake()  # the room may have been given to this request
             raise
         self.in_flight += 1
+        sent_at = time.monotonic()
         try:
-            yield time.monotonic()
-            self._refused_alone = 0
-            pace = 1.0 if self.bound + 1 < self._ceiling else 0.25
-            self.bound = min(self.most, self.bound + pace / max(1.0, self.bound))
+            yield sent_at
+            self._refused_alone, self._answered = 0, True
+            seconds = time.monotonic() - sent_at
+            self._fastest = min(self._fastest, seconds)
+            if seconds < max(self.patience * _QUICK_SHARE, self._fastest * _QUICK_FACTOR):
+                step = 1.0
+                if self._ceiling < self.most + 1:  # it was lowered before
+                    pace = 1.0 if self.bound + 1 < self._ceiling else 0.25
+                    step = pace / max(1.0, self.bound)
+                self.bound = min(self.most, self.bound + step)
         finally:
             self.in_flight -= 1
             if self._waiters:
@@ -84,15 +102,37 @@ class Limiter:
             Whether the refused request was alone in flight.
         """
         now = time.monotonic()
-        if sent_at > self._lowered_at:
-            self._ceiling = int(self.bound)
-            self.bound = max(1.0, int(self.bound) / 2)
-            self._lowered_at = now
+        self._lower(sent_at, max(1.0, int(self.bound) / 2))
         if self.in_flight > 1:
             return False
         longer = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(self._refused_alone, 99))
         self._refused_alone += 1
         self._open_at = max(self._open_at, now + (retry_after or longer))
+        return True
+
+    def timed_out(self, sent_at: float) -> bool:
+        """Lower the bound for a request that was not answered in time.
+
+        Where no other request was answered since the bound was lowered for the last one, it falls to 1.
+
+        Returns:
+            Whether the request was alone in flight.
+        """
+        bound = max(1.0, int(self.bound) / 2) if self._answered else 1.0
+        if self._lower(sent_at, bound):
+            self._answered = False
+        return self.in_flight == 1
+
+    def start_low(self, name: str) -> None:
+        """Begin with few requests to the model of this name, whose server is local."""
+        self.started.add(name)
+        self.bound = min(self.bound, FIRST_LOCAL)
+
+    def _lower(self, sent_at: float, bound: float) -> bool:
+        """Lower the bound, unless the request was sent before it was lowered the last time."""
+        if sent_at <= self._lowered_at:
+            return False
+        self._ceiling, self.bound, self._lowered_at = int(self.bound), bound, time.monotonic()
         return True
 
     def _wake(self) -> None:

@@ -67,6 +67,8 @@ class Run:
     Attributes:
         breakers: Those of its models, by the models' identities.
         problem: The failure of the last request that failed, in a run that ends.
+        token_limits: The most tokens that a model takes, by the model's identity, where its server stated it.
+        tokenizers: What short requests show about the models' tokenizers, by the models' identities.
     """
 
     max_concurrency: int = DEFAULT_CONCURRENCY
@@ -82,6 +84,8 @@ class Run:
     usage: Usage = field(default_factory=Usage)
     spent: str | None = None
     problem: JudgeError | None = None
+    token_limits: dict[str, int] = field(init=False, repr=False, default_factory=dict)
+    tokenizers: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
     breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary
@@ -181,13 +185,16 @@ class Run:
             refused >= ATTEMPTS and time.monotonic() - refused_at >= breakers.OVERLOAD_PATIENCE
         )
 
-    async def send(self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int) -> Any:
+    async def send(
+        self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int, *, local: bool = False
+    ) -> Any:
         """Send one request, once.
 
         Args:
             name: The identity of what is asked.
             ask: Sends the request; returns a dataclass with ``usage``, or raises a `JudgeError`.
             tokens: Tokens of the request, as estimated.
+            local: Whether the server is on this machine or a private address.
 
         Raises:
             JudgeError: There is no answer.
@@ -199,8 +206,10 @@ class Run:
         # A limiter for each loop: the slots of a blocked loop must not keep another loop waiting.
         loop = asyncio.get_running_loop()
         limiter = self._limiters.get(loop) or self._limiters.setdefault(
-            loop, Limiter(self.max_concurrency, bound=self.max_concurrency)
+            loop, Limiter(self.max_concurrency, bound=self.max_concurrency, patience=self.timeout)
         )
+        if local and name not in limiter.started:
+            limiter.start_low(name)
         breaker = self.breaker_of(name)
         trial = await breaker.admit() if breaker.message else None
         try:
@@ -217,11 +226,7 @@ class Run:
                     spent = reply.usage
                 except JudgeError as problem:
                     spent = problem.usage
-                    self._note_failure(problem, breaker, limiter, sent_at)
-                    breaker.note_end(problem)
-                    # A run checks this when it ends; until then another request may still be answered.
-                    if not self.ends and limiter.in_flight == 1 and (unsent := breaker.unsent(name)):
-                        raise unsent from None
+                    self._note_failure(problem, name, limiter, sent_at)
                     raise
                 except (BudgetExceededError, ParameterError):
                     raise
@@ -239,18 +244,30 @@ class Run:
             if trial is not None:
                 trial.set_result(None)
 
-    def _note_failure(
-        self, problem: JudgeError, breaker: Breaker, limiter: Limiter, sent_at: float
-    ) -> None:
+    def _note_failure(self, problem: JudgeError, name: str, limiter: Limiter, sent_at: float) -> None:
+        """Note how a request to the model of this name failed.
+
+        Raises:
+            RequestError: No request to it could be built.
+        """
+        breaker = self.breaker_of(name)
         self.problem = problem if self.ends else None
         self.usage += problem.usage
         if asks_for_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again
             _log.warning("%s: not asked again (%s)", problem, problem.reason_code)
-        if not (problem.reason_code in OVERLOAD_CODES and problem.retryable):
+        if problem.limit is not None:
+            self.token_limits[name] = min(problem.limit, self.token_limits.get(name, problem.limit))
+        if problem.reason_code == "timeout":
+            breaker.timed_out(problem, alone=limiter.timed_out(sent_at))
+        elif not (problem.reason_code in OVERLOAD_CODES and problem.retryable):
             breaker.failed(problem)
         elif limiter.refused(sent_at, problem.retry_after):
             breaker.refused_alone(problem)
+        breaker.note_end(problem)
+        # A run checks this when it ends; until then another request may still be answered.
+        if not self.ends and limiter.in_flight == 1 and (unsent := breaker.unsent(name)):
+            raise unsent from None
 
     def take_call(self, sent: int = 0) -> None:
         """Count one more request against the budget, before it is sent.

@@ -29,6 +29,13 @@ BaseUrl = Annotated[
         "--base-url", help="Another address of the provider or server, such as http://gpu:8000/v1."
     ),
 ]
+MaxCharacters = Annotated[
+    int | None,
+    typer.Option(
+        "--max-characters",
+        help="Characters of data in one request to the judge's model; more is split. Without it: 60000.",
+    ),
+]
 ControlCount = Annotated[
     int,
     typer.Option(
@@ -123,6 +130,7 @@ class Judging:
         ),
     ] = "lexical"
     base_url: BaseUrl = None
+    max_characters: MaxCharacters = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,18 +177,24 @@ class Gates:
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """How many requests there are at a time."""
+    """How many requests there are at a time and in a minute, how long each may take, and how often it is sent again."""
 
     max_concurrency: Annotated[int, typer.Option(help="The most requests in flight at once.")] = (
         DEFAULTS["max_concurrency"]
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimedPace(Pace):
-    """How many requests there are at a time, and how long each may take."""
-
     timeout: Annotated[float, typer.Option(help="Seconds for one request.")] = DEFAULTS["timeout"]
+    max_retries: Annotated[
+        int | None,
+        typer.Option(
+            help="How often a request that failed is sent again. Without it: as long as it may help."
+        ),
+    ] = DEFAULTS["max_retries"]
+    requests_per_minute: Annotated[
+        int | None, typer.Option(help="The most requests in any 60 seconds; the others wait.")
+    ] = DEFAULTS["requests_per_minute"]
+    tokens_per_minute: Annotated[
+        int | None, typer.Option(help="The most tokens in any 60 seconds; other requests wait.")
+    ] = DEFAULTS["tokens_per_minute"]
 
 
 @dataclass(frozen=True, kw_only=True)

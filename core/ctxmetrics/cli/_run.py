@@ -96,7 +96,23 @@ def task_of(
     return samples, metrics, payload
 
 
-def judge_of(name: str, base_url: str | None) -> Judge:
+def judge_of(judge: str, base_url: str | None, max_characters: int | None = None) -> Judge:
+    """Return the judge of ``--judge``, which sends so many characters in one request.
+
+    Raises:
+        ParameterError: No such judge; or it asks no language model, so that the characters mean nothing.
+    """
+    chosen = _judge_of(judge, base_url)
+    if max_characters is None:
+        return chosen
+    from ctxmetrics.judges.llm.judge import LLMJudge
+
+    if not isinstance(chosen, LLMJudge):
+        raise ParameterError(f"--max-characters is not for --judge {judge}: it asks no language model.")
+    return chosen.asking(chosen.model, max_characters=max_characters)
+
+
+def _judge_of(name: str, base_url: str | None) -> Judge:
     """Return the judge of ``--judge``: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, or ``MODULE:NAME``.
 
     Providers are those of `ctxmetrics.models.openai.providers`, and what adapters offer under the entry point group

@@ -28,7 +28,9 @@ INTERRUPTED = 130
 _ADVICE: Mapping[str, str] = {
     "client_error": "Check the key{place}, the model in --judge and the address in --base-url.",
     "connection_error": "Check that the server runs, and its address in --base-url.",
-    "timeout": "Check the server, or give it more time with --timeout.",
+    "timeout": "Send fewer requests at once with --max-concurrency, then give each more time with --timeout.",
+    "too_long": "Send less text in one request with --max-characters, or let the server read more (num_ctx, --ctx-size).",
+    "truncated_prompt": "Let the server read more (num_ctx), or send less text in one request with --max-characters.",
     "rate_limited": "Wait, or lower --max-concurrency.",
     "overloaded": "Wait, or lower --max-concurrency.",
     "server_error": "Check the server; its log may say more.",

@@ -17,7 +17,6 @@ from ctxmetrics.cli._options import (
     Judging,
     Pace,
     Prices,
-    TimedPace,
 )
 from ctxmetrics.cli._terminal import BAD_INPUT, print_result
 from ctxmetrics.errors import InputFileError
@@ -30,7 +29,7 @@ def doctor(
     judging: Judging,
     asked: Asked,
     columns: Columns,
-    pace: TimedPace,
+    pace: Pace,
     prices: Prices,
     file: Annotated[
         Path | None,
@@ -42,12 +41,12 @@ def doctor(
     from ctxmetrics.evaluation.check_model import check_model
     from ctxmetrics.judges.llm.judge import LLMJudge
 
-    judge = judge_of(judging.judge, judging.base_url)
+    judge = judge_of(**vars(judging))
     each = 0.0, ""
     # A bad file is told before anything is paid.
     task = None if file is None else task_of(Input(file=file, **vars(columns)), asked, judge)
     if isinstance(judge, LLMJudge):
-        found = check_model(judge, timeout=pace.timeout)
+        found = check_model(judge, timeout=pace.timeout, max_retries=pace.max_retries or 0)
         print_result(str(found))
         if not found.ok:
             raise typer.Exit(BAD_INPUT)
@@ -95,7 +94,7 @@ def estimate(
             scored = evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
         print_result("\n".join(map(str, samples_for(scored, detect, changed=changed))))
         return
-    judge = judge_of(judging.judge, judging.base_url)
+    judge = judge_of(**vars(judging))
     each = (
         (3.0, " (assumed; give --request-seconds)")
         if request_seconds is None
@@ -133,7 +132,13 @@ def _print_cost(
     found = count(samples, metrics, judge=judge, cache=kept, controls=controls)
     lines = [str(found)]
     if found.calls:
-        seconds, most = found.seconds(pace.max_concurrency, each[0]), pace.max_concurrency
+        most = pace.max_concurrency
+        seconds = found.seconds(
+            most,
+            each[0],
+            requests_per_minute=pace.requests_per_minute,
+            tokens_per_minute=pace.tokens_per_minute,
+        )
         lines += [
             f"about {seconds:,.0f} s: {plural(most, 'request')} at a time, {each[0]:g} s each{each[1]}",
             "dollars: give --price-in and --price-out, the prices of a million tokens"

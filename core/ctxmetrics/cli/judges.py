@@ -17,8 +17,8 @@ from ctxmetrics.cli._options import (
     ConventionName,
     Input,
     LabelsPath,
+    MaxCharacters,
     Pace,
-    TimedPace,
 )
 from ctxmetrics.cli._terminal import STOPPED, collected_warnings, leave, message, print_result
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -70,6 +70,7 @@ def agree(
     verdicts: Verdicts,
     pace: Pace,
     base_url: BaseUrl = None,
+    max_characters: MaxCharacters = None,
     convention: ConventionName = None,
     cache: CacheDir = None,
     show: Shown = 0,
@@ -89,7 +90,7 @@ def agree(
     if write is not None and people.cluster is not None:
         raise ParameterError("--write is not possible with --cluster: a card counts single samples.")
     check_outputs({"--write": write}, {"FILE": source.file, "--labels": people.labels})
-    judges = [judge_of(name, base_url) for name in dict.fromkeys(names)]
+    judges = [judge_of(name, base_url, max_characters) for name in dict.fromkeys(names)]
     measured = partial(compare, samples_of(source), **vars(people))
     reports = [measured(results=path) for path in results]
     with collected_warnings() as warnings:
@@ -120,8 +121,9 @@ def check_judge(
             help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/llm-judges.md has a list), or MODULE:NAME."
         ),
     ],
-    pace: TimedPace,
+    pace: Pace,
     base_url: BaseUrl = None,
+    max_characters: MaxCharacters = None,
     repetitions: Annotated[int, typer.Option(help="How often each sample is judged.")] = 3,
     samples: Annotated[
         int | None, typer.Option(help="Judge only so many of the samples, to try a slow judge.")
@@ -132,7 +134,7 @@ def check_judge(
     from ctxmetrics.agreement.check_judge import check_judge as check
     from ctxmetrics.cli._run import judge_of
 
-    judging = judge_of(judge, base_url)
+    judging = judge_of(judge, base_url, max_characters)
     try:
         with collected_warnings() as warnings:
             found = check(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics.cli._options import Asked, CacheDir, Gates, Input, Judging, TimedPace
+from ctxmetrics.cli._options import Asked, CacheDir, Gates, Input, Judging, Pace
 from ctxmetrics.cli._terminal import collected_warnings, colored, columns, leave, message, print_result
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.options import DEFAULTS
@@ -31,8 +31,8 @@ _MOST_LOST = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget(TimedPace):
-    """How many requests there are at a time, how long each may take, and what all may cost."""
+class Budget(Pace):
+    """The pace of a run, and what all may cost."""
 
     max_calls: Annotated[
         int | None, typer.Option(help="The most requests in all. The rest is not judged.")
@@ -100,7 +100,7 @@ def score(
     from ctxmetrics.evaluation.engine import Evaluation
 
     cache = _cache_of(source.file, output, gates, judging.judge)
-    judge = judge_of(judging.judge, judging.base_url)
+    judge = judge_of(**vars(judging))
     keep = output.out is None or any(
         (show, output.stages, output.report, output.write_baseline, output.by, gates.calibration)
     )

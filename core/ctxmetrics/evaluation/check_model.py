@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxmetrics._frozen import Plain
-from ctxmetrics._runtime.failures import UnsentError
+from ctxmetrics._runtime.failures import SIZE_CODES, UnsentError
 from ctxmetrics._runtime.run import DEFAULT_TIMEOUT, Run, using
 from ctxmetrics._secrets import safe_text
 from ctxmetrics._wording import TEXT, clean
@@ -78,13 +78,15 @@ _FIX = {
     "redirect": "Give the address that the server redirects to as --base-url or base_url=.",
     "content_type": "Check the address: it answers with something else than a chat completion, such as a web page.",
     "connection": "Check that the server runs, and its address in --base-url or base_url=.",
-    "timeout": "Check the server, or give it more time: --timeout or timeout=.",
+    "timeout": "Check the server, send fewer requests at once (--max-concurrency or max_concurrency=), or give each more time (--timeout or timeout=).",
     "overload": "Wait, or lower --max-concurrency or max_concurrency=; check the account's limits and balance.",
     "server": "Check the server; its log may say more.",
     "request": "Correct the options of the model object: no request could be built from them.",
     "refused_request": "Correct what the server refuses: an option of the model object, or its form of the reply.",
     "refused": "Choose another model: this one, or a content filter before it, declines.",
     "truncated": "Let replies be longer: max_tokens= of the model, or the server's own limit.",
+    "too_long": "Let the server read more (num_ctx, --ctx-size): this request is shorter than those of a run.",
+    "truncated_prompt": "Let the server read more (num_ctx): it read a part of this short request only.",
     "reply_form": "Ask in another form (reply_format='json_object' or 'text'), or choose another model.",
     "echo": "Choose another model, or ask in another form: replies must repeat the code that ends the data.",
     "quotes": "Choose another model: a yes must quote the text word for word.",
@@ -100,6 +102,8 @@ _CODES = {
     "overloaded": "overload",
     "refused": "refused",
     "truncated": "truncated",
+    "too_long": "too_long",
+    "truncated_prompt": "truncated_prompt",
     "invalid_reply": "reply_form",
     "conflicting_verdicts": "reply_form",
     "missing_id": "reply_form",
@@ -159,15 +163,16 @@ class ModelCheck(Plain):
         return "\n".join(lines)
 
 
-def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT) -> ModelCheck:
+def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries: int = 0) -> ModelCheck:
     """Send one tiny request to a model on the path that a run takes, and say what works and what does not.
 
-    Nothing is repeated, remembered or cached. It says whether a model can be used, not whether it judges well: that
+    Nothing is remembered or cached. It says whether a model can be used, not whether it judges well: that
     is what `ctxmetrics.check_judge` and `ctxmetrics.agree` measure.
 
     Args:
         model: A `Model`, an `LLMJudge`, or a framework's own model object whose adapter is installed.
         timeout: Seconds for the request.
+        max_retries: How often it is sent again where it failed.
 
     Returns:
         What was found; ``ok`` says whether the model can be used.
@@ -187,7 +192,7 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT) -> ModelChec
         keep_raw=True,
     )
     began = time.perf_counter()
-    with using(Run(timeout=timeout, attempts=1, ends=True)) as run:
+    with using(Run(timeout=timeout, attempts=max_retries + 1, ends=True)) as run:
         score = ContextRecall(judge=asked).score(_SAMPLE)
     seconds = time.perf_counter() - began
     return ModelCheck(
@@ -208,7 +213,9 @@ def _no_answer(verdict: Verdict, problem: JudgeError | None) -> Finding:
     fitting = (
         cause for statuses, words, cause in _REFUSALS if status in statuses and re.search(words, said)
     )
-    cause = next(fitting, _CODES.get(verdict.code or "", "refused_request"))
+    cause = _CODES.get(verdict.code or "", "refused_request")
+    if verdict.code not in SIZE_CODES:
+        cause = next(fitting, cause)
     return Finding(
         name="answer",
         told=verdict.reason or safe_text(problem),

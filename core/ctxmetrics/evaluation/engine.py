@@ -78,9 +78,11 @@ def evaluate(
             run, up to 37: in the language of the first sample where there are enough, else in English. They are in no
             row, mean or file; `Results.controls` and the summary say how many of their verdicts are right.
         **options: Each may be left out:
-            max_concurrency: Requests in flight at most (16). Overload lowers the bound, success raises it again.
+            max_concurrency: Requests in flight at most (16). Overload and time-outs lower the bound, success raises it
+            again; it begins at 2 where the server is on this machine or a private address.
             cache: A directory or `VerdictCache`: finished judgements are kept there and never paid twice.
             timeout: Seconds for one request (120).
+            max_retries: How often a request that failed is sent again; None (the default): as long as it may help.
             on_error: ``"record"`` (the default): a failure is a score without a value. ``"raise"``: the first failure
             raises.
             progress: True or False, or a function called with the `Progress`, in the run's own thread; None (the
@@ -210,6 +212,7 @@ class Evaluation:
             max_tokens=every["max_tokens"],
             memo=memo,
             ends=True,
+            attempts=None if every["max_retries"] is None else every["max_retries"] + 1,
             quota=Quota(requests, tokens) if requests or tokens else None,
         )
         self._options: Mapping[str, Any] = every

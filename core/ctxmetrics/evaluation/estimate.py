@@ -13,6 +13,7 @@ from typing import Any
 from ctxmetrics._frozen import Plain
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._runtime.cache import Store
+from ctxmetrics._runtime.limits import MINUTE
 from ctxmetrics._wording import plural
 from ctxmetrics.comparison.means import samples_needed
 from ctxmetrics.comparison.view import found_in
@@ -74,15 +75,32 @@ class Estimate(Plain):
         """Return what the tokens cost, at prices for a million tokens sent and received."""
         return (self.prompt_tokens * price_in + self.completion_tokens * price_out) / 1_000_000
 
-    def seconds(self, concurrency: int, request_seconds: float) -> float:
+    def seconds(
+        self,
+        concurrency: int,
+        request_seconds: float,
+        *,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+    ) -> float:
         """Return how long the run takes with so many requests in flight, each of which takes so many seconds.
+
+        Limits by the minute hold from the first minute on: that of n requests makes n requests wait for nothing.
 
         Raises:
             ParameterError: The concurrency is below 1.
         """
         if concurrency < 1:
             raise ParameterError(f"max_concurrency={concurrency} must be at least 1.")
-        return -(-self.calls // concurrency) * request_seconds
+        waits = [
+            (count - 1) // most * MINUTE
+            for count, most in (
+                (self.calls, requests_per_minute),
+                (self.total_tokens, tokens_per_minute),
+            )
+            if most and count
+        ]
+        return max([-(-self.calls // concurrency) * request_seconds, *waits])
 
     def __str__(self) -> str:
         return (

@@ -22,6 +22,7 @@ class RunOptions(TypedDict, total=False):
     timeout: float
     on_error: Literal["record", "raise"]
     progress: bool | Callable[[Progress], None] | None
+    max_retries: int | None
     max_calls: int | None
     max_tokens: int | None
     requests_per_minute: int | None
@@ -44,6 +45,7 @@ DEFAULTS: Mapping[str, Any] = FrozenDict(
 # The smallest value of each number: of counts, and of seconds.
 _LEAST = {
     "max_concurrency": 1,
+    "max_retries": 0,
     "max_calls": 0,
     "max_tokens": 0,
     "requests_per_minute": 1,

@@ -14,11 +14,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ctxmetrics._runtime.failures import classify
+from ctxmetrics._runtime.failures import after_sending, classify
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt, Reply, checked_usage
+from ctxmetrics.models.prompt_size import Tokenizer
+from ctxmetrics.models.servers import is_local
 from ctxmetrics.verdicts import Usage
 
 
@@ -31,8 +33,13 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
         RequestError: No request to the model could be built.
     """
     tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
+    name = model.identity
     send: Callable[[], Awaitable[Reply]] = partial(
-        run.send, model.identity, partial(_ask_once, run, model, prompt, schema), tokens
+        run.send,
+        name,
+        partial(_ask_once, run, model, prompt, schema),
+        tokens,
+        local=is_local(name),
     )
     try:
         return await send()
@@ -48,6 +55,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         JudgeError: It did not answer.
         ParameterError: What it returned is no reply.
     """
+    import asyncio
+
     from anyio import fail_after
 
     own: Any = getattr(model, "timeout", None)
@@ -57,6 +66,9 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         else run.timeout
     )
     tracer, spent = _tracer(), list[Usage]()
+    # The loop's next turn: a client that raises before it has sent nothing over this loop.
+    turns: list[None] = []
+    turn = asyncio.get_running_loop().call_soon(turns.append, None)
     with nullcontext() if tracer is None else _traced(tracer, model, prompt, spent):
         try:
             # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
@@ -67,6 +79,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the client of a user's model may raise anything
             remember_keys_of(model)
             problem = classify(error, seconds)
+            if isinstance(problem, JudgeError):
+                problem = after_sending(problem, error, waited=bool(turns))
         else:
             if not isinstance(reply, Reply):
                 raise ParameterError(
@@ -74,10 +88,37 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
                 )
             usage = checked_usage(reply.usage, sent=prompt.text, received=str(reply.content))
             spent.append(usage)
+            _check_read_whole(run, model.identity, prompt, reply, usage)
             return replace(reply, usage=usage)
+        finally:
+            turn.cancel()
         if isinstance(problem, JudgeError):
             spent.append(problem.usage)
         raise problem  # out here, where it does not drag along what it came from
+
+
+def _check_read_whole(run: Run, name: str, prompt: Prompt, reply: Reply, usage: Usage) -> None:
+    """Raise where the server read only a part of the prompt, by the tokens that it counted.
+
+    Only a first request is looked at: a server may have cached the text of a later one.
+
+    Raises:
+        JudgeError: It did; the reason code is ``truncated_prompt``.
+    """
+    if prompt.attempt or prompt.vote or usage.estimated or usage.calls == 0:
+        return
+    counted = usage.prompt_tokens and usage.prompt_tokens + reply.cached_tokens
+    tokenizer = run.tokenizers.setdefault(name, Tokenizer())
+    expected = tokenizer.expected(prompt.user, prompt.text, counted)
+    if expected is not None:
+        raise JudgeError(
+            f"the server cut the prompt: it counted {counted} tokens where the prompt has {expected} at least. Let the "
+            "server read more (num_ctx of Ollama, --ctx-size of llama.cpp), or send less text in one request: "
+            "max_characters of LLMJudge, --max-characters",
+            reason_code="truncated_prompt",
+            usage=usage,
+            limit=counted,
+        )
 
 
 @contextmanager

@@ -29,6 +29,14 @@ _COUNTS: Mapping[str, Any] = {
     "reused": (int,),
     "cost": (int, float),
 }
+# How servers and clients count the tokens of a prompt that come from a cache, or go into it.
+_CACHED = (
+    "cached_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read",
+    "cache_creation",
+)
 # The largest count that is accepted; NaN is not.
 _MOST = 1_000_000_000
 _LONGEST_NAME = 200
@@ -78,11 +86,24 @@ class Reply:
         content: Raw text, or an object that the model's client already parsed. Untrusted either way.
         usage: Calls and tokens, as the server counted them.
         served_model: The model's name as the server gave it, where it did. Untrusted.
+        cached_tokens: Tokens of the prompt that the server had read before, where it counts them. Untrusted.
     """
 
     content: str | Mapping[str, object] | BaseModel
     usage: Usage = ONE_CALL
     served_model: str | None = None
+    cached_tokens: int = 0
+
+
+def count_cached(counts: Mapping[str, object]) -> int:
+    """Read how many tokens of a prompt a server had cached, under the names that servers and clients give them."""
+    holders = [counts]
+    for name in ("prompt_tokens_details", "input_token_details"):
+        inner = counts.get(name)
+        if isinstance(inner, Mapping):
+            holders.append(inner)
+    numbers = [holder.get(name) for holder in holders for name in _CACHED]
+    return sum(n for n in numbers if isinstance(n, int) and not isinstance(n, bool) and 0 < n <= _MOST)
 
 
 def checked_usage(usage: object, *, sent: str, received: str) -> Usage:

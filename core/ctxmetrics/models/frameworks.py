@@ -23,7 +23,13 @@ from pydantic import BaseModel, create_model
 from ctxmetrics._runtime.run import setting
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.models.base import Reply, check_finished, message_text, served_name
+from ctxmetrics.models.base import (
+    Reply,
+    check_finished,
+    count_cached,
+    message_text,
+    served_name,
+)
 from ctxmetrics.verdicts import Usage
 
 Generate = TypeVar("Generate", bound=Callable[..., Awaitable[Reply]])
@@ -172,14 +178,17 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
     choice = only_choice(completion.choices)
     message = choice.message
     check_finished(choice.finish_reason, getattr(message, "refusal", None))
+    counted = getattr(completion, "usage", None)
+    dump = getattr(counted, "model_dump", None)
     return Reply(
         content="\n".join(
             call.function.arguments for call in getattr(message, "tool_calls", None) or ()
         )
         or message.content
         or "",
-        usage=usage or token_usage(getattr(completion, "usage", None)),
+        usage=usage or token_usage(counted),
         served_model=served_name(getattr(completion, "model", None)),
+        cached_tokens=count_cached(dump()) if callable(dump) else 0,
     )
 
 
@@ -219,6 +228,7 @@ def message_reply(message: Any) -> Reply:
         content="\n".join(given) or message_text(message.content),
         usage=token_usage(getattr(message, "usage_metadata", None)),
         served_model=served_name(told.get("model_name", told.get("model"))),
+        cached_tokens=count_cached(getattr(message, "usage_metadata", None) or {}),
     )
 
 

@@ -205,7 +205,7 @@ def test_a_type_error_inside_the_llm_costs_one_call_and_one_score(
 ) -> None:
     """DeepEval takes it for "knows no schema" and calls again, then measures again, then ends the run.
 
-    Where all fail alike, the second says that no request can be built.
+    Whether a request was sent is not known of an LLM that is called in a thread.
     """
 
     class Broken(FakeLLM):
@@ -216,10 +216,8 @@ def test_a_type_error_inside_the_llm_costs_one_call_and_one_score(
     llm = Broken()
     results = run(cases[:2], [ContextRecallMetric(model=llm)], ignore_errors=True)
     assert [result.metrics_data[0].score for result in results] == [None, None]
-    one, other = sorted(str(result.metrics_data[0].error) for result in results)
-    assert "no request could be built" in one
-    assert "TypeError: unsupported operand" in one
-    assert other.startswith("metric_error: RequestError: ")  # it alone might be at fault
+    for result in results:
+        assert "TypeError: unsupported operand" in str(result.metrics_data[0].error)
     assert len(llm.calls) == 2
 
 

@@ -7,6 +7,7 @@ once, so the first requests to a server share one discovery: the others wait for
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -26,12 +27,22 @@ _SHARE = 1.0
 # Names of models that take no temperature and count tokens as ``max_completion_tokens``.
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
 _PARAMETERS = ("temperature", "seed", "max_tokens", "max_completion_tokens")
+_BOUNDS = ("max_tokens", "max_completion_tokens")
+_TOO_MANY_TOKENS = re.compile(
+    r"max_(?:completion_)?tokens\W.{0,40}(?:too large|exceed|must be|at most|less than|greater than|range)"
+)
 _REFUSED = re.compile(
     r"unsupported|not.{0,20}support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|extra_forbidden"
     r"|not (?:permitted|allowed|available)|forbidden|only \S+ is allowed|only the default|deprecated|cannot be used"
 )
 _FORM_WORDS = re.compile(
     r"response_?format|json_schema|json_object|json mode|structured output|guided|grammar"
+)
+# The form itself, not the schema that it holds.
+_REFUSED_FORM = re.compile(
+    r"(?:response_?format|json_schema|json_object|json mode|structured outputs?)\W.{0,40}"
+    r"(?:unavailable|unsupported|not .{0,20}support|not (?:permitted|allowed|available)|extra_forbidden|unrecogni[sz]ed)"
+    r"|(?:unsupported|unrecogni[sz]ed|unknown|unexpected|extra)\W.{0,40}response_?format"
 )
 _ROLE_WORDS = re.compile(r"role.{0,40}system|system.{0,40}(?:role|message|prompt)|\.role\b")
 _ROLE_RULES = re.compile(r"only user,? and assistant roles|roles must alternate")
@@ -44,21 +55,43 @@ class Capabilities:
         model: The model's name.
 
     Attributes:
-        refused: Names of forms and parameters that are not sent; ``"system"`` for messages of that role.
+        refused: Names of parameters that are not sent; ``"system"`` for messages of that role.
+        smallest_refused: By form, the size of the smallest schema that was refused in it; 0 where the form itself was.
+            A large schema that is refused says nothing about smaller ones.
+        bounded: Whether the length of a reply may be bounded by what a complete one can have: not where the model thinks,
+            and not where its server refused such a bound.
         settled: Whether the server has taken what was sent.
     """
 
     def __init__(self, model: str) -> None:
         self._model = model
-        self.refused: set[str] = {"temperature", "max_tokens"} if _REASONING.search(model) else set()
+        thinks = _REASONING.search(model) is not None
+        self.refused: set[str] = {"temperature", "max_tokens"} if thinks else set()
+        self.bounded = not thinks
+        self.smallest_refused: dict[str, int] = {}
         self.settled = False
         self._discovery = asyncio.Lock()
 
-    def form(self, wanted: Form | Literal["auto"]) -> Form:
-        """Return how to ask for the reply."""
+    def form(self, wanted: Form | Literal["auto"], size: int = 0) -> Form:
+        """Return how to ask for a reply whose schema has this size, in characters."""
         if wanted != "auto":
             return wanted
-        return next(form for form in FORMS if form == "text" or form not in self.refused)
+        for form in FORMS:
+            smallest = self.smallest_refused.get(form)
+            if smallest is None or size < smallest:
+                return form
+        return "text"
+
+    def refuse_form(self, form: str, size: int) -> None:
+        """Remember that a form was refused with a schema of this size; 0: with any."""
+        if size < self.smallest_refused.get(form, size + 1):
+            self.smallest_refused[form] = size
+            logging.getLogger("ctxmetrics").info(
+                "%s: the server takes no %s%s; it is not sent any more",
+                self._model,
+                form,
+                f" of {size} characters or more" if size else "",
+            )
 
     @asynccontextmanager
     async def finding_out(self) -> AsyncIterator[None]:
@@ -77,23 +110,59 @@ class Capabilities:
             if alone:
                 self._discovery.release()
 
-    def learn(self, error: BaseException, sent: Mapping[str, Any], *, fixed_form: bool) -> bool:
+    def learn(
+        self, error: BaseException, sent: Mapping[str, Any], *, size: int, fixed_form: bool
+    ) -> bool:
         """Learn from a 400 what not to send again; return whether there is anything to send differently.
 
         Args:
             error: The refusal; its fields are the server's, and untrusted.
             sent: The body that was refused.
+            size: Size of the reply's schema, in characters.
             fixed_form: Whether the caller insists on the form of the reply.
         """
         name = _lesson(error, sent)
-        if name is None or (fixed_form and name in FORMS):
+        if name is None:
             return False
+        if name in FORMS:
+            if not fixed_form:
+                self.refuse_form(name, 0 if _refuses_form(error) else size)
+            return not fixed_form
         if name not in self.refused:
             self.refused.add(name)
             logging.getLogger("ctxmetrics").info(
                 "%s: the server takes no %s; it is not sent any more", self._model, name
             )
         return True
+
+
+def names_bound(error: BaseException) -> bool:
+    """Whether a refusal is about the size of the limit of the reply's tokens."""
+    param = getattr(error, "param", None)
+    if param in _BOUNDS:
+        return _REFUSED.search(str(error).lower()) is None
+    return param is None and _TOO_MANY_TOKENS.search(str(error).lower()) is not None
+
+
+def next_form(error: BaseException, sent: Mapping[str, Any]) -> tuple[Form, Form] | tuple[None, None]:
+    """Return the form that was sent and the one to try after a refusal that was not understood: the schema may be the cause.
+
+    Args:
+        error: The refusal. Where it names another parameter, the schema is not the cause.
+        sent: The body that was refused.
+    """
+    form = sent.get("response_format")
+    param = str(getattr(error, "param", None) or "")
+    if not isinstance(form, dict) or param.partition(".")[0] in {"model", "messages", *_PARAMETERS}:
+        return None, None
+    position = FORMS.index(form["type"])
+    return FORMS[position], FORMS[position + 1]
+
+
+def _refuses_form(error: BaseException) -> bool:
+    """Whether a refusal is of the form itself, with any schema."""
+    param = str(getattr(error, "param", None) or "").lower()
+    return _REFUSED_FORM.search(str(error).lower()) is not None and "schema" not in param
 
 
 def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:
@@ -123,7 +192,7 @@ def capabilities_of(endpoint: str, model: str) -> Capabilities:
     return _known.get(key) or _known.setdefault(key, Capabilities(model))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def response_format(model: type[BaseModel]) -> dict[str, Any]:
     """Return the field of a request that asks for JSON of a reply's schema, as `ctxmetrics.prompts` has them: strict."""
     return {
@@ -134,3 +203,9 @@ def response_format(model: type[BaseModel]) -> dict[str, Any]:
             "schema": model.model_json_schema(),
         },
     }
+
+
+@lru_cache(maxsize=256)
+def schema_size(model: type[BaseModel]) -> int:
+    """Return the characters of a reply's schema."""
+    return len(json.dumps(response_format(model)["json_schema"]["schema"]))

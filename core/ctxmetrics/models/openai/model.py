@@ -26,6 +26,7 @@ from ctxmetrics.models.base import (
     Reply,
     check_finished,
     checked_usage,
+    count_cached,
     message_text,
     served_name,
 )
@@ -34,7 +35,10 @@ from ctxmetrics.models.openai.capabilities import (
     Capabilities,
     Form,
     capabilities_of,
+    names_bound,
+    next_form,
     response_format,
+    schema_size,
 )
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.providers import PROVIDERS
@@ -50,6 +54,10 @@ _NO_KEY = "no-key"
 _USUAL = {"temperature": 0.0, "seed": 0, "reply_format": "auto"}
 # The most requests for one reply: no more parts can be left out.
 _MOST_LESSONS = 8
+# Parameters that bound the tokens of a reply.
+_BOUNDS = frozenset({"max_tokens", "max_completion_tokens"})
+# Statuses of a server that refuses something that a request holds.
+_REFUSED = (400, 422)
 # Fields of a request that ``extra`` may not change.
 _OURS = frozenset({"messages", "model", "n", "response_format", "stream"})
 
@@ -212,22 +220,40 @@ class OpenAIModel:
 
     async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         capabilities = capabilities_of(str(self.base_url), self.model)
+        lessons = _Lessons(capabilities, schema_size(schema), self.reply_format != "auto")
+        run, calls = current_run(), 0
         async with nullcontext() if capabilities.settled else capabilities.finding_out():
-            run, calls = current_run(), 0
             while True:
-                body = request_body(self, prompt, schema, capabilities)
+                body = request_body(self, prompt, schema, capabilities, lessons.form)
+                # A limit of the reply's tokens that nobody asked for.
+                bounded = self.max_tokens is None and not _BOUNDS.isdisjoint(body)
                 if calls:  # the run has taken the first one
                     run.take_call(sent=calls)
                 calls += 1
-                answer = await self._post(body, capabilities, may_learn=calls < _MOST_LESSONS)
-                if answer is not None:
+                try:
+                    answer = await self._post(body)
+                except _RefusedError as error:
+                    if calls < _MOST_LESSONS and lessons.learn(error, body, bounded=bounded):
+                        continue
+                    problem = lessons.refusal or error.problem
+                else:
+                    if lessons.doubted is not None:
+                        capabilities.refuse_form(lessons.doubted, lessons.size)
                     capabilities.settled = True
+                    if bounded and calls < _MOST_LESSONS and thinks(answer):
+                        capabilities.bounded = False
+                        continue
                     return read_answer(answer, prompt, calls)
+                problem.usage = Usage(calls=calls)
+                raise problem
 
-    async def _post(
-        self, body: dict[str, Any], capabilities: Capabilities, *, may_learn: bool
-    ) -> str | None:
-        """Send one request; return the text of the answer, or None when the next one must ask for less."""
+    async def _post(self, body: dict[str, Any]) -> str:
+        """Send one request, and return the text of the answer.
+
+        Raises:
+            _RefusedError: The server refuses something that the request holds.
+            JudgeError: There is no answer.
+        """
         from anyio import fail_after
 
         seconds = current_run().timeout if self.timeout is None else self.timeout
@@ -238,13 +264,9 @@ class OpenAIModel:
         except ParameterError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
-            if (
-                may_learn
-                and getattr(error, "status_code", None) in (400, 422)
-                and capabilities.learn(error, body, fixed_form=self.reply_format != "auto")
-            ):
-                return None
-            problem = _special(error) or classify(error, seconds)
+            problem: Exception = _special(error) or classify(error, seconds)
+            if getattr(error, "status_code", None) in _REFUSED and isinstance(problem, JudgeError):
+                problem = _RefusedError(error, problem)
         raise problem  # out here: what it came from holds the request's headers, and they the key
 
     def _key(self) -> str:
@@ -259,24 +281,83 @@ class OpenAIModel:
         return key or _NO_KEY
 
 
+class _RefusedError(Exception):
+    """A server refused a request: the refusal as it came, and the failure that it is unless another request helps."""
+
+    def __init__(self, cause: Exception, problem: JudgeError) -> None:
+        super().__init__()
+        self.cause, self.problem = cause, problem
+
+
+@dataclass(slots=True)
+class _Lessons:
+    """What the refusals of one question teach, and what was not understood of them.
+
+    Args:
+        capabilities: What is known of the server; it learns.
+        size: Characters of the reply's schema.
+        fixed_form: Whether the caller insists on the form of the reply.
+
+    Attributes:
+        refusal: The refusal that was not understood.
+        doubted: The form of the request that was refused so.
+        form: The form to ask in after it.
+    """
+
+    capabilities: Capabilities
+    size: int
+    fixed_form: bool
+    refusal: JudgeError | None = field(init=False, default=None)
+    doubted: Form | None = field(init=False, default=None)
+    form: Form | None = field(init=False, default=None)
+
+    def learn(self, error: _RefusedError, body: Mapping[str, Any], *, bounded: bool) -> bool:
+        """Learn from a refusal; return whether there is another request to try.
+
+        Args:
+            error: The refusal.
+            body: The request.
+            bounded: Whether the library bounded the reply's tokens of its own accord.
+        """
+        if bounded and names_bound(error.cause):
+            self.capabilities.bounded = False  # the server's replies cannot be so long
+            return True
+        if self.capabilities.learn(error.cause, body, size=self.size, fixed_form=self.fixed_form):
+            if self.form in self.capabilities.smallest_refused:
+                self.form = "text"
+            return True
+        if self.refusal or self.fixed_form or error.problem.reason_code != "client_error":
+            return False
+        self.refusal = error.problem
+        self.doubted, self.form = next_form(error.cause, body)
+        return self.form is not None
+
+
 def request_body(
-    model: OpenAIModel, prompt: Prompt, schema: type[BaseModel], capabilities: Capabilities
+    model: OpenAIModel,
+    prompt: Prompt,
+    schema: type[BaseModel],
+    capabilities: Capabilities,
+    form: Form | None = None,
 ) -> dict[str, Any]:
-    """Build the fields of a request that a server with these capabilities takes."""
+    """Build the fields of a request that a server with these capabilities takes; ``form`` None: in the best form."""
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
     if "system" in capabilities.refused:
         messages = [{"role": "user", "content": prompt.text}]
     body: dict[str, Any] = {"model": model.model, "messages": messages}
-    form = capabilities.form(model.reply_format)
+    form = form or capabilities.form(model.reply_format, schema_size(schema))
     if form == "json_object":
         body["response_format"] = {"type": "json_object"}
     elif form == "json_schema":
         body["response_format"] = response_format(schema)
     limit = "max_completion_tokens" if "max_tokens" in capabilities.refused else "max_tokens"
+    most_tokens = model.max_tokens
+    if most_tokens is None and capabilities.bounded:
+        most_tokens = prompt.reply_tokens or None
     parameters = {
         "temperature": model.temperature,
         "seed": None if model.seed is None else model.seed + prompt.vote + prompt.attempt,
-        limit: model.max_tokens,
+        limit: most_tokens,
     }
     body |= {
         name: value
@@ -313,7 +394,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
         status = error.get("code")
         said = f"the server answered with an error: {safe_text(error.get('message'))}"
         if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
-            raise from_status(status, said)
+            raise from_status(status, said, details=[error])
         raise bad_answer(said, calls)
     if not isinstance(first, dict):
         raise bad_answer("the server's answer holds no choices", calls)
@@ -330,7 +411,23 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
             usage=usage,
         )
     check_finished(first.get("finish_reason"), message.get("refusal"), usage)
-    return Reply(content=content, usage=usage, served_model=served)
+    return Reply(content=content, usage=usage, served_model=served, cached_tokens=count_cached(counts))
+
+
+def thinks(text: str) -> bool:
+    """Whether a reply that ran into its limit of tokens holds thinking, or nothing: then the limit was too low."""
+    if '"length"' not in text:
+        return False
+    try:
+        first = json.loads(text)["choices"][0]
+        message = first["message"]
+        content = message_text(message.get("content")).strip()
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return False
+    thinking = message.get("reasoning_content") or message.get("reasoning")
+    return first.get("finish_reason") == "length" and bool(
+        thinking or not content or content.startswith("<think")
+    )
 
 
 def _special(error: Exception) -> JudgeError | None:

@@ -1,0 +1,32 @@
+"""What is known of a server from its address."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+# The address in an identity: after the model's name, before its parameters.
+_ADDRESS = re.compile(r"@([^@\s()#]+)")
+
+
+@lru_cache(maxsize=256)
+def is_local(identity: str) -> bool:
+    """Whether a model's server is on this machine or a private address.
+
+    Args:
+        identity: The model's identity; `OpenAIModel` and the models of frameworks write ``@host:port/path`` into it.
+    """
+    addresses = _ADDRESS.findall(identity)
+    try:
+        host = urlsplit(f"//{addresses[-1]}").hostname if addresses else None
+    except ValueError:
+        return False
+    if not host:
+        return False
+    try:
+        address = ip_address(host)
+    except ValueError:  # a name: without a dot it is one of this machine or network
+        return "." not in host or host.endswith((".localhost", ".local", ".internal"))
+    return address.is_private or address.is_loopback
