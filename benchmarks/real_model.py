@@ -1,4 +1,4 @@
-"""A real model behind an OpenAI-compatible server: which of its replies can be used, and what a sample costs.
+"""A real model behind an OpenAI-compatible server: which of its replies are complete, and what a sample costs.
 
     python benchmarks/run.py real_model --base-url URL [--model NAME] [--data FILE] [--samples N] [--others N]
         [--only WAY ..] [--concurrency N] [--timeout SECONDS] [--keep FOLDER]
@@ -9,8 +9,8 @@ A proxy on the loopback records what goes over the wire; figures of replies come
 ``--samples`` bounds the samples of the first way, ``--others`` those of each other way; ``--keep`` writes all requests
 and replies into a folder, one file a way. OPENAI_API_KEY is the key, where the server needs one.
 
-A first reply is *usable* where it is JSON, repeats the code of its request, and has an entry for every id that is asked
-for and for none else. The first request of a judgement is one whose system message and data were not asked before.
+A first reply is *complete* where it is JSON, repeats the code of its request, and has an entry for every id that is asked
+for; it is *exact* where it has no other entry. The first request of a judgement is one whose system message and data were not asked before.
 A *copied* entry repeats the texts of an entry of the request's example. The table measures shapes. It says nothing about
 agreement with people: for that see ``ctxmetrics agree``.
 """
@@ -46,7 +46,8 @@ METRICS = (RECALL, PRECISION)
 COLUMNS = (
     "asked by",
     "samples",
-    "usable first replies",
+    "complete first replies",
+    "exact first replies",
     "quotes that stand there",
     "copied entries",
     "values",
@@ -77,7 +78,8 @@ class Replies:
     code_right: int = 0
     every_id: int = 0
     none_too_many: int = 0
-    usable: int = 0
+    complete: int = 0
+    exact: int = 0
     quotes: int = 0
     quotes_present: int = 0
     copied: int = 0
@@ -310,7 +312,8 @@ def _count(replies: Replies, exchange: Exchange, code: str) -> None:
     replies.code_right += code_right
     replies.every_id += asked <= answered
     replies.none_too_many += answered <= asked
-    replies.usable += code_right and asked == answered
+    replies.complete += code_right and asked <= answered
+    replies.exact += code_right and asked == answered
     _count_quotes(replies, reply, exchange)
 
 
@@ -405,7 +408,8 @@ def format_table(figures: dict[str, Figures]) -> list[str]:
         cells = [
             name,
             str(item.samples),
-            f"{first.usable} of {first.requests}" if first else "-",
+            f"{first.complete} of {first.requests}" if first else "-",
+            f"{first.exact} of {first.requests}" if first else "-",
             f"{first.quotes_present} of {first.quotes}" if first else "-",
             str(first.copied) if first else "-",
             f"{item.values} of {2 * item.samples}",
