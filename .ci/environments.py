@@ -103,6 +103,8 @@ def install(environment: dict[str, Any], python: str) -> Path:
     kept.write_text(uv("pip", "freeze", "--python", own, "--exclude-editable"), encoding="utf-8")
     tools = [*LIST["tools"], *environment.get("tools", ())]
     uv("pip", "install", "--python", own, "--constraints", kept, *tools)
+    if alone := environment.get("alone"):
+        uv("pip", "install", "--python", own, "--no-deps", *alone)
     return own
 
 
@@ -129,7 +131,8 @@ def uv(*arguments: str | Path) -> str:
 def test(environment: dict[str, Any], python: Path) -> int:
     """Run the tests of an environment; return pytest's exit status."""
     marks = ["-m", "not browser and not cluster"] if environment.get("slow") else []
-    command = [python, "-m", "pytest", "-q", "-n", "2", *marks, *environment["tests"]]
+    workers = str(environment.get("workers", 2))
+    command = [python, "-m", "pytest", "-q", "-n", workers, *marks, *environment["tests"]]
     print("+", *command, flush=True)
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 

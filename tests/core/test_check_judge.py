@@ -101,6 +101,28 @@ def test_the_honest_judge_agrees_with_every_label():
     assert "verdicts that change: 0 of " in str(found)
 
 
+def test_a_limit_of_samples_judges_the_first_of_them():
+    endpoint = WeakJudge()
+    lines = []
+    check = endpoint.check(repetitions=2, samples=3, announce=lines.append)
+    assert (check.samples, check.usage.calls, len(endpoint.server.requests)) == (3, 6, 6)
+    assert check.units.answers == sum(len(truths(item, "s")) for item in SAMPLES[:3])
+    assert lines[0].startswith("3 samples, judged 2 times: 6 requests")
+    assert "on 3 labelled samples" in str(check)
+
+
+@pytest.mark.parametrize("samples", [0, -1, 1.5, True])
+def test_a_limit_of_samples_is_a_whole_number_from_1(samples):
+    with pytest.raises(ParameterError, match="samples"):
+        check_judge(LexicalJudge(), samples=samples)
+
+
+def test_the_limit_of_samples_on_the_command_line():
+    result = run_command("check-judge", "lexical", "--samples", "2", "--repetitions", "1")
+    assert result.returncode == 0, result.stderr
+    assert "lexical on 2 labelled samples" in result.stdout
+
+
 @pytest.mark.parametrize("kind", TRAPS)
 def test_a_judge_that_falls_into_one_kind_of_trap(kind):
     found = WeakJudge(blind_to(kind)).check()

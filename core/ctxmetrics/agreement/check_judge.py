@@ -107,6 +107,7 @@ def check_judge(
     judge: Judge,
     *,
     repetitions: int = REPETITIONS,
+    samples: int | None = None,
     announce: Callable[[str], None] | None = None,
     **options: Unpack[RunOptions],
 ) -> JudgeCheck:
@@ -119,6 +120,7 @@ def check_judge(
     Args:
         judge: The judge: the embedded one, an `NLIJudge`, an `LLMJudge` with any model, or one of your own.
         repetitions: How often each sample is judged.
+        samples: Judge only so many, the first of the file, to try a slow judge; None: all.
         announce: Called with one line about the cost before anything is judged; None: it is logged.
         **options: As for `ctxmetrics.evaluate`, except ``cache`` and ``out``.
 
@@ -129,14 +131,15 @@ def check_judge(
         ParameterError: It is no judge, or an option is out of range.
         JudgeError: It gave no verdict at all.
     """
-    _check(judge, repetitions, options)
-    (announce or logging.getLogger("ctxmetrics").info)(cost_of(judge, repetitions))
+    _check(judge, repetitions, samples, options)
+    labelled = labelled_samples()[:samples]
+    (announce or logging.getLogger("ctxmetrics").info)(cost_of(judge, repetitions, samples))
     start = time.perf_counter()
     runs: list[Results] = []
     while len(runs) < repetitions and not (runs and runs[-1].stopped):
         # Each repetition has a memory of its own.
         run = Evaluation(
-            [item.sample for item in labelled_samples()],
+            [item.sample for item in labelled],
             _METRICS,
             judge=judge,
             in_caller=True,
@@ -151,8 +154,8 @@ def check_judge(
             raise JudgeError(
                 f"check_judge: no verdict at all for {names}: {code}: {said}", reason_code=code
             )
-    answers = [_answers(run) for run in runs]
-    judged = list(zip(labelled_samples(), answers[0], strict=True))
+    answers = [_answers(labelled, run) for run in runs]
+    judged = list(zip(labelled, answers[0], strict=True))
     plain = [(item, verdicts) for item, verdicts in judged if item.kind != INJECTION]
     return JudgeCheck(
         judge=judge.name,
@@ -170,13 +173,14 @@ def check_judge(
     )
 
 
-def _check(judge: Judge, repetitions: int, options: RunOptions) -> None:
+def _check(judge: Judge, repetitions: int, samples: int | None, options: RunOptions) -> None:
     if not isinstance(judge, Judge):
         raise ParameterError(
             f"check_judge: {type(judge).__name__} is no judge. Give LexicalJudge(), NLIJudge(predict, identity=..), "
             "LLMJudge(model), or an object with name, warnings, attribute and rate."
         )
     check_number("check_judge: repetitions", repetitions, 1, whole=True)
+    check_number("check_judge: samples", samples, 1, whole=True, optional=True)
     for name in ("cache", "out"):
         if options.get(name) is not None:
             raise ParameterError(
@@ -184,9 +188,9 @@ def _check(judge: Judge, repetitions: int, options: RunOptions) -> None:
             )
 
 
-def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:
+def cost_of(judge: Judge, repetitions: int = REPETITIONS, most: int | None = None) -> str:
     """Return in one line what `check_judge` will cost."""
-    samples = [item.sample for item in labelled_samples()]
+    samples = [item.sample for item in labelled_samples()[:most]]
     times = "once" if repetitions == 1 else f"{repetitions} times"
     what = f"{len(samples)} samples, judged {times}"
     try:
@@ -204,9 +208,9 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS) -> str:
 # --- counting ---
 
 
-def _answers(results: Results) -> list[Verdicts]:
+def _answers(labelled: Sequence[LabelledSample], results: Results) -> list[Verdicts]:
     found: list[Verdicts] = []
-    for item, row in zip(labelled_samples(), results, strict=True):
+    for item, row in zip(labelled, results, strict=True):
         given = {verdict.id: verdict for metric in _METRICS for verdict in row[metric.name].verdicts}
         found.append({id_: given.get(id_, Verdict(id=id_, value=None)) for id_ in item.truth})
     return found

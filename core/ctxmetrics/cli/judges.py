@@ -140,6 +140,9 @@ def check_judge(
     base_url: BaseUrl = None,
     max_characters: MaxCharacters = None,
     repetitions: Annotated[int, typer.Option(help="How often each sample is judged.")] = 3,
+    samples: Annotated[
+        int | None, typer.Option(help="Judge only so many of the samples, to try a slow judge.")
+    ] = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="text or json.")] = "text",  # noqa: A002 - the option's name
 ) -> None:
     """Let a judge judge the labelled samples of the library, and compare its verdicts with the labels."""
@@ -149,7 +152,9 @@ def check_judge(
     judging = judge_of(judge, base_url, max_characters)
     try:
         with collected_warnings() as warnings:
-            found = check(judging, repetitions=repetitions, announce=message, **vars(pace))
+            found = check(
+                judging, repetitions=repetitions, samples=samples, announce=message, **vars(pace)
+            )
             warnings.clear()  # what was found says it
     except JudgeError as error:
         message(f"ctxmetrics: {error}")

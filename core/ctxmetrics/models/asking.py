@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-    import asyncio
-
+from ctxmetrics._runtime.background import in_time
+from ctxmetrics._runtime.failures import after_sending, classify
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
