@@ -17,6 +17,7 @@ from ctxmetrics.fields import (
     FIELDS,
     TEXT_KEYS,
     TEXTS_OF,
+    Missing,
     Reading,
     RowFile,
     as_list,
@@ -226,6 +227,7 @@ def read_samples(
     *,
     references: str | os.PathLike[str] | None = None,
     on: str | None = None,
+    missing: Missing = "zero",
 ) -> RowFile[Sample]:
     """Return the samples of a file, as an iterator.
 
@@ -244,6 +246,8 @@ def read_samples(
         references: A file with what is expected, where ``path`` holds what was retrieved: answers, facts, contexts or ids
             of each question, qrels in TREC's form, or a folder in BEIR's. Its rows are joined to the samples. What has no
             partner is logged; a sample without one stays.
+        missing: What becomes of a question of the references that the file does not answer. ``"zero"``: it is a sample,
+            after the others, for which nothing was retrieved. ``"drop"``: the same without a value.
         on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
 
     Returns:
@@ -256,7 +260,7 @@ def read_samples(
         ParameterError: There is no such schema, field or column.
         SampleError: A sample is malformed; the message names the line.
     """
-    return RowFile(Sample.made, path, schema, columns, references=references, on=on)
+    return RowFile(Sample.made, path, schema, columns, references=references, on=on, missing=missing)
 
 
 def _read_lists(values: dict[str, Any], who: str) -> None:

@@ -18,6 +18,7 @@ import typer
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.options import DEFAULTS
+from ctxmetrics.fields import Missing
 
 ConventionName = Annotated[
     str | None,
@@ -82,6 +83,13 @@ class Columns:
             help="The field or column that joins both files. Without it: the id, else the question."
         ),
     ] = None
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="A question of --references that FILE does not answer counts as one with nothing retrieved (zero), or is "
+            "left out of the means (drop)."
+        ),
+    ] = "zero"
 
 
 @dataclass(frozen=True, kw_only=True)

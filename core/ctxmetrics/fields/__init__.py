@@ -22,6 +22,7 @@ from ctxmetrics.fields.documents import (
     write_span,
 )
 from ctxmetrics.fields.formats import SCALE, Payload, line_rows
+from ctxmetrics.fields.joining import Missing
 from ctxmetrics.fields.recognition import AUTO, PEEKED, reading_alone, recognise
 from ctxmetrics.fields.retrievals import Retrieval, retrieval_of
 from ctxmetrics.fields.row_file import RowFile
@@ -41,6 +42,7 @@ __all__ = [
     "TEXTS_OF",
     "TEXT_KEYS",
     "KeyParams",
+    "Missing",
     "Payload",
     "Place",
     "Reading",

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
+from ctxmetrics._checks import check_choice
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.fields.cells import object_in
 from ctxmetrics.fields.documents import look_up
@@ -28,7 +29,7 @@ from ctxmetrics.fields.formats import (
     read_payload,
     rows_in,
 )
-from ctxmetrics.fields.joining import Partners
+from ctxmetrics.fields.joining import Missing, Partners
 from ctxmetrics.fields.rankings import beir_rows, is_ranking, ranking_rows, rankings_in, rows_of
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
@@ -59,6 +60,8 @@ class RowFile(Iterator[T], Generic[T]):
         columns: Which column or path holds which field, where no schema is right.
         references: The file of what is expected, which is joined; see `ctxmetrics.fields.joining.Partners`.
         on: The key that both files have.
+        missing: ``"zero"``: a reference without a partner is a sample with nothing retrieved. ``"drop"``: one without a
+            value.
         expected: Whether the file holds only what is expected. It may then lack columns that a caller
             maps.
     """
@@ -72,6 +75,7 @@ class RowFile(Iterator[T], Generic[T]):
         *,
         references: str | os.PathLike[str] | None = None,
         on: str | None = None,
+        missing: Missing = "zero",
         expected: bool = False,
     ) -> None:
         self.path: Path = Path(path)
@@ -89,7 +93,9 @@ class RowFile(Iterator[T], Generic[T]):
                 expected=True,
             )
         )
+        check_choice("missing", missing, get_args(Missing))
         self._on = on
+        self._missing: Missing = missing
         self._expected = expected
         self._first: list[dict[str, Any]] = []
         self._named: set[str] = set()
@@ -170,7 +176,9 @@ class RowFile(Iterator[T], Generic[T]):
 
     def _read(self) -> Iterator[T]:
         reading = self.reading
-        partners = None if self.references is None else Partners(self.references, self._on)
+        partners = (
+            None if self.references is None else Partners(self.references, self._on, self._missing)
+        )
         for place, fields in self._rows:
             self._place = place
             if not isinstance(fields, dict):
@@ -180,15 +188,21 @@ class RowFile(Iterator[T], Generic[T]):
             where = f"{self.path}, {place}"
             try:
                 values, others = reading.row(fields, where)
-                made = self._make(values if partners is None else partners.join(values, where), where)
+                joined = values if partners is None else partners.join(values, where)
+                made = [] if joined is None else [self._make(joined, where)]
             except CtxMetricsError as error:
                 raise type(error)(_explained(str(error), where, reading, fields)) from None
             if new := [name for name in others if name not in self._named]:
                 self._named.update(new)
                 self._tell(f"no field, carried along as metadata: {some_of(new)}")
-            yield made
-        for note in partners.notes() if partners else ():
+            yield from made
+        if partners is None:
+            return
+        for note in partners.notes():
             self._tell(note)
+        for values, where in partners.unanswered():
+            self._place = where
+            yield self._make(values, where)
 
     def _placed(self) -> Iterator[tuple[str, Any]]:
         """Yield the rows with their places."""

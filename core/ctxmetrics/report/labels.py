@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from ctxmetrics._wording import TEXT, clean, plural
-from ctxmetrics.fields.documents import in_spans
+from ctxmetrics.fields import OPTIONS, in_spans
 from ctxmetrics.report.rows import record_of
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
@@ -77,17 +78,22 @@ class Labels:
         samples: How many there are.
         retrieved: The retrieved ids of all samples that have reference ids.
         wanted: The reference ids, one tuple a sample.
+        unanswered: For how many nothing was retrieved.
         circles: In how many samples a label repeats, and in how many it does not, by what it would repeat.
     """
 
     samples: int = 0
+    unanswered: int = 0
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
     circles: Counter[tuple[str, bool | None]] = field(default_factory=Counter)
 
-    def add(self, sample: Sample) -> None:
-        """Add a sample."""
+    def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
+        """Add a sample, with what a file of results says about it beside its fields."""
         self.samples += 1
+        hashes = (record or {}).get("context_hashes")
+        retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
+        self.unanswered += not retrieved and any(map(sample.has, OPTIONS))  # a baseline has no field
         found, wanted = sample.retrieved_context_ids, sample.reference_context_ids
         if found and wanted and not in_spans(wanted):
             self.retrieved.update(found)
