@@ -228,6 +228,8 @@ def read_samples(
     references: str | os.PathLike[str] | None = None,
     on: str | None = None,
     missing: Missing = "zero",
+    group_by: str | None = None,
+    split: str | None = None,
 ) -> RowFile[Sample]:
     """Return the samples of a file, as an iterator.
 
@@ -248,6 +250,10 @@ def read_samples(
             partner is logged; a sample without one stays.
         missing: What becomes of a question of the references that the file does not answer. ``"zero"``: it is a sample,
             after the others, for which nothing was retrieved. ``"drop"``: the same without a value.
+        group_by: A field or column, where each row is one passage: the rows with one value of it are one sample, and the
+            order of the rows is the rank.
+        split: What separates the passages, where a text holds several: ``"|"``, blank lines, ``"[Chunk 1]"`` (a number
+            stands for any number).
         on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
 
     Returns:
@@ -260,7 +266,17 @@ def read_samples(
         ParameterError: There is no such schema, field or column.
         SampleError: A sample is malformed; the message names the line.
     """
-    return RowFile(Sample.made, path, schema, columns, references=references, on=on, missing=missing)
+    return RowFile(
+        Sample.made,
+        path,
+        schema,
+        columns,
+        references=references,
+        on=on,
+        missing=missing,
+        group_by=group_by,
+        split=split,
+    )
 
 
 def _read_lists(values: dict[str, Any], who: str) -> None:

@@ -90,6 +90,18 @@ class Columns:
             "left out of the means (drop)."
         ),
     ] = "zero"
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of the question, where each row is one passage: its rows become one sample."
+        ),
+    ] = None
+    split: Annotated[
+        str | None,
+        typer.Option(
+            help="What separates the passages, where one text holds several: '|', '\\n\\n', '[Chunk 1]' (any number)."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

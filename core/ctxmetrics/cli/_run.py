@@ -67,6 +67,8 @@ def sample_file(source: Input) -> RowFile[Sample]:
         references=source.references,
         on=source.on,
         missing=source.missing,
+        group_by=source.group_by,
+        split=source.split,
     )
 
 

@@ -12,6 +12,7 @@ from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import are_messages, leaves, look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, rest_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest, some_of
+from ctxmetrics.fields.shapes import refusal_of
 from ctxmetrics.fields.systems import SCHEMAS
 
 # The name of the schema that is recognised from the rows.
@@ -54,6 +55,8 @@ def recognise(
     written: bool = True,
     single: bool = False,
     source: object = None,
+    grouped: bool = False,
+    split: str | None = None,
 ) -> Reading:
     """Decide how rows are read, and log what was decided.
 
@@ -68,13 +71,16 @@ def recognise(
         written: Whether lists and objects may stand as text, as files have them.
         single: Whether one text may stand for a list of one, if every row has it so.
         source: What the log calls the rows, such as their file; None logs nothing.
+        grouped: Whether rows of one question become one sample.
+        split: What separates the passages of a retrieved text.
 
     Raises:
         ParameterError: There is no such schema, field or column.
         SampleError: A key stands twice in one object that is JSON in a text.
     """
     given = dict(columns or {})
-    merged = _merged([row for row in rows if hasattr(row, "items")])
+    mappings = [row for row in rows if hasattr(row, "items")]
+    merged = _merged(mappings)
     reading = Reading(name="ragas" if schema == AUTO else schema, columns=given, written=written)
     _check_columns(given, merged)
     if schema == AUTO and merged:
@@ -103,11 +109,25 @@ def recognise(
                 rest_of(opened, {path for places in spots.values() for path, _ in places})
             )
         ),
+        split=split,
         unread=tuple(path for path, value in leaves(unread, _DEPTH) if _are_passages(value)),
     )
+    if not grouped and "retrieved_contexts" in reading.mapping and not reading.unsure:
+        records = [_record(reading, row) for row in mappings[:PEEKED]]
+        reading = replace(reading, refusal=refusal_of(records, reading.mapping))
     for note in _notes(reading, opened, found) if source else ():
         logging.getLogger("ctxmetrics").warning("%s: %s", source, note)
     return reading
+
+
+def _record(reading: Reading, row: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """Return question and reference of a row as texts, and what was retrieved."""
+    _, opened = reading.opened(row)
+    question, reference, retrieved = (
+        next((value for _, value in reading.spots(opened, name)), None)
+        for name in ("user_input", "reference", "retrieved_contexts")
+    )
+    return str(question or ""), str(reference or ""), retrieved
 
 
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:

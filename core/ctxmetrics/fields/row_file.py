@@ -34,6 +34,7 @@ from ctxmetrics.fields.rankings import beir_rows, is_ranking, ranking_rows, rank
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
 from ctxmetrics.fields.schema import TEXTS, some_of
+from ctxmetrics.fields.shapes import group_rows
 from ctxmetrics.fields.traces import is_trace, trace_rows
 
 _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
@@ -62,6 +63,8 @@ class RowFile(Iterator[T], Generic[T]):
         on: The key that both files have.
         missing: ``"zero"``: a reference without a partner is a sample with nothing retrieved. ``"drop"``: one without a
             value.
+        group_by: A field or column: the rows with one value of it are one sample.
+        split: What separates the passages of a retrieved text.
         expected: Whether the file holds only what is expected. It may then lack columns that a caller
             maps.
     """
@@ -76,6 +79,8 @@ class RowFile(Iterator[T], Generic[T]):
         references: str | os.PathLike[str] | None = None,
         on: str | None = None,
         missing: Missing = "zero",
+        group_by: str | None = None,
+        split: str | None = None,
         expected: bool = False,
     ) -> None:
         self.path: Path = Path(path)
@@ -95,11 +100,13 @@ class RowFile(Iterator[T], Generic[T]):
         )
         check_choice("missing", missing, get_args(Missing))
         self._on = on
+        self._group_by, self._split = group_by, split
         self._missing: Missing = missing
         self._expected = expected
         self._first: list[dict[str, Any]] = []
         self._named: set[str] = set()
         self._place = "the first row"
+        self._raw: Mapping[str, Any] = {}
         self._rows = self._placed()
         self._made = self._read()
 
@@ -160,7 +167,15 @@ class RowFile(Iterator[T], Generic[T]):
             if column not in elsewhere or any(look_up(row, column) is not None for row in rows)
         }
         try:
-            reading = recognise(rows, self._schema, columns, single=True, source=self.path)
+            reading = recognise(
+                rows,
+                self._schema,
+                columns,
+                single=True,
+                source=self.path,
+                grouped=self._group_by is not None,
+                split=self._split,
+            )
         except CtxMetricsError as error:
             raise type(error)(f"{self.path}: {error}") from None
         self._named.update(reading.others)
@@ -179,22 +194,15 @@ class RowFile(Iterator[T], Generic[T]):
         partners = (
             None if self.references is None else Partners(self.references, self._on, self._missing)
         )
-        for place, fields in self._rows:
-            self._place = place
-            if not isinstance(fields, dict):
-                raise InputFileError(
-                    f"{self.path}, {place}: a sample must be a JSON object of its fields."
-                )
-            where = f"{self.path}, {place}"
+        rows = self._read_fields(reading)
+        if self._group_by is not None:
+            rows = group_rows(rows, self._group_by, reading.mapping)
+        for values, where in rows:
             try:
-                values, others = reading.row(fields, where)
                 joined = values if partners is None else partners.join(values, where)
                 made = [] if joined is None else [self._make(joined, where)]
             except CtxMetricsError as error:
-                raise type(error)(_explained(str(error), where, reading, fields)) from None
-            if new := [name for name in others if name not in self._named]:
-                self._named.update(new)
-                self._tell(f"no field, carried along as metadata: {some_of(new)}")
+                raise type(error)(_explained(str(error), where, reading, self._raw)) from None
             yield from made
         if partners is None:
             return
@@ -203,6 +211,24 @@ class RowFile(Iterator[T], Generic[T]):
         for values, where in partners.unanswered():
             self._place = where
             yield self._make(values, where)
+
+    def _read_fields(self, reading: Reading) -> Iterator[tuple[dict[str, Any], str]]:
+        """Yield the fields of each row with its place."""
+        for place, fields in self._rows:
+            self._place = place
+            if not isinstance(fields, dict):
+                raise InputFileError(
+                    f"{self.path}, {place}: a sample must be a JSON object of its fields."
+                )
+            self._raw, where = fields, f"{self.path}, {place}"
+            try:
+                values, others = reading.row(fields, where)
+            except CtxMetricsError as error:
+                raise type(error)(_explained(str(error), where, reading, fields)) from None
+            if new := [name for name in others if name not in self._named]:
+                self._named.update(new)
+                self._tell(f"no field, carried along as metadata: {some_of(new)}")
+            yield values, where
 
     def _placed(self) -> Iterator[tuple[str, Any]]:
         """Yield the rows with their places."""

@@ -24,6 +24,7 @@ from ctxmetrics.fields.documents import (
     text_of,
 )
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
+from ctxmetrics.fields.shapes import split_at
 from ctxmetrics.fields.systems import SCHEMAS
 
 # How LangChain prints a document.
@@ -54,6 +55,8 @@ class Reading:
         others: Names in the first rows that no schema knows; a nested one as its path.
         unsure: The fields that two columns may hold: for each the possible ``COLUMN=FIELD``. Then no
             row is read.
+        refusal: Why the rows are no samples; then no row is read either.
+        split: What separates the passages of a retrieved text; see `ctxmetrics.fields.shapes.split_at`.
     """
 
     name: str
@@ -66,6 +69,8 @@ class Reading:
     written: bool = False
     others: tuple[str, ...] = ()
     unsure: tuple[tuple[str, ...], ...] = ()
+    refusal: str | None = None
+    split: str | None = None
 
     def __post_init__(self) -> None:
         if self.name not in SCHEMAS:
@@ -110,6 +115,8 @@ class Reading:
                 f"{who}: it is not known what is meant: {options} (in Python columns=). ctxmetrics inspect FILE shows all "
                 "columns."
             )
+        if self.refusal:
+            raise SampleError(f"{who}: {self.refusal}")
         values = self._values(raw, spots, who)
         self._read_lists(values, who)
         if isinstance(reference := values.get("reference"), list):
@@ -138,8 +145,9 @@ class Reading:
         place, keys = self.schema.places.get(name), self.schema.flat_keys[name]
         nested = {place.side if place else "", *(key.partition(".")[0] for key in keys if "." in key)}
         found = given or [there[key] for key in keys if key in there]
+        readable = not (self.unsure or self.refusal or self.split)
         plain = found[0] in columns if given else nested.isdisjoint(there)
-        return found[0] if len(found) == 1 and plain and not self.unsure else None
+        return found[0] if len(found) == 1 and plain and readable else None
 
     def others_in(self, rest: Mapping[str, Any]) -> list[str]:
         """Return the names that no schema knows in what is no field, in the row's order; a nested one as its path."""
@@ -263,6 +271,15 @@ class Reading:
                 values[texts] = [
                     _unprinted(item, f"{who}: field '{texts}', item {number}")
                     for number, item in enumerate(values[texts], 1)
+                ]
+            contexts = values.get(texts)
+            if self.split and ids == "retrieved_context_ids" and isinstance(contexts, list):
+                documents = [text_of(item) for item in contexts]
+                values[texts] = [
+                    piece
+                    for text in documents
+                    if text is not None
+                    for piece in split_at(text, self.split)
                 ]
             if ids not in values and (
                 found := ids_of(

@@ -13,6 +13,7 @@ from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import TEXTS_OF, Reading, as_list, recognise
+from ctxmetrics.fields.shapes import group_rows
 from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.samples import Sample, plain_texts
 
@@ -284,6 +285,26 @@ def _reads_two_lists(metric: ListMetric) -> bool:
         and metric.top_k != 0
         and not callable(getattr(metric, "similarity", None))  # one that the user wrote may fail
     )
+
+
+def group_table(frame: nw.DataFrame[Any], reading: Reading, key: str) -> Any:
+    """Return the first row of each group of a table, with what was retrieved in all its rows; see `group_rows`.
+
+    Raises:
+        ParameterError: A row has no such key, or what was retrieved is no column of the table.
+    """
+    import narwhals.stable.v1 as nw
+
+    rows = ((reading.row(row)[0], str(place)) for place, row in enumerate(plain_rows(frame)))
+    groups = [*group_rows(rows, key, reading.mapping)]
+    grouped = frame[[int(place) for _, place in groups]]
+    for name in ("retrieved_contexts", "retrieved_context_ids"):
+        column = reading.column_of(name, frame.columns) or reading.mapping.get(name)
+        if column in frame.columns:
+            lists = [values[name] for values, _ in groups]
+            space = nw.get_native_namespace(frame)
+            grouped = grouped.with_columns(nw.new_series(str(column), lists, native_namespace=space))
+    return grouped.to_native()
 
 
 def frame_of(table: Any) -> nw.DataFrame[Any]:

@@ -1,0 +1,156 @@
+"""Rows that are passages, ids where texts are expected, and several passages in one text."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ctxmetrics import ContextPrecision, ContextRecall, evaluate, read_samples, score_table
+from ctxmetrics.errors import SampleError
+from support.command import run_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUESTIONS = {
+    "How long is the guarantee?": ("The guarantee runs for three years.", (0, 1)),
+    "Who may open the valve?": ("Only an engineer may open the valve.", (1, 1)),
+}
+
+
+def exploded() -> list[dict[str, str]]:
+    """Return a row a passage: a useless one above the right one, then the right one twice."""
+    return [
+        {
+            "question": question,
+            "passage": reference if hit else "Rinse the filter weekly.",
+            "answer_gold": reference,
+        }
+        for question, (reference, hits) in QUESTIONS.items()
+        for hit in hits
+    ]
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+MAPPED = {"passage": "retrieved_contexts", "answer_gold": "reference"}
+
+
+def means(samples: Any) -> list[float | None]:
+    summary = evaluate(samples, [ContextRecall(), ContextPrecision()], progress=False).summary()
+    return [item.mean for item in summary.values()]
+
+
+# --- one row a passage ---
+
+
+def test_a_row_a_passage_is_refused_and_grouped(tmp_path: Path) -> None:
+    """Recall 1 and 1; precision 1/2 (the right one second) and 1 (both right)."""
+    file = write_csv(tmp_path / "rows.csv", exploded())
+    with pytest.raises(SampleError, match=r"--group-by question \(in Python group_by=\)"):
+        list(read_samples(file, columns=MAPPED))
+    samples = list(read_samples(file, columns=MAPPED, group_by="question"))
+    assert [len(sample.retrieved_contexts or ()) for sample in samples] == [2, 2]
+    assert means(samples) == [1.0, 0.75]
+    maps = [part for column, name in MAPPED.items() for part in ("--map", f"{column}={name}")]
+    refused = run_command("score", file, *maps)
+    assert (refused.returncode, "--group-by question" in refused.stderr) == (2, True)
+    done = run_command("score", file, *maps, "--group-by", "question")
+    assert "context_precision  0.7500" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_table_of_passages_is_grouped(kind: str) -> None:
+    rows = exploded()
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    if kind == "pyarrow":
+        table: Any = pytest.importorskip("pyarrow").table(columns)
+    else:
+        table = pytest.importorskip(kind).DataFrame(columns)
+    with pytest.raises(SampleError, match="--group-by question"):
+        score_table(table, [ContextPrecision()], columns=MAPPED)
+    scored = score_table(table, [ContextPrecision()], columns=MAPPED, group_by="question")
+    values = scored["context_precision"]
+    assert [float(value) for value in (values.to_pylist() if kind == "pyarrow" else values)] == [
+        0.5,
+        1.0,
+    ]
+
+
+def test_rows_of_one_text_each_in_a_list_are_passages_too() -> None:
+    rows = [
+        {
+            "user_input": row["question"],
+            "reference": row["answer_gold"],
+            "retrieved_contexts": [row["passage"]],
+        }
+        for row in exploded()[:2]
+    ]
+    with pytest.raises(SampleError, match="--group-by user_input"):
+        evaluate(rows, [ContextRecall()], progress=False)
+
+
+def test_a_question_that_two_systems_answer_is_no_row_a_passage(tmp_path: Path) -> None:
+    rows = [
+        {"question": q, "ground_truth": r, "contexts": ["A text of it.", f"Text {n} of another."]}
+        for n in range(2)
+        for q, (r, _) in QUESTIONS.items()
+    ]
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps(rows))
+    assert len(list(read_samples(file))) == 4
+
+
+# --- ids and addresses where texts are expected ---
+
+NO_TEXTS = [
+    ["https://example.org/a.pdf", "https://example.org/b"],
+    ["chunk_0012", "chunk_0013"],
+    ["report-2023.pdf", "annex.docx"],
+    ["s3://bucket/a.txt", "file:///tmp/b.md"],
+    ["3f2504e0-4f89-11d3-9a0c-0305e82c3301", "3f2504e0-4f89-11d3-9a0c-0305e82c3302"],
+    ["docs/handbook/warranty.md", "docs/handbook/pump.md"],
+    ["hb:warranty:01", "hb:warranty:02"],
+    ["doc#12", "doc#13"],
+    ["talk.mp3", "scan.png"],
+    ["12", "7043"],
+]
+
+
+@pytest.mark.parametrize("items", NO_TEXTS, ids=lambda items: items[0][:12])
+def test_addresses_and_ids_are_no_texts(items: list[str], tmp_path: Path) -> None:
+    rows = [
+        {"question": f"What is {n}?", "ground_truth": "It is a pump.", "documents": items}
+        for n in range(3)
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    advice = r"--map documents=retrieved_context_ids \(in Python columns=\)"
+    with pytest.raises(SampleError, match=advice):
+        list(read_samples(file))
+    with pytest.raises(SampleError, match=advice):
+        score_table(pytest.importorskip("pandas").DataFrame(rows), [ContextRecall()])
+    named = [{"reference": "It is a pump.", "retrieved_contexts": items} for _ in rows]
+    with pytest.raises(SampleError, match="retrieved_context_ids"):
+        evaluate(named, [ContextRecall()], progress=False)
+    (sample, *_) = read_samples(file, columns={"documents": "retrieved_context_ids"})
+    assert sample.retrieved_context_ids == tuple(items)
+
+
+@pytest.mark.parametrize(
+    "items", [["Yes", "No"], ["水を飲む。", "弁を閉じる。"], ["Paris.", "report-2023.pdf"]]
+)
+def test_short_texts_are_texts(items: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps({"question": "Who?", "ground_truth": "He.", "documents": items}))
+    (sample,) = read_samples(file)
+    assert sample.retrieved_contexts == tuple(items)
