@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, evaluate, read_samples, score_table
 from ctxmetrics.errors import SampleError
 from support.command import run_command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 QUESTIONS = {
     "How long is the guarantee?": ("The guarantee runs for three years.", (0, 1)),
@@ -154,3 +152,106 @@ def test_short_texts_are_texts(items: list[str], tmp_path: Path) -> None:
     file.write_text(json.dumps({"question": "Who?", "ground_truth": "He.", "documents": items}))
     (sample,) = read_samples(file)
     assert sample.retrieved_contexts == tuple(items)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.pdf",
+        "b.docx",
+        "s3://bucket/key",
+        "file:///tmp/a.txt",
+        "talk.mp3",
+        "<image>",
+        "![A pump](p.png)",
+        "![](x)",
+    ],
+)
+def test_what_is_no_text_alone_has_no_value(text: str) -> None:
+    rows = [
+        {"reference": "A pump.", "retrieved_contexts": [text, "A pump stands there."]} for _ in range(2)
+    ]
+    row = evaluate(rows, [ContextRecall()], progress=False)[0]
+    assert (row["context_recall"].value, row["context_recall"].reason_code) == (None, "not_text")
+
+
+# --- several passages in one text ---
+
+USELESS, USEFUL = "Rinse the filter once a week.", "The guarantee runs for three years."
+JOINED = {
+    "|": f"{USELESS} | {USEFUL}",
+    "---": f"{USELESS}\n---\n{USEFUL}",
+    "[Chunk 1]": f"[Chunk 1] {USELESS}\n[Chunk 2] {USEFUL}",
+    "[Passage 1]": f"Passage 1: {USELESS}\nPassage 2: {USEFUL}",
+    "[Document 1]": f"Document 1: {USELESS}\n\nDocument 2: {USEFUL}",
+    "[1]": f"[1] {USELESS} [2] {USEFUL}",
+    "1.": f"1. {USELESS}\n2. {USEFUL}",
+    "list": f"['{USELESS}', '{USEFUL}']",
+}
+
+
+def joined_rows(text: str) -> list[dict[str, Any]]:
+    return [
+        {"question": f"How long is it, {n}?", "ground_truth": USEFUL, "contexts": [text]}
+        for n in range(3)
+    ]
+
+
+@pytest.mark.parametrize("separator", JOINED)
+def test_several_passages_in_one_text_have_no_precision(separator: str, tmp_path: Path) -> None:
+    """Recall is 1. The useful passage is the second of two: precision 1/2, once the text is split."""
+    rows = joined_rows(JOINED[separator])
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    samples = list(read_samples(file))
+    results = evaluate(samples, [ContextRecall(), ContextPrecision()], progress=False)
+    assert means(samples) == [1.0, None]
+    score = results[0]["context_precision"]
+    assert score.reason_code == "joined_contexts"
+    assert f"--split {separator!r}" in str(score.message) or f"--split {separator}" in str(
+        score.message
+    )
+    assert means(read_samples(file)) == [1.0, None]
+    assert means(read_samples(file, split=separator)) == [1.0, 0.5]
+    one = evaluate(samples, [ContextPrecision()], progress=False, one_context=True)
+    assert one.summary()["context_precision"].mean == 1.0
+    frame = pytest.importorskip("pandas").DataFrame(rows)
+    assert (
+        score_table(frame, [ContextPrecision()])["context_precision.reason_code"].tolist()
+        == ["joined_contexts"] * 3
+    )
+    assert (
+        score_table(frame, [ContextPrecision()], split=separator)["context_precision"].tolist()
+        == [0.5] * 3
+    )
+
+
+def test_joined_passages_on_the_command_line(tmp_path: Path) -> None:
+    file = write_csv(
+        tmp_path / "rows.csv",
+        [{**row, "contexts": row["contexts"][0]} for row in joined_rows(JOINED["|"])],
+    )
+    done = run_command("score", file)
+    assert "context_precision: without a value: joined_contexts 3" in done.stdout, done.stdout
+    assert "--split '|'" in done.stderr
+    assert "context_precision  0.5000" in run_command("score", file, "--split", "|").stdout
+    assert "context_precision  1.0000" in run_command("score", file, "--one-context").stdout
+
+
+def test_blank_lines_alone_are_a_note(tmp_path: Path) -> None:
+    rows = joined_rows(f"{USELESS}\n\n{USEFUL}")
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps(rows))
+    samples = list(read_samples(file))
+    assert means(samples) == [1.0, 1.0]
+    assert r"--split '\n\n'" in str(evaluate(samples, [ContextPrecision()], progress=False).summary())
+    assert means(read_samples(file, split=r"\n\n")) == [1.0, 0.5]
+
+
+def test_sections_of_the_documentation_are_one_passage_each() -> None:
+    from ctxmetrics.fields.shapes import joined_by
+
+    pages = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
+    sections = [part for page in pages for part in page.read_text(encoding="utf-8").split("\n## ")]
+    assert len(sections) > 80
+    assert joined_by([section] for section in sections) is None

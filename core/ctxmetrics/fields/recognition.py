@@ -12,7 +12,7 @@ from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import are_messages, leaves, look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, rest_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest, some_of
-from ctxmetrics.fields.shapes import refusal_of
+from ctxmetrics.fields.shapes import joined_by, refusal_of, texts_in
 from ctxmetrics.fields.systems import SCHEMAS
 
 # The name of the schema that is recognised from the rows.
@@ -114,7 +114,11 @@ def recognise(
     )
     if not grouped and "retrieved_contexts" in reading.mapping and not reading.unsure:
         records = [_record(reading, row) for row in mappings[:PEEKED]]
-        reading = replace(reading, refusal=refusal_of(records, reading.mapping))
+        reading = replace(
+            reading,
+            refusal=refusal_of(records, reading.mapping),
+            joined=None if split else joined_by(map(texts_in, records)),
+        )
     for note in _notes(reading, opened, found) if source else ():
         logging.getLogger("ctxmetrics").warning("%s: %s", source, note)
     return reading

@@ -56,6 +56,7 @@ class Reading:
         unsure: The fields that two columns may hold: for each the possible ``COLUMN=FIELD``. Then no
             row is read.
         refusal: Why the rows are no samples; then no row is read either.
+        joined: The separator of the passages, where the first rows have several in one text.
         split: What separates the passages of a retrieved text; see `ctxmetrics.fields.shapes.split_at`.
     """
 
@@ -70,6 +71,7 @@ class Reading:
     others: tuple[str, ...] = ()
     unsure: tuple[tuple[str, ...], ...] = ()
     refusal: str | None = None
+    joined: str | None = None
     split: str | None = None
 
     def __post_init__(self) -> None:
@@ -145,7 +147,7 @@ class Reading:
         place, keys = self.schema.places.get(name), self.schema.flat_keys[name]
         nested = {place.side if place else "", *(key.partition(".")[0] for key in keys if "." in key)}
         found = given or [there[key] for key in keys if key in there]
-        readable = not (self.unsure or self.refusal or self.split)
+        readable = not (self.unsure or self.refusal or self.split or self.joined)
         plain = found[0] in columns if given else nested.isdisjoint(there)
         return found[0] if len(found) == 1 and plain and readable else None
 

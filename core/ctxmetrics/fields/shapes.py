@@ -74,7 +74,7 @@ def separator_in(text: str) -> str | None:
 def joined_by(contexts: Iterable[Sequence[str]]) -> str | None:
     """Return the separator that joins the passages of a run, where nearly every sample has one context; else None."""
     lists = [texts for texts in contexts if texts]
-    single = [texts[0] for texts in lists if len(texts) == 1]
+    single = [texts[0] for texts in lists if len(texts) == 1 and isinstance(texts[0], str)]
     if len(lists) < _FEW or len(single) < _MOST_TEXTS * len(lists):
         return None
     separators = Counter(map(separator_in, single))
@@ -94,12 +94,25 @@ def split_at(text: str, separator: str) -> list[str]:
     """
     if separator == "list":
         return [text if (found := text_of(item)) is None else found for item in list_in(text) or [text]]
+    if separator in _HEADINGS:
+        return [
+            piece
+            for part in _HEADINGS[separator].sub("\0", text).split("\0")
+            if (piece := part.strip())
+        ]
     pattern = re.sub(r"\d+", r"\\d+", re.escape(separator.replace("\\n", "\n")))
-    if separator[:1].isdigit():  # only where it begins a line
-        pattern = rf"^[ \t]*{pattern}(?=\s)"
-    elif set(separator) <= set("-=*#"):
+    if set(separator) <= set("-=*#"):
         pattern = rf"(?<!\S){pattern}{re.escape(separator[0])}*(?!\S)"
     return [piece for part in re.split(pattern, text, flags=re.MULTILINE) if (piece := part.strip())]
+
+
+def texts_in(record: tuple[Hashable, Hashable, Any]) -> list[Any]:
+    """Return the texts that a row retrieved; None for a document without one."""
+    *_, retrieved = record
+    items = list_in(as_list(retrieved))
+    if items is None:
+        items = [retrieved] if isinstance(retrieved, str) else []
+    return [text_of(item) for item in items]
 
 
 def are_passages(records: Iterable[tuple[Hashable, Hashable, Any]]) -> bool:
@@ -112,10 +125,9 @@ def are_passages(records: Iterable[tuple[Hashable, Hashable, Any]]) -> bool:
     rows = 0
     for question, reference, retrieved in records:
         rows += 1
-        items = [retrieved] if isinstance(retrieved, str) else list_in(as_list(retrieved)) or []
-        text = text_of(items[0]) if len(items) == 1 else None
-        if question and reference and isinstance(text, str):
-            texts[question, reference].append(text)
+        contexts = texts_in((question, reference, retrieved))
+        if question and reference and len(contexts) == 1 and isinstance(contexts[0], str):
+            texts[question, reference].append(contexts[0])
     repeated = sum(len(group) for group in texts.values() if len({*group}) > 1)
     return repeated > 0 and repeated >= _MOST_ROWS * rows
 
@@ -163,10 +175,7 @@ def refusal_of(
         columns: The column of each field.
     """
     column = columns.get("retrieved_contexts", "retrieved_contexts")
-    texts: list[Any] = []
-    for *_, retrieved in records:
-        items = [retrieved] if isinstance(retrieved, str) else list_in(as_list(retrieved)) or []
-        texts += map(text_of, items)
+    texts = [text for record in records for text in texts_in(record)]
     if all(isinstance(text, str) for text in texts) and are_no_texts(texts):
         field = "metadata" if "retrieved_context_ids" in columns else "retrieved_context_ids"
         return (

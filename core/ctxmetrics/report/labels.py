@@ -26,6 +26,8 @@ _NEVER = 0.5
 _MATCHED, _SHOWN = 0.2, 2
 # Retrieved ids below which two runs' are not compared, and the share that both have below which the index is another one.
 _IDS, _SHARED = 20, 0.1
+# The share of samples with one context that has blank lines, above which that is noted.
+_JOINED = 0.8
 # What separates the parts of an id, and letters at its beginning or end from a digit; and a whole number in any form.
 _BETWEEN, _NUMBER = (
     re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)"),
@@ -79,6 +81,7 @@ class Labels:
         retrieved: The retrieved ids of all samples that have reference ids.
         wanted: The reference ids, one tuple a sample.
         unanswered: For how many nothing was retrieved.
+        contexts: How many samples have contexts, and how many have one with blank lines in it.
         circles: In how many samples a label repeats, and in how many it does not, by what it would repeat.
     """
 
@@ -86,6 +89,7 @@ class Labels:
     unanswered: int = 0
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
+    contexts: Counter[str] = field(default_factory=Counter)
     circles: Counter[tuple[str, bool | None]] = field(default_factory=Counter)
 
     def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
@@ -98,11 +102,20 @@ class Labels:
         if found and wanted and not in_spans(wanted):
             self.retrieved.update(found)
             self.wanted.append(wanted)
+        if texts := sample.retrieved_contexts:
+            blank = len(texts) == 1 and "\n\n" in texts[0].strip()
+            self.contexts.update(("all", "blank lines") if blank else ("all",))
         self.circles.update((what, repeats(sample)) for what, repeats in _CIRCLES.items())
 
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the means must know, a sentence each."""
+        blank = self.contexts["blank lines"]
+        joined = (
+            f"{blank} of {plural(self.contexts['all'], 'sample')} have one context, with blank lines in it: if it holds several "
+            "passages, precision says nothing; write --split '\\n\\n' (in Python split=)"
+        )
         return (
+            *([joined] if blank >= _JOINED * self.contexts["all"] and blank > 1 else ()),
             *self.never(),
             *(
                 f"{what}, in all {self.circles[what, True]} samples: such labels prove nothing"
