@@ -17,6 +17,7 @@ from ctxmetrics.fields import (
     FIELDS,
     TEXT_KEYS,
     TEXTS_OF,
+    Header,
     Missing,
     Reading,
     RowFile,
@@ -230,6 +231,7 @@ def read_samples(
     missing: Missing = "zero",
     group_by: str | None = None,
     split: str | None = None,
+    header: Header = None,
 ) -> RowFile[Sample]:
     """Return the samples of a file, as an iterator.
 
@@ -254,6 +256,8 @@ def read_samples(
             order of the rows is the rank.
         split: What separates the passages, where a text holds several: ``"|"``, blank lines, ``"[Chunk 1]"`` (a number
             stands for any number).
+        header: Of CSV and TSV: False where the first line is data (the columns are ``column 1``, ``column 2`` ..), or the
+            names of the columns; True where it is a header although it looks like data.
         on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
 
     Returns:
@@ -276,6 +280,7 @@ def read_samples(
         missing=missing,
         group_by=group_by,
         split=split,
+        header=header,
     )
 
 

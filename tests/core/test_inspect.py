@@ -69,7 +69,10 @@ def test_both_files_are_shown(tmp_path: Path) -> None:
     )
     done = run_command("inspect", path, "--references", gold)
     assert re.search(r"^  reference +expected_output", done.stdout, re.MULTILINE)
-    assert "1 of the references without a partner (they count as questions with nothing retrieved): '2'" in done.stderr
+    assert (
+        "1 of the references without a partner (they count as questions with nothing retrieved): '2'"
+        in done.stderr
+    )
     assert f"score it with: ctxmetrics score {path} --references {gold}\n" in done.stdout
 
 

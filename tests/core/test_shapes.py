@@ -255,3 +255,95 @@ def test_sections_of_the_documentation_are_one_passage_each() -> None:
     sections = [part for page in pages for part in page.read_text(encoding="utf-8").split("\n## ")]
     assert len(sections) > 80
     assert joined_by([section] for section in sections) is None
+
+
+# --- a first line that is data ---
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("run.tsv", "10\t700\t1\n10\t701\t2\n11\t5\t1\n"),
+        ("topics.tsv", "1048585\twhat is a pump\n2\twhat is a valve\n3\twho\n"),
+        (
+            "rows.csv",
+            "How long is it?,Three years.,\"['A text.']\"\nWho is it?,An engineer.,\"['B text.']\"\nWhy?,So.,\"['C.']\"\n",
+        ),
+        ("list.csv", "pump,\"['A text.', 'B text.']\"\nvalve,\"['C text.']\"\nlid,\"['D text.']\"\n"),
+        ("scores.csv", "a;0.75\nb;0.5\nc;1\n"),
+    ],
+)
+def test_a_first_line_of_data_is_no_header(name: str, line: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_text(line, encoding="utf-8")
+    with pytest.raises(SampleError, match="--no-header or --names"):
+        list(read_samples(file))
+    assert len(list(read_samples(file, header=False))) == 3
+    assert "column 1" in next(read_samples(file, header=False)).metadata
+
+
+def test_names_are_given_to_a_table_without_a_header(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("How long is it?,Three years.,\"['A text.']\"\n", encoding="utf-8")
+    names = ["question", "ground_truth", "contexts"]
+    (sample,) = read_samples(file, header=names)
+    assert (sample.user_input, sample.retrieved_contexts) == ("How long is it?", ("A text.",))
+    assert run_command("score", file).returncode == 2
+    done = run_command("score", file, "--names", ",".join(names))
+    assert "1 of 1" in done.stdout, done.stderr
+    file.write_text(file.read_text(encoding="utf-8") * 2, encoding="utf-8")
+    frame = pytest.importorskip("pandas").read_csv(file)
+    with pytest.raises(SampleError, match="no header"):
+        score_table(frame, [ContextRecall()])
+
+
+# --- a value of one row ---
+
+
+@pytest.mark.parametrize("form", ["file", "python", "table"])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        (42, "42"),
+        (1.5, "1.5"),
+        (["Three years."], "Three years."),
+        (float("nan"), None),
+        (None, None),
+        ({"a": 1}, None),
+        (["A.", "B."], None),
+    ],
+    ids=repr,
+)
+def test_a_value_of_one_row_never_stops_the_others(
+    value: Any, text: str | None, form: str, tmp_path: Path
+) -> None:
+    """The other sample is scored; one without a text has no value, as a missing field."""
+    context = f"It is so: {text}" if text else "A pump."
+    rows = [
+        {"question": "Who?", "ground_truth": value, "contexts": [context], "odd": float("nan")},
+        {"question": "How long is it?", "ground_truth": USEFUL, "contexts": [USEFUL], "odd": 1},
+    ]
+    if form == "table":
+        frame = pytest.importorskip("pandas").DataFrame(rows)
+        scored = score_table(frame, [ContextRecall()])
+        assert scored["context_recall"].tolist()[1] == 1.0
+        assert (scored["context_recall.reason_code"][0] == "missing_field") == (text is None)
+        return
+    named = [
+        {
+            "user_input": r["question"],
+            "reference": r["ground_truth"],
+            "retrieved_contexts": r["contexts"],
+        }
+        for r in rows
+    ]
+    samples: Any = named
+    if form == "file":
+        file = tmp_path / "rows.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        samples = list(read_samples(file))
+        assert samples[0].reference == text
+    first, second = evaluate(samples, [ContextRecall()], progress=False)
+    assert second["context_recall"].value == 1.0
+    assert (first["context_recall"].reason_code == "missing_field") == (text is None)

@@ -102,6 +102,19 @@ class Columns:
             help="What separates the passages, where one text holds several: '|', '\\n\\n', '[Chunk 1]' (any number)."
         ),
     ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line of a CSV or TSV file names its columns.",
+        ),
+    ] = None
+    names: Annotated[
+        str | None,
+        typer.Option(
+            help="The names of the columns of a CSV or TSV file without a header: id,question."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,6 +69,7 @@ def sample_file(source: Input) -> RowFile[Sample]:
         missing=source.missing,
         group_by=source.group_by,
         split=source.split,
+        header=source.names.split(",") if source.names else source.header,
     )
 
 

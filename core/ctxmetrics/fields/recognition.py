@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import are_messages, leaves, look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, rest_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest, some_of
-from ctxmetrics.fields.shapes import joined_by, refusal_of, texts_in
+from ctxmetrics.fields.shapes import header_in, joined_by, refusal_of, texts_in
 from ctxmetrics.fields.systems import SCHEMAS
 
 # The name of the schema that is recognised from the rows.
@@ -56,6 +57,7 @@ def recognise(
     single: bool = False,
     source: object = None,
     grouped: bool = False,
+    headed: bool = False,
     split: str | None = None,
 ) -> Reading:
     """Decide how rows are read, and log what was decided.
@@ -72,6 +74,7 @@ def recognise(
         single: Whether one text may stand for a list of one, if every row has it so.
         source: What the log calls the rows, such as their file; None logs nothing.
         grouped: Whether rows of one question become one sample.
+        headed: Whether the names of the columns are names, although they look like data.
         split: What separates the passages of a retrieved text.
 
     Raises:
@@ -110,8 +113,20 @@ def recognise(
             )
         ),
         split=split,
+        texts=frozenset(
+            name
+            for name in ("user_input", "response", "reference")
+            if _has_text(reading, mappings, name)
+        ),
         unread=tuple(path for path, value in leaves(unread, _DEPTH) if _are_passages(value)),
     )
+    is_known = headed or any(letters_of(str(key)) in _BY_LETTERS for key in merged)
+    if not is_known and (data := header_in(merged)) is not None:
+        no_header = (
+            f"the first line is no header, it looks like data ({data[:60]!r}). Write --no-header or --names A,B (in Python "
+            "header=False or header=[..]); if it is one, --header (header=True)."
+        )
+        return replace(reading, refusal=no_header)
     if not grouped and "retrieved_contexts" in reading.mapping and not reading.unsure:
         records = [_record(reading, row) for row in mappings[:PEEKED]]
         reading = replace(
@@ -122,6 +137,14 @@ def recognise(
     for note in _notes(reading, opened, found) if source else ():
         logging.getLogger("ctxmetrics").warning("%s: %s", source, note)
     return reading
+
+
+def _has_text(reading: Reading, rows: list[Mapping[str, Any]], name: str) -> bool:
+    """Whether one of the first rows has a text in a field."""
+    values = (
+        value for row in rows[:PEEKED] for _, value in reading.spots(reading.opened(row)[1], name)
+    )
+    return any(isinstance(value, str) for value in values)
 
 
 def _record(reading: Reading, row: Mapping[str, Any]) -> tuple[str, str, Any]:
@@ -135,7 +158,17 @@ def _record(reading: Reading, row: Mapping[str, Any]) -> tuple[str, str, Any]:
 
 
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return one row with the first value of each key; lists come before texts, and objects are merged."""
+    """Return one row with the first value of each key; lists come before texts, and objects are merged.
+
+    Under the name of a text, a list comes first only where more rows have one than a text.
+    """
+    kinds = Counter(
+        (str(key), isinstance(value, str))
+        for row in rows
+        for key, value in row.items()
+        if key in TEXT_NAMES
+    )
+    texts = {key for key, is_text in kinds if is_text and kinds[key, True] >= kinds[key, False]}
     merged: dict[str, Any] = {}
     for row in rows:
         for name, value in row.items():
@@ -148,7 +181,10 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
                 }
             elif value is not None and (
                 before is None
-                or (isinstance(before, str) and not isinstance(value, str))
+                or (
+                    isinstance(before, str) != isinstance(value, str)
+                    and isinstance(value, str) == (key in texts)
+                )
                 or (is_list_text(value) and not is_list_text(before))
             ):
                 merged[key] = value

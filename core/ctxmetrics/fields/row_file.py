@@ -20,6 +20,7 @@ from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.fields.cells import object_in
 from ctxmetrics.fields.documents import look_up
 from ctxmetrics.fields.formats import (
+    Header,
     Payload,
     arrow_rows,
     cell_rows,
@@ -65,6 +66,7 @@ class RowFile(Iterator[T], Generic[T]):
             value.
         group_by: A field or column: the rows with one value of it are one sample.
         split: What separates the passages of a retrieved text.
+        header: Whether a table has a header, or the names of its columns; see `ctxmetrics.fields.formats.cell_rows`.
         expected: Whether the file holds only what is expected. It may then lack columns that a caller
             maps.
     """
@@ -81,6 +83,7 @@ class RowFile(Iterator[T], Generic[T]):
         missing: Missing = "zero",
         group_by: str | None = None,
         split: str | None = None,
+        header: Header = None,
         expected: bool = False,
     ) -> None:
         self.path: Path = Path(path)
@@ -100,7 +103,7 @@ class RowFile(Iterator[T], Generic[T]):
         )
         check_choice("missing", missing, get_args(Missing))
         self._on = on
-        self._group_by, self._split = group_by, split
+        self._group_by, self._split, self._header = group_by, split, header
         self._missing: Missing = missing
         self._expected = expected
         self._first: list[dict[str, Any]] = []
@@ -175,6 +178,7 @@ class RowFile(Iterator[T], Generic[T]):
                 source=self.path,
                 grouped=self._group_by is not None,
                 split=self._split,
+                headed=self._header is not None,
             )
         except CtxMetricsError as error:
             raise type(error)(f"{self.path}: {error}") from None
@@ -239,7 +243,8 @@ class RowFile(Iterator[T], Generic[T]):
         elif ending not in _NEVER_RANKINGS and is_ranking(self.path):
             yield from ranking_rows(self.path)
         elif ending in _READERS:
-            yield from _READERS[ending](self.path)
+            is_table = _READERS[ending] is cell_rows
+            yield from cell_rows(self.path, self._header) if is_table else _READERS[ending](self.path)
         elif ending != ".json":
             raise InputFileError(
                 f"{self.path}: files end in .jsonl, .json or .csv, .tsv or .parquet, all but the last also in .gz; a TREC run and "

@@ -6,10 +6,13 @@ carried along as metadata. A name that is close to a field that no row has is an
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
@@ -17,6 +20,7 @@ from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import (
     as_list,
     ids_of,
+    is_missing,
     labels_are_spans,
     listed,
     look_up,
@@ -56,6 +60,7 @@ class Reading:
         unsure: The fields that two columns may hold: for each the possible ``COLUMN=FIELD``. Then no
             row is read.
         refusal: Why the rows are no samples; then no row is read either.
+        texts: Fields of which some of the first rows has a text: another value is that row's fault alone.
         joined: The separator of the passages, where the first rows have several in one text.
         split: What separates the passages of a retrieved text; see `ctxmetrics.fields.shapes.split_at`.
     """
@@ -72,6 +77,7 @@ class Reading:
     unsure: tuple[tuple[str, ...], ...] = ()
     refusal: str | None = None
     joined: str | None = None
+    texts: frozenset[str] = frozenset()
     split: str | None = None
 
     def __post_init__(self) -> None:
@@ -110,6 +116,8 @@ class Reading:
         spots = {name: self.spots(opened, name) for name in FIELDS}
         name = next((value for _, value in spots["id"]), None)
         who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
+        if self.refusal:
+            raise SampleError(f"{who}: {self.refusal}")
         self._check_names(raw, opened, spots, who)
         if self.unsure:
             options = " or ".join(f"--map {shlex.quote(option)}" for option in self.unsure[0])
@@ -117,17 +125,16 @@ class Reading:
                 f"{who}: it is not known what is meant: {options} (in Python columns=). ctxmetrics inspect FILE shows all "
                 "columns."
             )
-        if self.refusal:
-            raise SampleError(f"{who}: {self.refusal}")
         values = self._values(raw, spots, who)
         self._read_lists(values, who)
         if isinstance(reference := values.get("reference"), list):
-            if len(reference) != 1:
+            if len(reference) != 1 and "reference" not in self.texts:
                 raise SampleError(
                     f"{who}: field 'reference' holds {len(reference)} answers. Give one, or several acceptable ones "
                     "as 'references', such as with --map COLUMN=references."
                 )
-            values["reference"] = reference[0]
+            values["reference"] = reference[0] if len(reference) == 1 else reference
+        self._drop_others(values, who)
         carried = rest_of(opened, {path for places in spots.values() for path, _ in places})
         for key in ("labels", "metadata") if self.written else ():
             if key in values and not hasattr(values[key], "items"):
@@ -238,6 +245,10 @@ class Reading:
                     )
                 )
                 value = raw[path] if written else as_list(found)
+                if is_missing(value):
+                    continue
+                if name in TEXTS - {"id"} and isinstance(value, (bool, Real)):
+                    value = json.dumps(value) if isinstance(value, bool) else str(value)
                 first = values.setdefault(name, value)
                 if first is not value and first != value:  # a gap in a table is not equal to itself
                     raise SampleError(
@@ -245,6 +256,19 @@ class Reading:
                         f"such as with --map {shlex.quote(path)}=metadata; ctxmetrics inspect FILE shows both."
                     )
         return values
+
+    def _drop_others(self, values: dict[str, Any], who: str) -> None:
+        """Leave out what is no text where other rows have one, and log it: it costs this sample only."""
+        for name in self.texts & values.keys():
+            if not isinstance(values[name], str):
+                kind = type(values.pop(name)).__name__
+                logging.getLogger("ctxmetrics").warning(
+                    "%s: field '%s' is a %s, and no text as in other rows: the sample has no %s",
+                    who,
+                    name,
+                    kind,
+                    name,
+                )
 
     def _read_lists(self, values: dict[str, Any], who: str) -> None:
         """Turn single texts and texts of lists into lists, and take the ids of documents that have them."""

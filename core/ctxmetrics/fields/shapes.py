@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.fields.cells import list_in
+from ctxmetrics.fields.cells import is_list_text, list_in
 from ctxmetrics.fields.documents import as_list, look_up, text_of
 
 # The share of the rows from which on they are passages, or texts that several passages were joined into.
@@ -37,6 +37,19 @@ _HEADINGS: Mapping[str, re.Pattern[str]] = {
 _RULE = re.compile(r"(?:^|\s)(?:-{3,}|={3,}|\*{3,}|#{3,})(?=\s|$)")
 _TABLE = re.compile(r"^\s*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
 _FEWEST_WORDS = 3
+# The words of a name from which on it is a text.
+_MOST_WORDS = 8
+_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+
+
+def header_in(names: Iterable[str]) -> str | None:
+    """Return the first name of a column that looks like data: a number, a list, a sentence; else None."""
+    for name in names:
+        words = len(name.split())
+        sentence = words >= _FEWEST_WORDS and name.rstrip().endswith((".", "?", "。", "？"))
+        if _NUMBER.fullmatch(name.strip()) or is_list_text(name) or sentence or words >= _MOST_WORDS:
+            return name
+    return None
 
 
 def are_no_texts(texts: Sequence[str]) -> bool:
@@ -109,7 +122,7 @@ def split_at(text: str, separator: str) -> list[str]:
 def texts_in(record: tuple[Hashable, Hashable, Any]) -> list[Any]:
     """Return the texts that a row retrieved; None for a document without one."""
     *_, retrieved = record
-    items = list_in(as_list(retrieved))
+    items = None if hasattr(retrieved, "__next__") else list_in(as_list(retrieved))
     if items is None:
         items = [retrieved] if isinstance(retrieved, str) else []
     return [text_of(item) for item in items]

@@ -13,6 +13,7 @@ from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import TEXTS_OF, Reading, as_list, recognise
+from ctxmetrics.fields.documents import is_missing
 from ctxmetrics.fields.shapes import group_rows
 from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.samples import Sample, plain_texts
@@ -329,13 +330,4 @@ def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
     return (
         {key: as_list(value) for key, value in row.items() if not is_missing(value)}
         for row in frame.iter_rows(named=True)
-    )
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, NaN, and what pandas has beside them."""
-    return (
-        value is None
-        or (isinstance(value, float) and math.isnan(value))
-        or type(value).__name__ in {"NAType", "NaTType"}
     )
