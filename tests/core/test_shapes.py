@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, evaluate, read_samples, score_table
-from ctxmetrics.errors import SampleError
+from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from support.command import run_command
 
 QUESTIONS = {
@@ -347,3 +348,77 @@ def test_a_value_of_one_row_never_stops_the_others(
     first, second = evaluate(samples, [ContextRecall()], progress=False)
     assert second["context_recall"].value == 1.0
     assert (first["context_recall"].reason_code == "missing_field") == (text is None)
+
+
+# --- what was not retrieved, and doubled names ---
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        "answer_aliases",
+        "evidence",
+        "relevant_passages",
+        "generation_gt",
+        "evidence_spans",
+        "positive",
+        "negative",
+        "hard_negatives",
+        "gold_docs",
+        "expected_chunks",
+        "distractors",
+        "GroundTruthTexts",
+        "positive_passages",
+        "neg",
+    ],
+)
+def test_gold_and_negatives_are_never_offered_as_retrieved(column: str, tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    file.write_text(
+        json.dumps([{"query": f"What is {n}?", column: [USEFUL, USELESS]} for n in range(3)])
+    )
+    done = run_command("inspect", file)
+    assert f"{column}=retrieved_contexts" not in done.stdout + done.stderr
+    score = run_command("score", file)
+    assert (score.returncode, f"{column}=retrieved_contexts" in score.stderr) == (2, False)
+
+
+def test_a_ready_command_is_printed_where_one_reading_is_likely(tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    rows = [
+        {"query": f"What is {n}?", "reference": USEFUL, "hits": [USEFUL, USELESS]} for n in range(3)
+    ]
+    file.write_text(json.dumps(rows))
+    assert "--map hits=retrieved_contexts" in run_command("inspect", file).stdout
+    assert run_command("score", file, "--map", "hits=retrieved_contexts").returncode == 0
+    file.write_text(json.dumps([{**row, "others": [USELESS, "B text."]} for row in rows]))
+    done = run_command("inspect", file)
+    assert "score it with" not in done.stdout
+    assert "Say which list was retrieved: --map COLUMN=retrieved_contexts (hits, others)" in done.stdout
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "pandas", "pyarrow"])
+def test_doubled_names_are_refused(form: str, tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    texts, lists = arrow.array([USEFUL]), arrow.array([[USEFUL]])
+    table = arrow.Table.from_arrays(
+        [texts, texts, lists], names=["reference", "reference", "retrieved_contexts"]
+    )
+    if form in {"pandas", "pyarrow"}:
+        with pytest.raises(ParameterError, match="two columns are named 'reference'"):
+            score_table(table if form == "pyarrow" else table.to_pandas(), [ContextRecall()])
+        return
+    file = tmp_path / "data.parquet"
+    if form == "parquet":
+        importlib.import_module("pyarrow.parquet").write_table(table, file)
+    else:
+        file = tmp_path / "folder"
+        file.mkdir()
+        with (
+            arrow.OSFile(str(file / "data.arrow"), "wb") as sink,
+            arrow.ipc.new_stream(sink, table.schema) as out,
+        ):
+            out.write_table(table)
+        (file / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data.arrow"}]}))
+    with pytest.raises(InputFileError, match="two columns are named 'reference'"):
+        list(read_samples(file))

@@ -257,6 +257,8 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
                         pa.ipc.open_stream(stack.enter_context(pa.memory_map(str(file))))
                     )
                 for batch in batches:
+                    if name := doubled(batch.schema.names):
+                        raise InputFileError(f"{file}: two columns are named {name!r}. Rename one.")
                     rows = json.loads(
                         json.dumps(batch.to_pylist(), default=_plain),
                         parse_constant=lambda name: None if name == "NaN" else float(name),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -24,6 +25,12 @@ PEEKED = 100
 _NEVER_ALONE = frozenset({"value", "context"})
 # Names that are too general to be a second column for a field.
 _VAGUE = frozenset({"data", "prompt"})
+# Names of what is expected, or was made to mislead: it was not retrieved.
+_NOT_RETRIEVED = re.compile(
+    r"gold|reference|expected|evidence|relevant|positive|answer|alias|ground.?truth|negative|distractor|hard"
+    r"|(?:^|[\W_])(?:gt|pos|neg)(?:[\W_]|$)",
+    re.IGNORECASE,
+)
 # How many levels deep lists of texts are looked for in a row.
 _DEPTH = 5
 # The names of texts in all schemas.
@@ -118,7 +125,11 @@ def recognise(
             for name in ("user_input", "response", "reference")
             if _has_text(reading, mappings, name)
         ),
-        unread=tuple(path for path, value in leaves(unread, _DEPTH) if _are_passages(value)),
+        unread=tuple(
+            path
+            for path, value in leaves(unread, _DEPTH)
+            if _are_passages(value) and not _NOT_RETRIEVED.search(path)
+        ),
     )
     is_known = headed or any(letters_of(str(key)) in _BY_LETTERS for key in merged)
     if not is_known and (data := header_in(merged)) is not None:

@@ -131,7 +131,8 @@ class Reading:
             if len(reference) != 1 and "reference" not in self.texts:
                 raise SampleError(
                     f"{who}: field 'reference' holds {len(reference)} answers. Give one, or several acceptable ones "
-                    "as 'references', such as with --map COLUMN=references."
+                    "as 'references', such as with --map COLUMN=references. Parts that are all needed are facts: --map "
+                    "COLUMN=reference_facts."
                 )
             values["reference"] = reference[0] if len(reference) == 1 else reference
         self._drop_others(values, who)

@@ -13,6 +13,7 @@ from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import TEXTS_OF, Reading, as_list, recognise
+from ctxmetrics.fields.cells import doubled
 from ctxmetrics.fields.documents import is_missing
 from ctxmetrics.fields.shapes import group_rows
 from ctxmetrics.metrics.base import ListMetric, Metric
@@ -317,6 +318,9 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
     """
     with importing("narwhals"):
         import narwhals.stable.v1 as nw
+    names = getattr(table, "column_names", getattr(table, "columns", ()))
+    if name := doubled(map(str, names)):
+        raise ParameterError(f"score_table: two columns are named {name!r}. Rename one.")
     try:
         return nw.from_native(table, eager_only=True)
     except TypeError:
