@@ -54,7 +54,7 @@ def inspect(source: Input) -> None:
     except CtxMetricsError as error:
         problem = str(error)
     both = "" if source.references is None else f" --references {shlex.quote(str(source.references))}"
-    options = doubts[0] if doubts else [""] * bool(fitting or given)
+    commands: Sequence[str] = doubts[0] if doubts else [""] * bool(fitting or given)
     if doubts and not file.reading.unsure and len(options) > 1:
         options = []  # no reading is the likely one
         print_result(

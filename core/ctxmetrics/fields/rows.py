@@ -246,9 +246,13 @@ class Reading:
                     )
                 )
                 value = raw[path] if written else as_list(found)
-                if is_missing(value):
+                if self.absent is not None and is_missing(value):  # one of several rows
                     continue
-                if name in TEXTS - {"id"} and isinstance(value, (bool, Real)):
+                if (
+                    self.absent is not None
+                    and name in TEXTS - {"id"}
+                    and isinstance(value, (bool, Real))
+                ):
                     value = json.dumps(value) if isinstance(value, bool) else str(value)
                 first = values.setdefault(name, value)
                 if first is not value and first != value:  # a gap in a table is not equal to itself
