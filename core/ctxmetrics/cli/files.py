@@ -55,12 +55,12 @@ def inspect(source: Input) -> None:
         problem = str(error)
     both = "" if source.references is None else f" --references {shlex.quote(str(source.references))}"
     commands: Sequence[str] = doubts[0] if doubts else [""] * bool(fitting or given)
-    if doubts and not file.reading.unsure and len(options) > 1:
-        options = []  # no reading is the likely one
+    if doubts and not file.reading.unsure and len(commands) > 1:
+        commands = []  # no reading is the likely one
         print_result(
             f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"
         )
-    for option in options:
+    for option in commands:
         line = "".join(f" --map {shlex.quote(one)}" for one in filter(None, (*given, option)))
         print_result(f"score it with: ctxmetrics score {shlex.quote(str(source.file))}{both}{line}")
     if problem and not doubts:
